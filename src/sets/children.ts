@@ -1,7 +1,6 @@
 // Writes of the ManagedTokens of a set: creation with POST, changes with server-side apply, removal after repeated checks.
 
 import type { Cluster } from '../api/cluster.gen.ts';
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { TokensGroup, Version } from '../api/names.ts';
 import { Clusters, ManagedTokens, type Stored } from '../api/resources.ts';
 import { matchesLabels } from '../kubernetes/selectors/label-selector.ts';
@@ -12,7 +11,7 @@ import type { StoredToken } from '../tokens/policy/spec.ts';
 import { withdrawalAfter } from '../tokens/policy/withdrawal.ts';
 import { reduceToken } from '../tokens/reduce.ts';
 import { selectorOf } from './informers.ts';
-import { leftovers } from './policy/leftovers.ts';
+import { leftovers, type TokenPatch } from './policy/leftovers.ts';
 import { isAsRendered, type PlannedWrite } from './policy/plan.ts';
 import { childName, type RenderedToken, type StoredSet } from './policy/template.ts';
 import type { SetRun } from './run.ts';
@@ -24,9 +23,8 @@ export async function writeChild(run: SetRun, write: PlannedWrite): Promise<void
   try {
     const written =
       write.token === undefined ? await createChild(run, write.rendered) : await changeChild(run, write.rendered, write.token);
-    const reduced = reduceToken(written);
-    tracked.recordWrite(reduced, write.token, clock.now());
-    tracked.recordOverride(write.clusterName, reduced, !isAsRendered(reduced, write.rendered));
+    tracked.recordWrite(written, write.token, clock.now());
+    tracked.recordOverride(write.clusterName, written, !isAsRendered(written, write.rendered));
     tracked.succeedWrite(write.clusterName);
   } catch (error) {
     run.signal.throwIfAborted();
@@ -47,32 +45,40 @@ function isRejection(error: unknown): error is StatusError {
   );
 }
 
-async function createChild(
-  { hub, set, signal }: SetRun,
-  { name, labels, annotations, spec }: RenderedToken,
-): Promise<Stored<ManagedToken>> {
+async function createChild({ hub, set, signal }: SetRun, { name, labels, annotations, spec }: RenderedToken): Promise<StoredToken> {
   const metadata = { name, namespace: set.metadata.namespace, labels, annotations, ownerReferences: [ownerReference(set)] };
-  return await hub.create(ManagedTokens, { ...TYPE, metadata, spec }, { signal });
+  return reduceToken(await hub.create(ManagedTokens, { ...TYPE, metadata, spec }, { signal }));
 }
 
-/** Applies the rendered ManagedToken to the one with this UID, and removes fields that apply leaves in place. */
-async function changeChild(
-  { hub, set, signal }: SetRun,
-  rendered: RenderedToken,
-  { metadata }: StoredToken,
-): Promise<Stored<ManagedToken>> {
-  const { name, labels, annotations, spec } = rendered;
-  const identity = { name, namespace: set.metadata.namespace, uid: metadata.uid };
-  const applied = await hub.apply(
-    ManagedTokens,
-    { ...TYPE, metadata: { ...identity, labels, annotations }, spec },
-    { signal, force: true },
-  );
-  const rest = leftovers(applied, rendered);
-  if (rest === undefined) return applied;
-  const { uid, resourceVersion } = applied.metadata;
-  const patch = { ...rest, metadata: { ...(rest['metadata'] as object | undefined), uid, resourceVersion } };
-  return await hub.patch(ManagedTokens, identity, patch, { signal });
+/**
+ * Changes a ManagedToken to the rendered one, with one write: server-side apply, or a merge patch if there are parts to remove that apply
+ * would leave in place. Both are for the ManagedToken with this UID only.
+ */
+async function changeChild(run: SetRun, rendered: RenderedToken, token: StoredToken): Promise<StoredToken> {
+  const rest = isWhole(token) ? leftovers(token, rendered) : undefined;
+  if (rest !== undefined) return await patchChild(run, token, rest);
+  const applied = await applyChild(run, token, rendered);
+  // Another client may have added parts since the watch delivered the ManagedToken.
+  const added = leftovers(applied, rendered);
+  return added === undefined ? applied : await patchChild(run, applied, added);
+}
+
+/** Returns whether the informer keeps all parts of a ManagedToken that the template may have. */
+function isWhole({ isTooLarge, isOverBudget }: StoredToken): boolean {
+  return isTooLarge !== true && isOverBudget !== true;
+}
+
+async function applyChild({ hub, signal }: SetRun, { metadata }: StoredToken, rendered: RenderedToken): Promise<StoredToken> {
+  const { labels, annotations, spec } = rendered;
+  const { namespace, name, uid } = metadata;
+  const object = { ...TYPE, metadata: { name, namespace, uid, labels, annotations }, spec };
+  return reduceToken(await hub.apply(ManagedTokens, object, { signal, force: true }));
+}
+
+async function patchChild({ hub, signal }: SetRun, { metadata }: StoredToken, patch: TokenPatch): Promise<StoredToken> {
+  const { uid, resourceVersion } = metadata;
+  const guarded = { ...patch, metadata: { ...patch.metadata, uid, resourceVersion } };
+  return reduceToken(await hub.patch(ManagedTokens, metadata, guarded, { signal }));
 }
 
 const TYPE = { apiVersion: `${TokensGroup}/${Version}`, kind: 'ManagedToken' } as const;

@@ -1,14 +1,15 @@
 // The ManagedTokenSet controller: triggers, budgets and retries.
 
-import { defer, map, type Observable, takeUntil } from 'rxjs';
+import { defer, finalize, map, type Observable, takeUntil } from 'rxjs';
 import { ManagedTokenSets } from '../api/resources.ts';
 import { type Outcome, type Result, runController } from '../runtime/controller.ts';
 import { whenAborted } from '../runtime/leadership.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
 import { whenSynced } from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
+import type { ProfileCounts } from '../telemetry/exposition.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { chargeReviews, NamespaceBudgets } from '../tokens/budgets.ts';
+import { chargeReviews, NamespaceBudgets, overBytes } from '../tokens/budgets.ts';
 import { namespaceOf } from '../tokens/priority.ts';
 import { SetAuthority } from './authority.ts';
 import { type SetInformers, SetView } from './informers.ts';
@@ -22,7 +23,7 @@ export interface SetControllerOptions extends Omit<SetDeps, 'view' | 'memory' | 
   readonly timers?: Clock;
   readonly informers: SetInformers;
   readonly random: () => number;
-  readonly metrics?: Pick<Metrics, 'observeQueue'>;
+  readonly metrics?: Pick<Metrics, 'observeQueue' | 'observeBudgets' | 'observeProfiles'>;
 }
 
 /** Sets that are reconciled at the same time; one namespace has at most 8/9 of them. */
@@ -49,6 +50,8 @@ function runTerm(options: SetControllerOptions, view: SetView, stopping: AbortSi
     map(({ key, spacingMs }) => ({ key, dueAt: dueAt(key, spacingMs, deps) })),
     takeUntil(whenAborted(stopping)),
   );
+  metrics?.observeBudgets('managed-token-set', () => [...budgets.over(), ...overBytes(view.sets.list())]);
+  metrics?.observeProfiles(() => profileCounts(deps));
   return runController(requests$, {
     reconcile: (key, signal) => reconcileWithinBudget(deps, key, signal),
     retryPolicy: (failure) => planRetry(failure, { random: random(), resource: ManagedTokenSets }),
@@ -57,6 +60,15 @@ function runTerm(options: SetControllerOptions, view: SetView, stopping: AbortSi
     tenantShare: TENANT_SHARE,
     priorityOf: (key) => ({ lane: '', tenant: namespaceOf(key), deadlineAt: Infinity }),
     onQueue: ({ depth }) => metrics?.observeQueue('managed-token-set', depth),
+    // Only the leader knows the ClusterProfiles.
+  }).pipe(finalize(() => metrics?.observeProfiles(() => [])));
+}
+
+/** Returns the numbers of ClusterProfiles of each set that publishes them. */
+function profileCounts({ view, memory }: SetDeps): readonly ProfileCounts[] {
+  return view.sets.list().flatMap(({ metadata, spec }) => {
+    const tracked = spec.clusterProfiles ? memory.find(metadata.uid) : undefined;
+    return tracked === undefined ? [] : [{ namespace: metadata.namespace, name: metadata.name, ...tracked.profiles.counts }];
   });
 }
 

@@ -180,15 +180,17 @@ async function inChunks<T, U>(items: readonly T[], mapped: (item: T) => readonly
 /** Decides on the removal of surplus ManagedTokens. A confirmed removal stays confirmed while it lasts. */
 function removalDecision(run: SetRun, { surplus }: SetObservation): RemovalDecision {
   const { set, tracked, clock } = run;
-  const { uid, annotations } = set.metadata;
+  // A set without a status is new: no earlier process has removed ManagedTokens.
+  tracked.removalsKnownAt ??= set.status?.observedGeneration === undefined ? 0 : clock.monotonic() + REMOVAL_WINDOW_MS;
+  const unknownMs = tracked.removalsKnownAt - clock.monotonic();
   const decision = decideRemoval({
-    setUid: uid,
-    names: surplus.filter(({ metadata }) => !tracked.approved.has(metadata.uid)).map(({ metadata }) => metadata.name),
+    uids: surplus.map(({ metadata }) => metadata.uid).filter((uid) => !tracked.approved.has(uid)),
     total: controlledTokens(run).length,
-    removed: tracked.removedSince(clock.now()),
-    confirmation: annotations?.[SetAnnotation.confirmRemoval],
+    removed: unknownMs > 0 ? undefined : tracked.removedSince(clock.now()),
+    confirmation: set.metadata.annotations?.[SetAnnotation.confirmRemoval],
   });
   if (decision.type === 'allowed' && decision.isConfirmed) for (const { metadata } of surplus) tracked.approved.add(metadata.uid);
+  if (decision.type === 'deferred') run.requeue(clock.now() + unknownMs);
   return decision;
 }
 

@@ -3,6 +3,7 @@
 import type { ClusterProfile } from '../api/cluster-profile.ts';
 import type { Stored } from '../api/resources.ts';
 import type { Page } from '../kube/client.ts';
+import type { ProfileCounts } from '../telemetry/exposition.ts';
 import { type ClusterAccess, type ProfileDigests, type ProfilesAspect, profileDigests } from './policy/cluster-profile.ts';
 import { isControlledBy } from './policy/plan.ts';
 import type { StoredSet } from './policy/template.ts';
@@ -76,6 +77,12 @@ export class TrackedProfiles {
     const { name, uid, resourceVersion } = profile.metadata;
     if (this.controlled.size >= kept + MAX_SURPLUS) this.isPartial = true;
     else this.controlled.set(name, { uid, resourceVersion, digests: NO_DIGESTS, writtenAt: Number.NEGATIVE_INFINITY });
+  }
+
+  /** Returns the numbers of ClusterProfiles by state. */
+  get counts(): Omit<ProfileCounts, 'namespace' | 'name'> {
+    const published = [...this.controlled].filter(([name, { digests }]) => digests !== NO_DIGESTS && !this.#rejections.has(name));
+    return { published: published.length, rejected: this.#rejections.size, conflicting: this.foreign.size };
   }
 
   /** Forgets everything; the next run lists the ClusterProfiles. */

@@ -5,7 +5,7 @@ import { OwnWrite } from '../kube/own-write.ts';
 import { exponentialMs } from '../std/backoff.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { REMOVAL_WINDOW_MS } from './policy/removal.ts';
-import type { StoredSet } from './policy/template.ts';
+import { type StoredSet, templateTexts } from './policy/template.ts';
 import { TrackedProfiles } from './tracked-profiles.ts';
 
 /** Tracked sets by UID. */
@@ -71,9 +71,11 @@ export class TrackedSet {
   readonly #failedWrites = new Map<string, FailedWrite>();
   /** Own writes of ManagedTokens that the informer has not delivered, by name. */
   readonly #writes = new Map<string, OwnWrite<StoredToken>>();
-  /** Resource versions of ManagedTokens that differ from their rendering right after a write, by the names of clusters. */
+  /** States of ManagedTokens that differ from their rendering right after a write, by the names of clusters. */
   readonly #overridden = new Map<string, string>();
   #removedAt: readonly number[] = [];
+  /** Time on the monotonic clock from which on all removals within the last minute are known; undefined before the first decision. */
+  removalsKnownAt: number | undefined;
 
   /** Returns the latest known ManagedToken of a name. */
   latest(name: string, informed: StoredToken | undefined, now: number): StoredToken | undefined {
@@ -111,13 +113,13 @@ export class TrackedSet {
 
   /** Records whether a ManagedToken differs from its rendering right after a write. */
   recordOverride(clusterName: string, { metadata }: StoredToken, isOverridden: boolean): void {
-    if (isOverridden) this.#overridden.set(clusterName, String(metadata.generation));
+    if (isOverridden) this.#overridden.set(clusterName, stateOf(metadata));
     else this.#overridden.delete(clusterName);
   }
 
-  /** Returns whether another client or a webhook determines the spec of a ManagedToken: a further write would have no effect. */
+  /** Returns whether another client or a webhook determines parts of a ManagedToken: a further write would have no effect. */
   isOverridden(clusterName: string, token: StoredToken | undefined): boolean {
-    return token !== undefined && this.#overridden.get(clusterName) === String(token.metadata.generation);
+    return token !== undefined && this.#overridden.get(clusterName) === stateOf(token.metadata);
   }
 
   /** Counts a removal that was not confirmed by the annotation. */
@@ -125,7 +127,7 @@ export class TrackedSet {
     this.#removedAt = [...this.#removedAt.filter((at) => now - at < REMOVAL_WINDOW_MS), now];
   }
 
-  /** Returns the number of removals within the last minute. */
+  /** Returns the number of removals by this process within the last minute. */
   removedSince(now: number): number {
     return this.#removedAt.filter((at) => Math.abs(now - at) < REMOVAL_WINDOW_MS).length;
   }
@@ -144,4 +146,9 @@ export class TrackedSet {
     for (const uid of this.checks.keys()) if (!surplus.has(uid)) this.checks.delete(uid);
     for (const uid of this.approved) if (!surplus.has(uid)) this.approved.delete(uid);
   }
+}
+
+/** Returns the state of the parts that a template has. */
+function stateOf(metadata: StoredToken['metadata']): string {
+  return `${metadata.generation} ${templateTexts(metadata)}`;
 }

@@ -9,14 +9,14 @@ import { objectKey } from '../kube/paths.ts';
 import type { Change } from '../kube/store.ts';
 import { findCondition } from '../kubernetes/conditions.ts';
 import { matchesLabels } from '../kubernetes/selectors/label-selector.ts';
-import { annotationsChanged, anyOf, generationChanged, type Predicate, statusNotOurs } from '../runtime/predicates.ts';
+import { annotationsChanged, anyOf, fieldChanged, generationChanged, type Predicate, statusNotOurs } from '../runtime/predicates.ts';
 import { owner, self, statesOf } from '../runtime/trigger.ts';
 import { goJson } from '../std/go-text.ts';
 import type { StoredSecret } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { type SetInformers, type SetView, selectorOf } from './informers.ts';
 import { readyOf } from './policy/plan.ts';
-import type { StoredSet } from './policy/template.ts';
+import { type StoredSet, templateTexts } from './policy/template.ts';
 import type { TrackedSets } from './tracked-set.ts';
 
 /** A set to reconcile. */
@@ -44,7 +44,9 @@ export function setTriggers(informers: SetInformers, view: SetView, memory: Trac
     ),
     tokens.changes$.pipe(
       tap((change) => trackToken(change, view, memory)),
-      filter(anyOf<StoredToken>(generationChanged, annotationsChanged(SetAnnotation.templateDigest), ownerChanged, resultChanged)),
+      filter(
+        anyOf<StoredToken>(generationChanged, annotationsChanged(SetAnnotation.templateDigest), textsChanged, ownerChanged, resultChanged),
+      ),
       mergeMap((change) => setsOfToken(change, view)),
       tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
       map((key) => ({ key, spacingMs: TOKEN_SPACING_MS })),
@@ -87,6 +89,9 @@ function profileTriggers({ clusters, secrets, tokens }: SetInformers, view: SetV
     health$.pipe(filter(isPublishing)),
   ).pipe(map((key) => ({ key, spacingMs: TOKEN_SPACING_MS })));
 }
+
+/** Matches a change of labels or annotations of the template. */
+const textsChanged = fieldChanged<StoredToken>(({ metadata }) => templateTexts(metadata));
 
 /** Matches a change of the controller. */
 const ownerChanged: Predicate<StoredToken> = (change) =>

@@ -149,11 +149,11 @@ export function budgetGauge(over: () => Iterable<Excess>): Family {
     help: '1 for each namespace that exceeds its share of a resource; the value other stands for further namespaces.',
     type: 'gauge',
     *samples() {
-      const namespaces = new Map<Budget, string[]>();
-      for (const [namespace, budget] of over()) namespaces.set(budget, [...(namespaces.get(budget) ?? []), namespace]);
+      const namespaces = new Map<Budget, Set<string>>();
+      for (const [namespace, budget] of over()) namespaces.set(budget, (namespaces.get(budget) ?? new Set()).add(namespace));
       for (const [budget, names] of namespaces) {
-        for (const namespace of names.slice(0, MAX_NAMED)) yield sample(NAME, { namespace, budget }, 1);
-        if (names.length > MAX_NAMED) yield sample(NAME, { namespace: 'other', budget }, 1);
+        for (const namespace of names.values().take(MAX_NAMED)) yield sample(NAME, { namespace, budget }, 1);
+        if (names.size > MAX_NAMED) yield sample(NAME, { namespace: 'other', budget }, 1);
       }
     },
   };
@@ -162,3 +162,29 @@ export function budgetGauge(over: () => Iterable<Excess>): Family {
 const NAME = 'purser_namespace_over_budget';
 /** Maximum number of named namespaces for each budget. */
 const MAX_NAMED = 20;
+
+/** Numbers of ClusterProfiles of a ManagedTokenSet. */
+export interface ProfileCounts {
+  readonly namespace: string;
+  readonly name: string;
+  readonly published: number;
+  /** Number of ClusterProfiles whose last write the hub rejected. */
+  readonly rejected: number;
+  /** Number of ClusterProfiles that the set does not control although they have the name of one of its clusters. */
+  readonly conflicting: number;
+}
+
+/** Returns the gauge of the ClusterProfiles that `counts` yields at a scrape. */
+export function profileGauge(counts: () => Iterable<ProfileCounts>): Family {
+  const name = 'purser_clusterprofiles';
+  return {
+    name,
+    help: 'ClusterProfiles of a ManagedTokenSet by state: published, rejected, conflicting.',
+    type: 'gauge',
+    *samples() {
+      for (const { namespace, name: set, ...states } of counts()) {
+        for (const [state, count] of Object.entries(states)) yield sample(name, { namespace, name: set, state }, count);
+      }
+    },
+  };
+}

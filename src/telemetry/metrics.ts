@@ -14,6 +14,8 @@ import {
   type Excess,
   exposition,
   type Family,
+  type ProfileCounts,
+  profileGauge,
   UNREGISTERED,
 } from './exposition.ts';
 import { clusterGauges, type Objects, setGauges, tokenGauges } from './object-gauges.ts';
@@ -72,7 +74,8 @@ export class Metrics {
   readonly #isRegistered: (cluster: string) => boolean;
   #leads: () => boolean = () => false;
   #credentialTimes: () => Iterable<CredentialTimes> = () => [];
-  #overBudget: () => Iterable<Excess> = () => [];
+  readonly #overBudget = new Map<string, () => Iterable<Excess>>();
+  #profileCounts: () => Iterable<ProfileCounts> = () => [];
   #watches: () => number = () => 0;
 
   constructor({ build, tokens, sets, clusters }: MetricsOptions) {
@@ -89,9 +92,10 @@ export class Metrics {
       isRegistered: this.#isRegistered,
     });
     const credentials = credentialGauges(() => this.#credentialTimes());
-    const budgets = budgetGauge(() => this.#overBudget());
+    const budgets = budgetGauge(() => this.#overBudget.values().flatMap((over) => over()));
+    const profiles = profileGauge(() => this.#profileCounts());
     const objects = [...tokenGauges(tokens, this.#isRegistered), ...setGauges(sets), ...clusterGauges(clusters)];
-    this.#families = [...objects, ...credentials, this.#issuances, budgets];
+    this.#families = [...objects, ...credentials, this.#issuances, budgets, profiles];
     collectDefaultMetrics({ register: this.#registry });
   }
 
@@ -116,9 +120,14 @@ export class Metrics {
     this.#credentialTimes = times;
   }
 
-  /** Reads the gauge of namespaces that exceed a budget from `overBudget`. */
-  observeBudgets(overBudget: () => Iterable<Excess>): void {
-    this.#overBudget = overBudget;
+  /** Reads the gauge of namespaces that exceed a budget of a controller from `overBudget`. */
+  observeBudgets(controller: string, overBudget: () => Iterable<Excess>): void {
+    this.#overBudget.set(controller, overBudget);
+  }
+
+  /** Reads the gauge of ClusterProfiles from `counts`. */
+  observeProfiles(counts: () => Iterable<ProfileCounts>): void {
+    this.#profileCounts = counts;
   }
 
   /** Reads the gauge of open watches from `watches`. */

@@ -5,7 +5,7 @@ import type { Cluster, ClusterCondition } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { ManagedTokenSet } from '../api/managed-token-set.gen.ts';
 import { ClusterConditionType, SetConditionType, TokenConditionType } from '../api/names.ts';
-import { SetReason } from '../api/reasons.ts';
+import { ProfileReason, SetReason } from '../api/reasons.ts';
 import type { ApiObject, Stored } from '../api/resources.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
 import { type Family, type Labels, sample, UNREGISTERED } from './exposition.ts';
@@ -79,7 +79,7 @@ const SET_GAUGES: readonly Gauge<ManagedTokenSet>[] = [
   {
     name: 'purser_managedtokensets',
     help: '1 for each ManagedTokenSet, with the reason of its condition Progressing.',
-    samplesOf: (set) => [[{ ...setLabels(set), reason: progressOf(set) }, 1]],
+    samplesOf: (set) => [[{ ...setLabels(set), reason: reasonOf(set, SetConditionType.progressing, PROGRESS) }, 1]],
   },
   {
     name: 'purser_managedtokenset_clusters',
@@ -89,14 +89,23 @@ const SET_GAUGES: readonly Gauge<ManagedTokenSet>[] = [
       return Object.entries({ selected: clusters, ready, updated, failing }).map(([state, count]) => [{ ...setLabels(set), state }, count]);
     },
   },
+  {
+    name: 'purser_managedtokenset_profiles',
+    help: '1 for each ManagedTokenSet that publishes ClusterProfiles, with the reason of its condition ClusterProfilesPublished.',
+    samplesOf: (set) => {
+      const reason = reasonOf(set, SetConditionType.clusterProfilesPublished, PROFILES);
+      return set.spec.clusterProfiles ? [[{ ...setLabels(set), reason }, 1]] : [];
+    },
+  },
 ];
 
 const PROGRESS: ReadonlySet<string> = new Set([...Object.keys(SetReason), 'InvalidSpec']);
+const PROFILES: ReadonlySet<string> = new Set(Object.keys(ProfileReason));
 
-/** Returns the reason of the condition Progressing, a word of a closed set. */
-function progressOf({ status }: ManagedTokenSet): string {
-  const reason = status?.conditions?.find(({ type }) => type === SetConditionType.progressing)?.reason;
-  return reason !== undefined && PROGRESS.has(reason) ? reason : 'Unknown';
+/** Returns the reason of a condition if it is a known one; otherwise `Unknown`. */
+function reasonOf({ status }: ManagedTokenSet, type: string, known: ReadonlySet<string>): string {
+  const reason = status?.conditions?.find((condition) => condition.type === type)?.reason;
+  return reason !== undefined && known.has(reason) ? reason : 'Unknown';
 }
 
 function setLabels({ metadata }: Stored<ManagedTokenSet>): Labels {

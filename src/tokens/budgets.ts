@@ -11,7 +11,6 @@ import type { AuthorityOptions } from './authority.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { requestOf } from './policy/record.ts';
 import { latestRetryAt } from './policy/rotation.ts';
-import type { StoredSecret } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
 import { expiresAt } from './priority.ts';
 import { BYTES_PER_NAMESPACE, bytesOf } from './reduce.ts';
@@ -241,11 +240,17 @@ export function overSlots(held: Iterable<readonly [tenant: string, slots: number
 }
 
 /** Returns the namespaces that keep only stubs, or that are over their share of memory with small objects alone. */
-export function overBytes(tokens: readonly StoredToken[], secrets: readonly StoredSecret[]): readonly Excess[] {
+export function overBytes(objects: readonly KeptObject[]): readonly Excess[] {
   const bytes = new Map<string, number>();
-  for (const object of [...tokens, ...secrets]) {
+  for (const object of objects) {
     const { namespace } = object.metadata;
     bytes.set(namespace, (bytes.get(namespace) ?? 0) + (object.isOverBudget ? Infinity : bytesOf(object)));
   }
   return [...bytes].filter(([, total]) => total > BYTES_PER_NAMESPACE).map(([namespace]) => [namespace, 'bytes']);
+}
+
+/** An object as the informer keeps it. */
+interface KeptObject {
+  readonly metadata: { readonly namespace: string };
+  readonly isOverBudget?: true;
 }

@@ -97,10 +97,10 @@ function runTerm(options: TokenControllerOptions, view: HubView, recordKey: Reco
     priorityOf: (key) => priorityOf(key, deps),
     onQueue: ({ depth, held }) => {
       metrics?.observeQueue('managed-token', depth);
-      metrics?.observeBudgets(() => [
+      metrics?.observeBudgets('managed-token', () => [
         ...budgets.over(),
         ...overSlots(held(), SLOTS_PER_NAMESPACE),
-        ...overBytes(view.tokens.list(), view.secrets.list()),
+        ...overBytes([...view.tokens.list(), ...view.secrets.list()]),
       ]);
     },
   }).pipe(

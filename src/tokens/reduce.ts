@@ -2,14 +2,16 @@
 // that Purser does not read, so that tenants cannot fill its memory.
 
 import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
-import { AnchorFinalizer, Annotation, Label, SetAnnotation, TokensGroup } from '../api/names.ts';
+import { AnchorFinalizer, Annotation, Label, SetAnnotation, SetFieldManager, TokensGroup } from '../api/names.ts';
 import type { ApiObject, Secret, Stored } from '../api/resources.ts';
 import type { NamespacedMeta, ObjectMeta, StoredIdentity } from '../api/wire.ts';
+import { ownedNames } from '../kubernetes/managed-fields.ts';
 import { defined } from '../std/defined.ts';
 import { digestOf } from '../std/digest.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
 import { TOKEN_KEY } from './outputs/outputs.ts';
 import { digestOfData, holdsToken, type StoredSecret } from './policy/secret.ts';
+import { shortenText } from './policy/shorten-text.ts';
 import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
 
 /**
@@ -145,8 +147,9 @@ export function bytesOf(object: object): number {
 
 const sizes = new WeakMap<object, number>();
 
-const MAX_REQUEST_LENGTH = 256;
 const MAX_ANNOTATIONS = 16;
+/** Maximum number of labels, and of annotations, of a template, as in the CRD of ManagedTokenSets. */
+const MAX_TEMPLATE_TEXTS = 32;
 const DEFINED: readonly string[] = [...Object.values(Annotation), SetAnnotation.templateDigest];
 
 /** Returns the metadata that only the API server sets. */
@@ -164,14 +167,16 @@ export function identityOf({
 
 function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<ManagedToken>['metadata'] {
   const { finalizers } = metadata;
-  const annotations = ownAnnotations(metadata);
+  const labels = setByTemplate(metadata, 'labels');
+  const annotations = [...ownAnnotations(metadata), ...setByTemplate(metadata, 'annotations')];
   // API servers admit one controller.
   const controllers = controllersOf(metadata.ownerReferences ?? []).slice(0, 1);
   return {
     ...identityOf(metadata),
     ...(finalizers && { finalizers }),
     ...(controllers.length > 0 && { ownerReferences: controllers }),
-    ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations.map(reduceRequest)) }),
+    ...(labels.length > 0 && { labels: Object.fromEntries(labels) }),
+    ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations.map(reduceText)) }),
   };
 }
 
@@ -181,9 +186,16 @@ function ownAnnotations({ annotations = {} }: ObjectMeta): readonly (readonly [s
   return own.toSorted(([a], [b]) => Number(DEFINED.includes(b)) - Number(DEFINED.includes(a))).slice(0, MAX_ANNOTATIONS);
 }
 
-/** Replaces a long request by its digest: Purser only compares requests. */
-function reduceRequest([annotation, value]: readonly [string, string]): readonly [string, string] {
-  return [annotation, value.length > MAX_REQUEST_LENGTH ? digestOf(value) : value];
+/** Returns the labels or annotations that the controller of ManagedTokenSets has set, without those under Purser's prefix. */
+function setByTemplate(metadata: ObjectMeta, part: 'labels' | 'annotations'): readonly (readonly [string, string])[] {
+  const { managedFields = [], [part]: texts = {} } = metadata;
+  const names = ownedNames(managedFields, SetFieldManager, part).filter((name) => !name.startsWith(`${TokensGroup}/`));
+  return names.flatMap((name) => (Object.hasOwn(texts, name) ? [[name, texts[name] ?? ''] as const] : [])).slice(0, MAX_TEMPLATE_TEXTS);
+}
+
+/** Replaces the long value of an annotation by its digest: Purser only compares values. */
+function reduceText([annotation, value]: readonly [string, string]): readonly [string, string] {
+  return [annotation, shortenText(value)];
 }
 
 /** Returns the records in a status, whose size the CRD limits: a long status must not make Purser lose anchors. */
@@ -194,7 +206,7 @@ function recordsOf(status: ManagedTokenStatus): ManagedTokenStatus {
 
 function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
   const { labels: _, annotations: __, ...secret } = spec.secret;
-  const { annotations = {}, finalizers, ...identity } = metadata;
+  const { labels: ___, annotations = {}, finalizers, ...identity } = metadata;
   // An administrator may revoke the token of any ManagedToken.
   const requests = Object.entries(annotations).filter(([name]) => STUB_ANNOTATIONS.has(name));
   // Of an overlong list only Purser's own finalizer is kept, which shows that there are anchors.

@@ -48,7 +48,7 @@ export function permissions(): readonly Permission[] {
 function ruleOf(text: string): PermissionRule {
   const [, verbs, target, name] = /^((?:`\w+`(?:, )?)+) on (`[^`]+`)(?: named (`[^`]+`))?$/.exec(text) ?? [];
   if (verbs === undefined || target === undefined) throw new Error(`not a permission: ${text}`);
-  const [, resource = '', group = '', subresource = ''] = /^(\/?[a-z]+)(?:\.([a-z0-9.]+))?(\/[a-z]+)?$/.exec(codeOf(target)) ?? [];
+  const [, resource = '', group = '', subresource = ''] = /^(\/?[a-z]+)(?:\.([a-z0-9.-]+))?(\/[a-z]+)?$/.exec(codeOf(target)) ?? [];
   const isPath = resource.startsWith('/');
   return {
     verbs: verbs.split(', ').map(codeOf),

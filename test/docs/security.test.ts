@@ -65,6 +65,12 @@ describe('table of permissions in docs/security.md', () => {
     expect(lines.filter((line) => !documented.includes(line))).toEqual([]);
   });
 
+  it('lists every rule for ClusterProfiles', () => {
+    const lines = granted(ofPurser).filter((line) => line.includes(' multicluster.x-k8s.io '));
+    expect(lines.length).toBeGreaterThan(0);
+    expect(lines.filter((line) => !documented.includes(line))).toEqual([]);
+  });
+
   it('lists allowed and rejected actions for every permission', () => {
     for (const { can, cannot } of permissions()) {
       expect([...can, ...cannot]).not.toContain('');

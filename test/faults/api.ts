@@ -29,6 +29,9 @@ export interface Metadata {
 export interface ObjectStatus {
   readonly observedGeneration?: number;
   readonly rotations?: number;
+  readonly clusters?: number;
+  readonly ready?: number;
+  readonly updated?: number;
   readonly expirationTimestamp?: string;
   readonly token?: string;
   readonly authenticated?: boolean;
@@ -40,6 +43,7 @@ export interface Condition {
   readonly type: string;
   readonly status: string;
   readonly reason?: string;
+  readonly message?: string;
   readonly lastTransitionTime?: string;
 }
 
@@ -152,6 +156,7 @@ function ignoreNotFound(error: unknown): undefined {
 /** URL paths of collections, and of objects if a name is given. */
 export const paths = {
   tokens: (namespace: string, name = '') => joinPath(`/apis/tokens.purser.dev/v1alpha1/namespaces/${namespace}/managedtokens`, name),
+  sets: (namespace: string, name = '') => joinPath(`/apis/tokens.purser.dev/v1alpha1/namespaces/${namespace}/managedtokensets`, name),
   clusters: (name = '') => joinPath('/apis/registry.purser.dev/v1alpha1/clusters', name),
   secrets: (namespace: string, name = '') => joinPath(`/api/v1/namespaces/${namespace}/secrets`, name),
   serviceAccounts: (namespace: string, name = '') => joinPath(`/api/v1/namespaces/${namespace}/serviceaccounts`, name),

@@ -130,6 +130,48 @@ describe('checkHistory', () => {
   });
 });
 
+describe('checks of ManagedTokenSets', () => {
+  const numbered = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => `c${from + index}`);
+  const allowed = (seconds: number, clusters: readonly string[]) => at(seconds, { type: 'allowance', fleet: 'a', clusters });
+  const confirmed = (seconds: number, clusters: readonly string[]) => at(seconds, { type: 'confirmation', fleet: 'a', clusters });
+  const fleet = (seconds: number, clusters: readonly string[], { held = clusters, isPaused = false } = {}) =>
+    at(seconds, { type: 'fleet', fleet: 'a', clusters, held, isPaused });
+  const disturbance = (seconds: number, begins: boolean) => at(seconds, { type: 'disturbance', begins });
+  const withdrawn = [allowed(0, ['c1', 'c2']), allowed(100, ['c2']), allowed(110, [])] as const;
+
+  it.each<readonly [string, readonly Recorded[], readonly string[]]>([
+    ['accepts tokens with permission at any time', [allowed(0, ['c1']), fleet(900, ['c1'])], []],
+    ['accepts a token for 42 s after its permission was withdrawn', [...withdrawn, fleet(142, ['c1'])], []],
+    ['reports a token 43 s after its permission was withdrawn, once', [...withdrawn, fleet(143, ['c1']), fleet(144, ['c1'])], ['I21']],
+    ['accepts a token whose permission was restored', [...withdrawn, allowed(120, ['c1']), fleet(143, ['c1'])], []],
+    [
+      'accepts a token without permission until it must have recovered from a fault',
+      [...withdrawn, disturbance(120, true), disturbance(140, false), fleet(240, ['c1'])],
+      [],
+    ],
+    ['reports a ManagedToken 121 s after its permission was withdrawn', [...withdrawn, fleet(221, ['c1'], { held: [] })], ['I21']],
+    [
+      'accepts a ManagedToken without permission while its removal is paused',
+      [...withdrawn, fleet(900, ['c1'], { held: [], isPaused: true })],
+      [],
+    ],
+    ['accepts the removal of ten ManagedTokens', [fleet(0, numbered(0, 12)), fleet(1, numbered(10, 12))], []],
+    ['accepts the removal of a third', [fleet(0, numbered(0, 36)), fleet(1, numbered(12, 36))], []],
+    ['reports the removal of eleven of twelve', [fleet(0, numbered(0, 12)), fleet(1, numbered(11, 12))], ['I22']],
+    ['reports removals that exceed the limit together', [fleet(0, numbered(0, 20)), fleet(9, numbered(10, 20)), fleet(40, [])], ['I22']],
+    ['accepts such removals a minute apart', [fleet(0, numbered(0, 20)), fleet(9, numbered(10, 20)), fleet(70, [])], []],
+    ['accepts a confirmed removal', [fleet(0, numbered(0, 12)), confirmed(1, numbered(0, 12)), fleet(20, [])], []],
+    [
+      'reports a second removal after one confirmation',
+      [fleet(0, numbered(0, 12)), confirmed(1, numbered(0, 12)), fleet(20, []), fleet(30, numbered(0, 12)), fleet(50, [])],
+      ['I22'],
+    ],
+  ])('%s', (_, history, invariants) => {
+    const allow = history.some(({ type }) => type === 'allowance') ? [] : [allowed(0, numbered(0, 40))];
+    expect(findInvariants(...allow, ...history)).toEqual(invariants);
+  });
+});
+
 describe('containsAny', () => {
   const signature = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ';
 

@@ -55,7 +55,9 @@ export type Invariant =
   | 'I17'
   | 'I18'
   | 'I19'
-  | 'I20';
+  | 'I20'
+  | 'I21'
+  | 'I22';
 
 /** Service accounts for which a tenant may hold tokens: one, or all of a namespace, on one cluster of the bench. */
 export interface Reach {
@@ -145,7 +147,19 @@ export type Entry =
       /** Time at which the credential was last in use, or first seen if no Secret contained it; undefined while it is in use. */
       readonly replacedAt?: number;
     }
-  /** Start or end of faults in the renewal bench. */
+  /** State of a ManagedTokenSet: the Clusters with a ManagedToken, and those with a token in the Secret. */
+  | {
+      readonly type: 'fleet';
+      readonly fleet: string;
+      readonly clusters: readonly string[];
+      readonly held: readonly string[];
+      readonly isPaused: boolean;
+    }
+  /** Clusters that the requester of a ManagedTokenSet may issue for from now on. */
+  | { readonly type: 'allowance'; readonly fleet: string; readonly clusters: readonly string[] }
+  /** Clusters whose ManagedTokens the administrator lets a ManagedTokenSet remove. */
+  | { readonly type: 'confirmation'; readonly fleet: string; readonly clusters: readonly string[] }
+  /** Start or end of faults in the benches of renewals and of sets. */
   | { readonly type: 'disturbance'; readonly begins: boolean }
   /** Addresses and CAs that the administrator pinned for a Cluster. */
   | { readonly type: 'pins'; readonly cluster: string; readonly servers: readonly string[]; readonly cas: readonly string[] }

@@ -15,12 +15,13 @@ import { runScenario, type Scenario } from './scenario.ts';
 import { SCENARIOS, SKIPPED_FAULTS } from './scenarios/all.ts';
 import { randomFaults } from './scenarios/random-faults.ts';
 import { renewalUnderFaults } from './scenarios/renewal.ts';
+import { setsUnderFaults } from './scenarios/sets.ts';
 import { hostileTenants } from './scenarios/tenants.ts';
 
 const FLEET = 4;
 const FIRST_TOKENS_MS = 60_000;
 /** All scenarios, for IDs and titles. */
-const ALL: readonly Scenario[] = [...SCENARIOS, hostileTenants({ minutes: 0 }), renewalUnderFaults(0), randomFaults(0)];
+const ALL: readonly Scenario[] = [...SCENARIOS, hostileTenants({ minutes: 0 }), renewalUnderFaults(0), setsUnderFaults(0), randomFaults(0)];
 
 async function main(options: FaultOptions): Promise<boolean> {
   const { seed, only, custom, runs, out } = options;
@@ -50,7 +51,8 @@ async function main(options: FaultOptions): Promise<boolean> {
 /** Returns the selected faults, the custom faults, or all of them. */
 function selectScenarios({ minutes, only, custom, seconds, writesStatus }: FaultOptions): readonly Scenario[] {
   if (custom.length > 0) return [customFaults(custom, seconds)];
-  const all = [...SCENARIOS, hostileTenants({ minutes, writesStatus }), renewalUnderFaults(minutes), randomFaults(minutes)];
+  const long = [hostileTenants({ minutes, writesStatus }), renewalUnderFaults(minutes), setsUnderFaults(minutes), randomFaults(minutes)];
+  const all = [...SCENARIOS, ...long];
   return only.length === 0 ? all : all.filter((scenario) => splitIds(scenario).some((id) => only.includes(id)));
 }
 

@@ -5,7 +5,7 @@ import { type CustomFault, GRAMMAR, parseFault } from './custom-fault.ts';
 
 export interface FaultOptions {
   readonly seed: number;
-  /** Length of the attack by hostile tenants, of the renewals under faults and of the random faults, in minutes. */
+  /** Length of the attack by hostile tenants, of the renewals and the sets under faults and of the random faults, in minutes. */
   readonly minutes: number;
   /** IDs of faults; empty: all. */
   readonly only: readonly string[];
@@ -25,8 +25,9 @@ export interface FaultOptions {
 export const HELP = `npm run faults -- [options]
 
   --seed N        seed of all random choices (default: derived from the time)
-  --minutes N     minutes of the hostile tenants' attack, of the renewals under faults and of the random faults (default: 10)
-  --only F12,F13  IDs of the faults to run; tenants selects the hostile tenants, renewal the renewals, F56 the random faults
+  --minutes N     minutes of the hostile tenants' attack, of the renewals and the sets under faults and of the random faults (default: 10)
+  --only F12,F13  IDs of the faults to run; tenants selects the hostile tenants, renewal the renewals, sets the ManagedTokenSets,
+                  F56 the random faults
   --write-status  allow the hostile writer of ManagedTokens to write their status
   --fault WORDS   custom fault to run instead, such as 'one lose tokens'; several --fault options run at once
   --seconds N     seconds that custom faults last (default: 30)

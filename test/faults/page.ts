@@ -73,6 +73,15 @@ A thief keeps every renewed token that it finds in a Secret on a hub or in a req
 because of a crash, and presents each to its cluster, without the proxies. It checks invariants I19 and I20.
 
 ${figures.map((line) => `- ${line}\n`).join('')}
+## ManagedTokenSets
+
+\`npm run faults -- --only sets --minutes M --seed N\` changes two ManagedTokenSets at random while faults happen: labels of their 16
+Clusters, which are names of both targets, templates, and permissions of their requesters. Faults are those of F56, and Purser killed before or
+after a write of a set or of its ManagedTokens. An observer, whose client bypasses all proxies, records the ManagedTokens and Secrets of
+both sets twice a second. After the faults of each round, the sets must have exactly the ManagedTokens that labels and permissions
+demand, all of them ready and from the current template; an administrator confirms paused removals. Then the sets change again, without
+faults. The bench checks invariants I10, I21 and I22.
+
 ## Invariants
 
 | | invariant | check |
@@ -97,6 +106,8 @@ ${figures.map((line) => `- ${line}\n`).join('')}
 | I18 | no condition, event or response discloses an address, a credential or Purser's identity to a hostile tenant | all conditions, events and responses |
 | I19 | a cluster refuses a replaced credential of Purser within the overlap plus 30 s of its replacement, or of the end of the last fault | every renewed token in a Secret or in a request at the proxies; the thief presents it every second, and every 10 s after its refusal |
 | I20 | a cluster accepts the renewed credential that is in use | every renewed token in a Secret, every 10 s |
+| I21 | a ManagedTokenSet has no token for a Cluster 40 s, and no ManagedToken two minutes, after its requester lost the permission; during faults, after their end and a minute for recovery; a paused removal keeps ManagedTokens | every ManagedToken and Secret of both sets, twice a second |
+| I22 | a ManagedTokenSet removes no more than ten or a third of its ManagedTokens within a minute, unless a removal is confirmed | every ManagedToken of both sets, twice a second |
 
 ## Exceptions
 
@@ -120,6 +131,7 @@ npm run faults -- --only F32  # SIGKILL before and after every request
 npm run faults -- --only F56 --minutes 60 --seed 7
 npm run faults -- --only tenants --minutes 10 --seed 7
 npm run faults -- --only renewal --minutes 30 --seed 7
+npm run faults -- --only sets --minutes 10 --seed 7
 npm run faults -- --fault 'one lose tokens' --fault 'hub respond 503 secrets' --seconds 60  # custom faults; see --help
 \`\`\`
 

@@ -63,7 +63,7 @@ export class Prober {
       const secrets = await api.list(`/api/v1/secrets?labelSelector=${Label.managedBy}`);
       const byKey = new Map(secrets.map((secret) => [keyOf(secret), secret]));
       return tokens
-        .filter(({ metadata }) => metadata.deletionTimestamp === undefined && metadata.namespace?.startsWith(UNPROBED) !== true)
+        .filter(({ metadata }) => metadata.deletionTimestamp === undefined && isProbed(metadata.namespace))
         .map((token) => ({ token, secret: byKey.get(keyOf(token)) }));
     } catch {
       return undefined;
@@ -123,6 +123,10 @@ interface TokenSpec {
   readonly clusterName: string;
   readonly serviceAccount: { readonly namespace: string; readonly name: string };
   readonly audiences: readonly string[];
+}
+
+function isProbed(namespace = ''): boolean {
+  return !UNPROBED.some((prefix) => namespace.startsWith(prefix));
 }
 
 function keyOf({ metadata }: KubeObject): string {

@@ -1,4 +1,5 @@
-// Short, seeded version of `npm run faults`: selected faults, crashes, hostile tenants, renewals of credentials, and random faults.
+// Short, seeded version of `npm run faults`: selected faults, crashes, hostile tenants, renewals of credentials,
+// ManagedTokenSets, and random faults.
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -12,6 +13,7 @@ import { SCENARIOS } from '../faults/scenarios/all.ts';
 import { crashPoints } from '../faults/scenarios/crash.ts';
 import { randomFaults } from '../faults/scenarios/random-faults.ts';
 import { renewalUnderFaults } from '../faults/scenarios/renewal.ts';
+import { setsUnderFaults } from '../faults/scenarios/sets.ts';
 import { hostileTenants } from '../faults/scenarios/tenants.ts';
 import { newFolder } from '../support/folders.ts';
 
@@ -19,6 +21,7 @@ const SEED = 8;
 const RANDOM_MINUTES = 0.3;
 const ATTACK_MINUTES = 0.5;
 const RENEWAL_MINUTES = 0.5;
+const SETS_MINUTES = 0.5;
 const CRASHES = 3;
 /** IDs of short faults of each kind, as in docs/faults.md. */
 const SELECTED = new Set(['F14', 'F16', 'F19', 'F44', 'F57d', 'T2', 'H2']);
@@ -28,6 +31,7 @@ const scenarios: readonly Scenario[] = [
   { id: 'F32', title: `SIGKILL at ${CRASHES} random requests`, on: 'purser', run: crashPoints(CRASHES) },
   hostileTenants({ minutes: ATTACK_MINUTES }),
   renewalUnderFaults(RENEWAL_MINUTES),
+  setsUnderFaults(SETS_MINUTES),
   randomFaults(RANDOM_MINUTES),
 ];
 

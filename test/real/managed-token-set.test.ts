@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { ManagedTokenSet } from '../../src/api/managed-token-set.gen.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
+import { AuditLog } from './audit-log.ts';
 import { type Deployment, DeployWorld, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
 import { kubectlOutput } from './kubectl.ts';
 
@@ -136,6 +137,15 @@ describe('ManagedTokenSet on real servers', () => {
     await complete(3);
   });
 
+  it('restores a label that a user changes, and one that a user removes, with kubectl', async () => {
+    const region = async () => (await get<ManagedToken>('mt/fleet-eu-2')).metadata.labels?.['region'];
+    for (const change of ['region=us', 'region-']) {
+      await world.kubectl('label', '--overwrite', '-n', 'team-a', 'mt/fleet-eu-2', change, 'theirs=x');
+      await waitUntil(async () => (await region()) === 'eu');
+    }
+    expect((await get<ManagedToken>('mt/fleet-eu-2')).metadata.labels).toEqual({ region: 'eu', theirs: 'x' });
+  });
+
   it('stops a rollout that fails, and resumes with a corrected template', async () => {
     await world.apply([set({ serviceAccount: { namespace: 'deploy', name: 'absent' } })]);
     await waitUntil(async () => (await getSet()).status?.conditions?.some(({ reason }) => reason === 'RolloutStopped') === true);
@@ -148,10 +158,13 @@ describe('ManagedTokenSet on real servers', () => {
     );
   });
 
-  it('removes what the template no longer has, with the field manager of sets', async () => {
-    const object = set({ expirationSeconds: 7200 }, { labels: { other: 'x' } });
-    await world.apply([object]);
+  it('removes what the template no longer has, with one write for each ManagedToken', async () => {
+    const audit = new AuditLog(world.hub.auditLog, 'system:serviceaccount:purser-system:purser');
+    await audit.skip();
+    await world.apply([set({ expirationSeconds: 7200 }, { labels: { other: 'x' } })]);
     await complete(3);
+    const writes = (await audit.writes()).filter((request) => request.endsWith(' managedtokens'));
+    expect(writes).toEqual(Array.from({ length: 3 }, () => 'patch managedtokens'));
     const { spec, metadata } = JSON.parse(
       await world.kubectl('get', '-n', 'team-a', 'mt/fleet-eu-1', '-o', 'json', '--show-managed-fields'),
     ) as ManagedToken;

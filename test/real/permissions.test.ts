@@ -14,6 +14,7 @@ const SETS = { 'target-1': 'prod', 'target-2': 'dev', 'target-3': 'prod' } as co
 const CLUSTERS = '/apis/registry.purser.dev/v1alpha1/clusters';
 const TOKENS = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokens';
 const TOKEN_SETS = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokensets';
+const PROFILES = '/apis/multicluster.x-k8s.io/v1alpha1/namespaces/team-a/clusterprofiles';
 const SECRETS = (namespace: string) => `/api/v1/namespaces/${namespace}/secrets`;
 const PURSER_PATH = '/api/v1/namespaces/purser-system';
 const DRY = '?dryRun=All';
@@ -45,7 +46,8 @@ beforeAll(async () => {
   await world.kubectl('create', 'serviceaccount', 'purser-federated', '-n', 'purser-system');
   await world.apply([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'purser-removal-limit', namespace: 'purser-system' } }]);
   await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
-  await world.apply([SET]);
+  await world.installProfiles();
+  await world.apply([SET, PROFILE]);
   for (const name of Object.keys(SETS)) await world.waitFor(`cluster.registry.purser.dev/${name}`, '--for=condition=Ready');
   await world.waitFor('-n', 'team-a', 'mt/ci-deployer', '--for=condition=Ready');
   await waitUntil(async () => (await facade('admintoken', 'GET', '/auth/v1/clusters').catch(() => 0)) === 200);
@@ -193,6 +195,12 @@ const SET = {
     template: { spec: { serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: AUDIENCES } },
   },
 };
+const PROFILE = {
+  apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+  kind: 'ClusterProfile',
+  metadata: { name: 'worker', namespace: 'team-a' },
+  spec: { displayName: 'worker', clusterManager: { name: 'test' } },
+};
 const ENDPOINTS = { serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: 'https://attacker.example.com' }] };
 const patches = (path: string, body: object): readonly [string, object] => [`PATCH ${path}${DRY}`, body];
 const creates = (name: string): readonly [string, object] => [
@@ -209,6 +217,18 @@ const endpoints = (name: string) => sends(patches(`${CLUSTERS}/${name}`, { spec:
 const authInfo = sends(patches(`${CLUSTERS}/target-1`, { spec: { authInfo: { controller: { name: 'target-2-credential' } } } }));
 const setLabel = sends(patches(`${CLUSTERS}/target-1`, { metadata: { labels: { 'registry.purser.dev/set': 'dev' } } }));
 const otherMetadata = sends(patches(`${CLUSTERS}/target-1`, { metadata: { labels: { env: 'x' }, annotations: { note: 'x' } } }));
+
+/** Writes an address into a ClusterProfile, on its creation and with the subresource status; returns whether the hub stores it. */
+const publishesAddress: Action = async (token) => {
+  const status = { accessProviders: [{ name: 'secretreader', cluster: { server: 'https://attacker.example.com' } }] };
+  const metadata = { ...PROFILE.metadata, name: 'other' };
+  const responses = [
+    await hub(token, `POST ${PROFILES}${DRY}`, { ...PROFILE, metadata, status }),
+    await hub(token, ...patches(`${PROFILES}/worker`, { status })),
+    await hub(token, ...patches(`${PROFILES}/worker/status`, { status })),
+  ];
+  return [responses.some((response) => isAllowed(response) && JSON.stringify(response.body).includes('attacker'))];
+};
 
 const finalizersAndOwners = (name: string) =>
   sends(
@@ -281,6 +301,9 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     patches(`${TOKEN_SETS}/fleet`, { spec: { rollout: { maxConcurrent: 5 } } }),
   ),
   'write the status of ManagedTokenSets': replaces(`${TOKEN_SETS}/fleet`, { status: { clusters: 7 } }, '/status'),
+  'read ClusterProfiles': sends([`GET ${PROFILES}`]),
+  'create and delete ClusterProfiles': sends([`POST ${PROFILES}${DRY}`, PROFILE], [`DELETE ${PROFILES}/worker${DRY}`]),
+  'change addresses in ClusterProfiles': publishesAddress,
   'read Secrets of that namespace': sends([`GET ${SECRETS('team-a')}/ci-deployer`]),
   'read credentials of clusters': sends([`GET ${SECRETS('purser-system')}/target-1-credential`]),
   'replace credentials of clusters': replaces(`${SECRETS('purser-system')}/target-1-credential`, { data: {} }),

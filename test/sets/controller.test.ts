@@ -22,6 +22,11 @@ async function begin(names: readonly string[]): Promise<void> {
   await world.tokens.run({ hasSets: true });
 }
 
+/** Returns the writes of ManagedTokens. */
+function writes(): readonly string[] {
+  return world.tokens.sent().hub.filter((call) => /^(PATCH|POST|PUT|DELETE) managedtokens(\/[^/]+)?$/.test(call));
+}
+
 describe('set controller', () => {
   it('creates one ManagedToken for each selected Cluster, which the set controls', async () => {
     await begin(['a', 'b']);
@@ -64,8 +69,7 @@ describe('set controller', () => {
     await world.patch({ spec: { template: { spec: { expirationSeconds: 7200 } } } });
     await world.tokens.until(async () => (await world.children()).every(({ spec }) => spec.expirationSeconds === 7200));
     await world.until(complete(2));
-    const writes = world.tokens.sent().hub.filter((call) => /^(PATCH|POST|PUT|DELETE) managedtokens\/[^/]+$/.test(call));
-    expect(writes.toSorted()).toEqual(['PATCH managedtokens/fleet-a', 'PATCH managedtokens/fleet-b']);
+    expect(writes().toSorted()).toEqual(['PATCH managedtokens/fleet-a', 'PATCH managedtokens/fleet-b']);
   });
 
   it('removes labels, annotations and fields that the template no longer has', async () => {
@@ -73,11 +77,37 @@ describe('set controller', () => {
     await world.create('fleet', { metadata: { labels: { old: 'x', kept: 'y' } }, spec: { secret: { labels: { old: 'x', kept: 'y' } } } });
     await world.until(complete(1));
     await world.admin.patch(ManagedTokens, { namespace: world.namespace, name: 'fleet-a' }, { metadata: { labels: { theirs: 'z' } } });
+    await world.tokens.pass(5_000, 500);
+    world.tokens.calls.clear();
     await world.patch({ spec: { template: { metadata: { labels: { old: null } }, spec: { secret: { labels: { old: null } } } } } });
     await world.tokens.until(async () => (await world.children())[0]?.metadata.labels?.['old'] === undefined);
     const [child] = await world.children();
     expect([child?.metadata.labels, child?.spec.secret.labels]).toEqual([{ kept: 'y', theirs: 'z' }, { kept: 'y' }]);
     await world.until(complete(1));
+    expect(writes()).toEqual(['PATCH managedtokens/fleet-a']);
+  });
+
+  it.each([
+    ['changes', { labels: { kept: 'other' }, annotations: { 'example.com/note': 'other' } }],
+    ['removes', { labels: { kept: null }, annotations: { 'example.com/note': null } }],
+  ])('restores labels and annotations of the template with one write after a user %s them', async (_, changed) => {
+    await begin(['a']);
+    const metadata = { labels: { kept: 'y' }, annotations: { 'example.com/note': 'n'.repeat(300) } };
+    await world.create('fleet', { metadata });
+    await world.until(complete(1));
+    await world.tokens.pass(5_000, 500);
+    world.tokens.calls.clear();
+    const name = { namespace: world.namespace, name: 'fleet-a' };
+    await world.admin.patch(ManagedTokens, name, { metadata: { ...changed, labels: { ...changed.labels, theirs: 'z' } } });
+    const isRestored = async () => {
+      const [child] = await world.children();
+      const note = child?.metadata.annotations?.['example.com/note'];
+      return child?.metadata.labels?.['kept'] === 'y' && note === metadata.annotations['example.com/note'];
+    };
+    await world.tokens.until(isRestored);
+    await world.tokens.pass(30_000, 1_000);
+    expect(writes()).toEqual(['PATCH managedtokens/fleet-a']);
+    expect((await world.children())[0]?.metadata.labels).toEqual({ kept: 'y', theirs: 'z' });
   });
 
   it('restores fields that a user changes or adds, and leaves rotate requests alone', async () => {

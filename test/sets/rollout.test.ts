@@ -82,14 +82,24 @@ describe('removal from a ManagedTokenSet', () => {
     await world.tokens.pass(120_000, 5_000);
     expect(await world.names()).toHaveLength(12);
     expect(await eventReasons()).toEqual(['Warning RemovalPaused']);
-    const message = (await world.get()).status?.conditions?.find(({ type }) => type === 'Progressing')?.message ?? '';
-    const [, value = ''] = /tokens\.purser\.dev\/confirm-removal=(\S+)/.exec(message) ?? [];
     await world.patch({ metadata: { annotations: { 'tokens.purser.dev/confirm-removal': '12-wrong' } } });
     await world.tokens.pass(60_000, 5_000);
     expect(await world.names()).toHaveLength(12);
-    await world.patch({ metadata: { annotations: { 'tokens.purser.dev/confirm-removal': value } } });
+    await world.confirmRemoval();
     await world.until('0/0/0/0 Ready=True NoClusters Progressing=False Complete');
     expect(await world.names()).toEqual([]);
+  });
+
+  it('pauses again for re-created ManagedTokens of the names in an earlier confirmation', async () => {
+    await begin(12);
+    for (let removal = 0; removal < 2; removal++) {
+      await world.patch({ spec: { clusterSelector: { matchLabels: { env: 'tset' } } } });
+      await world.until('0/0/0/0 Ready=True NoClusters Progressing=False RemovalPaused');
+      await world.confirmRemoval();
+      await world.until('0/0/0/0 Ready=True NoClusters Progressing=False Complete');
+      await world.patch({ spec: { clusterSelector: { matchLabels: { env: 'prod' } } } });
+      await world.until(complete(12));
+    }
   });
 
   it('removes nothing when the selector is corrected', async () => {

@@ -54,7 +54,7 @@ export function aChild(set: StoredSet, clusterName: string, options: TokenOption
   const { observedGeneration = generation, controllerUid = set.metadata.uid } = options;
   const rendering = renderToken(set, { name: clusterName });
   if ('problem' in rendering) throw new Error(rendering.problem);
-  const { name, annotations, spec } = rendering.rendered;
+  const { name, labels, annotations, spec } = rendering.rendered;
   const condition: ManagedTokenCondition[] =
     ready === undefined ? [] : [{ type: 'Ready', status: ready, reason, message: 'Message.', lastTransitionTime: formatTimestamp(since) }];
   return {
@@ -66,6 +66,7 @@ export function aChild(set: StoredSet, clusterName: string, options: TokenOption
       uid: `uid-${name}`,
       resourceVersion: '1',
       generation,
+      labels,
       annotations,
       ownerReferences: [
         { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedTokenSet', name: 'fleet', uid: controllerUid, controller: true },

@@ -69,6 +69,13 @@ export class SetWorld {
     await this.admin.patch(ManagedTokenSets, { namespace: this.namespace, name }, patch);
   }
 
+  /** Confirms the paused removal of a set with the value that its condition names. */
+  async confirmRemoval(): Promise<void> {
+    const message = (await this.get()).status?.conditions?.find(({ reason }) => reason === 'RemovalPaused')?.message ?? '';
+    const [, value = ''] = /tokens\.purser\.dev\/confirm-removal=(\S+)/.exec(message) ?? [];
+    await this.patch({ metadata: { annotations: { 'tokens.purser.dev/confirm-removal': value } } });
+  }
+
   async delete(name = 'fleet'): Promise<void> {
     await this.admin.delete(ManagedTokenSets, { namespace: this.namespace, name });
   }

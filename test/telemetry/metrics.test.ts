@@ -70,7 +70,8 @@ function set(name: string, status?: ManagedTokenSet['status']): ManagedTokenSet 
 
 describe('Metrics', () => {
   it('exports the names, types and labels that rules and dashboards use', async () => {
-    const { metrics } = world({ tokens: [issued('ci')], sets: [set('fleet')], clusters: [probed('prod-eu', 'True')] });
+    const publishing = { ...set('fleet'), spec: { clusterProfiles: true } as ManagedTokenSet['spec'] };
+    const { metrics } = world({ tokens: [issued('ci')], sets: [publishing], clusters: [probed('prod-eu', 'True')] });
     metrics.recordRun({ controller: 'managed-token', outcome: 'reconciled', latenessMs: 5 });
     metrics.observeQueue('managed-token', () => 3);
     metrics.recordIssuance({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20, latenessMs: 500 });
@@ -78,7 +79,8 @@ describe('Metrics', () => {
     metrics.recordOrphan({ cluster: 'prod-eu', namespace: 'deploy', name: 'purser-x' });
     metrics.recordRequest({ route: '/auth/v1/clusters', code: 200, durationMs: 1 });
     metrics.recordHeldRemoval('global');
-    metrics.observeBudgets(() => [['team-a', 'reviews']]);
+    metrics.observeBudgets('managed-token', () => [['team-a', 'reviews']]);
+    metrics.observeProfiles(() => [{ namespace: 'team-a', name: 'fleet', published: 1, rejected: 0, conflicting: 0 }]);
     metrics.observeCredentials(() => [{ cluster: 'prod-eu', issuedAt: 0, expiresAt: 0, renewAt: 0 }]);
 
     const scraped = await scrape(metrics);
@@ -93,8 +95,10 @@ describe('Metrics', () => {
         'gauge purser_cluster_credential_lifetime_seconds{target_cluster}',
         'gauge purser_cluster_credential_renewal_timestamp_seconds{target_cluster}',
         'gauge purser_cluster_heartbeat_timestamp_seconds{target_cluster}',
+        'gauge purser_clusterprofiles{name,namespace,state}',
         'gauge purser_leader{}',
         'gauge purser_managedtokenset_clusters{name,namespace,state}',
+        'gauge purser_managedtokenset_profiles{name,namespace,reason}',
         'gauge purser_managedtokensets{name,namespace,reason}',
         'gauge purser_namespace_over_budget{budget,namespace}',
         'gauge purser_removal_paused{}',
@@ -252,7 +256,7 @@ describe('Metrics', () => {
 
   it('names twenty namespaces over budget and exports the rest as other', async () => {
     const { metrics } = world();
-    metrics.observeBudgets(() => [
+    metrics.observeBudgets('managed-token', () => [
       ['team-a', 'slots'],
       ...Array.from({ length: 50 }, (_, index) => [`crowd-${index}`, 'reviews'] as const),
     ]);
@@ -261,6 +265,33 @@ describe('Metrics', () => {
     expect(samples?.size).toBe(22);
     expect(samples?.get(labelsKey({ namespace: 'team-a', budget: 'slots' }))).toBe(1);
     expect(samples?.get(labelsKey({ namespace: 'other', budget: 'reviews' }))).toBe(1);
+  });
+
+  it('names a namespace once that exceeds the same budget of two controllers', async () => {
+    const { metrics } = world();
+    metrics.observeBudgets('managed-token', () => [['team-a', 'runs']]);
+    metrics.observeBudgets('managed-token-set', () => [
+      ['team-a', 'runs'],
+      ['team-b', 'bytes'],
+    ]);
+    const lines = (await Array.fromAsync(metrics.text())).join('').split('\n');
+    expect(lines.filter((line) => line.startsWith('purser_namespace_over_budget{'))).toEqual([
+      'purser_namespace_over_budget{namespace="team-a",budget="runs"} 1',
+      'purser_namespace_over_budget{namespace="team-b",budget="bytes"} 1',
+    ]);
+  });
+
+  it('exports the reason of ClusterProfilesPublished of each set that publishes ClusterProfiles', async () => {
+    const publishing = (name: string, reason: string): ManagedTokenSet => ({
+      ...set(name, { conditions: [{ type: 'ClusterProfilesPublished', status: 'False', reason, message: '', lastTransitionTime: '' }] }),
+      spec: { clusterProfiles: true } as ManagedTokenSet['spec'],
+    });
+    const { metrics } = world({ sets: [publishing('a', 'Forbidden'), publishing('b', 'Invented'), set('c')] });
+    const { samples } = (await scrape(metrics)).get('purser_managedtokenset_profiles') ?? {};
+    const expected = { a: 'Forbidden', b: 'Unknown' };
+    expect([...(samples?.keys() ?? [])]).toEqual(
+      Object.entries(expected).map(([name, reason]) => labelsKey({ namespace: 'team-a', name, reason })),
+    );
   });
 
   it('names the cluster of a token only while the Cluster exists', async () => {

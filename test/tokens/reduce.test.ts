@@ -121,6 +121,26 @@ describe('reduceToken', () => {
     expect(metadata).toEqual({ ...aToken().build().metadata, annotations: { [Annotation.rotate]: '1' } });
   });
 
+  it('keeps labels and annotations that the controller of sets has set, with digests of long values', () => {
+    const names = (...keys: readonly string[]) => Object.fromEntries(['.', ...keys.map((key) => `f:${key}`)].map((key) => [key, {}]));
+    const owned = (labels: object, annotations: object) => ({ 'f:metadata': { 'f:labels': labels, 'f:annotations': annotations } });
+    const token = aToken()
+      .withMetadata({
+        labels: { created: 'x', applied: 'y', theirs: 'z' },
+        annotations: { 'example.com/long': 'n'.repeat(300), 'example.com/theirs': 'z' },
+        managedFields: [
+          { manager: 'purser-sets', operation: 'Update', fieldsV1: owned(names('created', 'absent'), names('example.com/long')) },
+          { manager: 'purser-sets', operation: 'Apply', fieldsV1: owned(names('applied'), names()) },
+          { manager: 'kubectl', operation: 'Update', fieldsV1: owned(names('theirs'), names('example.com/theirs')) },
+          { manager: 'purser-sets' },
+        ],
+      })
+      .build();
+    const { labels, annotations } = reduceToken(stored(token)).metadata;
+    expect(labels).toEqual({ created: 'x', applied: 'y' });
+    expect(annotations).toEqual({ 'example.com/long': expect.stringMatching(/^sha256:/) });
+  });
+
   it('replaces a long request by a digest that differs for another request', () => {
     const [one, same, other] = ['a', 'a', 'b'].map(
       (letter) =>

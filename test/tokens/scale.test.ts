@@ -117,7 +117,7 @@ class Crowd {
       return { items: [] };
     };
     const hub = { createReview: refuse('review'), updateStatus: refuse('status'), get, list } as unknown as KubeClient;
-    const observeBudgets = (overBudget: () => Iterable<Excess>) => {
+    const observeBudgets = (_: string, overBudget: () => Iterable<Excess>) => {
       this.overBudget = overBudget;
     };
     createTokenController({

@@ -43,7 +43,7 @@ import { createSetInformer } from '../../src/sets/informers.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import type { Orphan } from '../../src/telemetry/metrics.ts';
+import type { Metrics, Orphan } from '../../src/telemetry/metrics.ts';
 import { createTokenController } from '../../src/tokens/controller.ts';
 import { createTokenInformers } from '../../src/tokens/informers.ts';
 import type { TokenSettings } from '../../src/tokens/run.ts';
@@ -127,6 +127,8 @@ export interface RunOptions {
   readonly hub?: KubeClient;
   /** True if the controller of ManagedTokenSets runs as well. */
   readonly hasSets?: boolean;
+  /** Metrics of the controller of ManagedTokenSets. */
+  readonly setMetrics?: Metrics;
   /** True if the Cluster controller runs as well. */
   readonly isProbing?: boolean;
   /** Name of the Cluster that is the hub. */
@@ -241,6 +243,7 @@ export class TokenWorld {
     settings = {},
     hub = this.#hubClient,
     hasSets = false,
+    setMetrics,
     isProbing = false,
     hubCluster,
     logLevel = 'trace',
@@ -284,6 +287,7 @@ export class TokenWorld {
       timers: patient(this.clock),
       random: () => 0,
       log,
+      ...(setMetrics && { metrics: setMetrics }),
     };
     const sets$ = hasSets ? createSetController({ ...setOptions, settings: setSettings }) : () => EMPTY;
     const outcomes: Outcome<string>[] = [];

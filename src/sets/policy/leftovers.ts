@@ -1,23 +1,46 @@
 // Parts of a ManagedToken that server-side apply leaves in place although the template does not have them: fields that another manager
-// added, and fields from the creation, which apply does not own.
+// added, and fields from the creation. Their owner is the creation, whose operation is Update; apply removes only what apply has set.
 
-import type { ManagedToken } from '../../api/managed-token.gen.ts';
-import { SetFieldManager } from '../../api/names.ts';
-import type { ObjectMeta } from '../../api/wire.ts';
+import { TokensGroup } from '../../api/names.ts';
 import { goJson } from '../../std/go-text.ts';
+import type { StoredToken } from '../../tokens/policy/spec.ts';
 import type { RenderedToken } from './template.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Returns the merge patch that removes everything that the template does not have; undefined if there is nothing to remove. */
-export function leftovers({ metadata, spec }: ManagedToken, rendered: RenderedToken): Fields | undefined {
-  const labels = ownedKeys(metadata, 'f:labels').filter((key) => !Object.hasOwn(rendered.labels, key));
-  const annotations = ownedKeys(metadata, 'f:annotations').filter((key) => !Object.hasOwn(rendered.annotations, key));
-  const patch = {
-    ...(labels.length + annotations.length > 0 && { metadata: { labels: nulls(labels), annotations: nulls(annotations) } }),
-    ...(goJson(spec) !== goJson(rendered.spec) && { spec: mergePatch(spec, rendered.spec) }),
+/** Merge patch of a ManagedToken. */
+export interface TokenPatch {
+  readonly metadata: { readonly labels: Fields; readonly annotations: Fields };
+  readonly spec: Fields;
+}
+
+/** Returns the merge patch that turns a ManagedToken into the rendered one; undefined if the ManagedToken has nothing to remove. */
+export function leftovers({ metadata, spec }: StoredToken, { labels, annotations, ...rendered }: RenderedToken): TokenPatch | undefined {
+  const removed = {
+    labels: nulls(keysBeyond(metadata.labels, labels)),
+    annotations: nulls(keysBeyond(metadata.annotations, annotations).filter((key) => !key.startsWith(`${TokensGroup}/`))),
   };
-  return Object.keys(patch).length === 0 ? undefined : patch;
+  const isBare = Object.keys(removed.labels).length + Object.keys(removed.annotations).length === 0;
+  if (isBare && !hasMore(spec, rendered.spec)) return undefined;
+  return {
+    metadata: { labels: { ...removed.labels, ...labels }, annotations: { ...removed.annotations, ...annotations } },
+    spec: mergePatch(spec, rendered.spec),
+  };
+}
+
+/** Returns the keys with a value of an object that another one lacks. */
+function keysBeyond(from: object = {}, to: object): readonly string[] {
+  const after = to as Fields;
+  return Object.entries(from).flatMap(([key, value]) => (value !== undefined && after[key] === undefined ? [key] : []));
+}
+
+/** Returns whether an object has a field, at any depth, that another one lacks. */
+function hasMore(from: object, to: object): boolean {
+  const isDeeper = ([key, value]: readonly [string, unknown]) => {
+    const old = (from as Fields)[key];
+    return isFields(old) && isFields(value) && hasMore(old, value);
+  };
+  return keysBeyond(from, to).length > 0 || Object.entries(to).some(isDeeper);
 }
 
 function nulls(keys: readonly string[]): Fields {
@@ -26,26 +49,15 @@ function nulls(keys: readonly string[]): Fields {
 
 /** Returns the merge patch that turns `from` into `to`. */
 function mergePatch(from: object, to: object): Fields {
-  const [before, after] = [from as Fields, to as Fields];
-  const removed = Object.keys(before).filter((key) => after[key] === undefined);
-  const changed = Object.entries(after).filter(([key, value]) => value !== undefined && goJson(before[key]) !== goJson(value));
+  const before = from as Fields;
+  const changed = Object.entries(to).filter(([key, value]) => value !== undefined && goJson(before[key]) !== goJson(value));
   const patched = changed.map(([key, value]) => {
     const old = before[key];
     return [key, isFields(old) && isFields(value) ? mergePatch(old, value) : value] as const;
   });
-  return { ...nulls(removed), ...Object.fromEntries(patched) };
+  return { ...nulls(keysBeyond(from, to)), ...Object.fromEntries(patched) };
 }
 
 function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Returns the keys of labels or annotations that the controller of sets has set. */
-function ownedKeys({ managedFields = [] }: ObjectMeta, part: 'f:labels' | 'f:annotations'): readonly string[] {
-  const keys = managedFields.flatMap(({ manager, fieldsV1 }) => {
-    const metadata = manager === SetFieldManager && isFields(fieldsV1) ? fieldsV1['f:metadata'] : undefined;
-    const fields = isFields(metadata) ? metadata[part] : undefined;
-    return isFields(fields) ? Object.keys(fields).filter((key) => key.startsWith('f:')) : [];
-  });
-  return [...new Set(keys.map((key) => key.slice('f:'.length)))];
 }

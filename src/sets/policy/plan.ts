@@ -8,7 +8,7 @@ import { findCondition } from '../../kubernetes/conditions.ts';
 import { goJson } from '../../std/go-text.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import type { StoredToken } from '../../tokens/policy/spec.ts';
-import { type RenderedToken, type Rendering, renderedFrom, type StoredSet, templateDigest } from './template.ts';
+import { type RenderedToken, type Rendering, renderedFrom, type StoredSet, templateDigest, templateTexts } from './template.ts';
 
 /** A cluster that the set has a ManagedToken for, or should have one for. */
 export interface Member {
@@ -80,11 +80,12 @@ export function memberState({ metadata, spec }: StoredSet, { rendering, token }:
   return isAsRendered(token, rendering.rendered) ? 'current' : 'drifted';
 }
 
-/** Returns whether a ManagedToken has the rendered spec and digest. The spec of a token that is too large is unknown. */
-export function isAsRendered(token: StoredToken, { spec, annotations }: RenderedToken): boolean {
+/** Returns whether a ManagedToken has the rendered parts and digest. The other parts of a token that is too large are unknown. */
+export function isAsRendered(token: StoredToken, rendered: RenderedToken): boolean {
   const key = SetAnnotation.templateDigest;
-  if (token.metadata.annotations?.[key] !== annotations[key]) return false;
-  return token.isTooLarge === true || token.isOverBudget === true || textOf(token.spec) === textOf(spec);
+  if (token.metadata.annotations?.[key] !== rendered.annotations[key]) return false;
+  if (token.isTooLarge === true || token.isOverBudget === true) return true;
+  return textOf(token.spec) === textOf(rendered.spec) && templateTexts(token.metadata) === templateTexts(rendered);
 }
 
 /** Returns whether the set with this UID controls an object. */

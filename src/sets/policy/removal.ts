@@ -3,14 +3,12 @@
 import { digestOf } from '../../std/digest.ts';
 
 export interface Removals {
-  /** UID of the set. */
-  readonly setUid: string;
-  /** Names of the ManagedTokens to remove. */
-  readonly names: readonly string[];
+  /** UIDs of the ManagedTokens to remove. */
+  readonly uids: readonly string[];
   /** Number of ManagedTokens that the set controls, including those to remove. */
   readonly total: number;
-  /** Number of ManagedTokens that were removed within the last minute. */
-  readonly removed: number;
+  /** Number of ManagedTokens that were removed within the last minute; undefined if an earlier process may have removed some. */
+  readonly removed: number | undefined;
   /** Value of the annotation `confirm-removal`; undefined without one. */
   readonly confirmation: string | undefined;
 }
@@ -18,15 +16,19 @@ export interface Removals {
 export type RemovalDecision =
   /** `isConfirmed` is true if only the annotation allows it. */
   | { readonly type: 'allowed'; readonly isConfirmed: boolean }
+  /** The number of earlier removals is not known. */
+  | { readonly type: 'deferred' }
   /** `value` of the annotation `confirm-removal` allows the removal of these ManagedTokens. */
   | { readonly type: 'paused'; readonly count: number; readonly value: string };
 
 /** Decides whether the ManagedTokens may be removed. */
-export function decideRemoval({ setUid, names, total, removed, confirmation }: Removals): RemovalDecision {
-  const count = names.length + removed;
-  if (names.length === 0 || count <= MAX_REMOVED || count <= (total + removed) * MAX_SHARE) return { type: 'allowed', isConfirmed: false };
-  const value = confirmationFor(setUid, names);
-  return confirmation === value ? { type: 'allowed', isConfirmed: true } : { type: 'paused', count: names.length, value };
+export function decideRemoval({ uids, total, removed, confirmation }: Removals): RemovalDecision {
+  if (uids.length === 0) return { type: 'allowed', isConfirmed: false };
+  const count = uids.length + (removed ?? 0);
+  const isWithinLimit = count <= MAX_REMOVED || count <= (total + (removed ?? 0)) * MAX_SHARE;
+  if (isWithinLimit) return removed === undefined ? { type: 'deferred' } : { type: 'allowed', isConfirmed: false };
+  const value = confirmationFor(uids);
+  return confirmation === value ? { type: 'allowed', isConfirmed: true } : { type: 'paused', count: uids.length, value };
 }
 
 /** Period over which removals are counted, in milliseconds. */
@@ -35,8 +37,8 @@ const MAX_REMOVED = 10;
 const MAX_SHARE = 1 / 3;
 const VALUE_LENGTH = 12;
 
-/** Returns the value that confirms the removal of exactly these ManagedTokens. */
-function confirmationFor(setUid: string, names: readonly string[]): string {
-  const hex = digestOf(JSON.stringify([setUid, names.toSorted()])).slice('sha256:'.length);
-  return `${names.length}-${hex.slice(0, VALUE_LENGTH)}`;
+/** Returns the value that confirms the removal of exactly these ManagedTokens. Later ones of the same names need another value. */
+function confirmationFor(uids: readonly string[]): string {
+  const hex = digestOf(JSON.stringify(uids.toSorted())).slice('sha256:'.length);
+  return `${uids.length}-${hex.slice(0, VALUE_LENGTH)}`;
 }

@@ -2,12 +2,13 @@
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { ManagedTokenSet, ManagedTokenSetTemplate } from '../../api/managed-token-set.gen.ts';
-import { SetAnnotation } from '../../api/names.ts';
+import { SetAnnotation, TokensGroup } from '../../api/names.ts';
 import type { Stored } from '../../api/resources.ts';
 import type { ObjectMeta } from '../../api/wire.ts';
 import { dns1123SubdomainProblems, labelValueProblems } from '../../kubernetes/names.ts';
 import { digestOf } from '../../std/digest.ts';
 import { goJson } from '../../std/go-text.ts';
+import { shortenText } from '../../tokens/policy/shorten-text.ts';
 
 /** A ManagedTokenSet as the informer keeps it. */
 export interface StoredSet extends Stored<ManagedTokenSet> {
@@ -90,6 +91,28 @@ const DIGESTS = new WeakMap<ManagedTokenSetTemplate, string>();
 export function renderedFrom({ annotations }: ObjectMeta): string | undefined {
   return annotations?.[SetAnnotation.templateDigest]?.split('-')[0];
 }
+
+/**
+ * Returns labels and annotations of a template as one text, from a rendering or from the metadata of a ManagedToken as the informer keeps
+ * it, which has those of the template only: labels and annotations that a user changes belong to that user.
+ */
+export function templateTexts(object: TemplateMetadata): string {
+  const known = TEXTS.get(object);
+  if (known !== undefined) return known;
+  const { labels = {}, annotations = {} } = object;
+  const own = Object.entries(annotations).filter(([key]) => !key.startsWith(`${TokensGroup}/`));
+  const text = goJson([labels, Object.fromEntries(own.map(([key, value]) => [key, shortenText(value)]))]);
+  TEXTS.set(object, text);
+  return text;
+}
+
+interface TemplateMetadata {
+  readonly labels?: Texts;
+  readonly annotations?: Texts;
+}
+
+/** Texts by renderings and metadata, which never change. */
+const TEXTS = new WeakMap<TemplateMetadata, string>();
 
 /** Replaces `{{cluster}}` and `{{label "name"}}`; a label that the Cluster lacks is empty. */
 function replacePlaceholders(text: string, { name, labels = {} }: ClusterLabels): string {

@@ -26,7 +26,7 @@ export interface StoredToken extends Stored<ManagedToken> {
   readonly isOverBudget?: true;
 }
 
-/** Maximum size of a ManagedToken without labels and foreign annotations, as JSON. The CRD admits less. */
+/** Maximum size of a ManagedToken without labels and annotations of users, as JSON. The CRD admits less. */
 export const MAX_TOKEN_BYTES = 65_536;
 
 /** Returns the problems of the spec. */

@@ -4,6 +4,7 @@ import { ofType, type Recorded } from '../history.ts';
 import { idleWrites, issuancesPerCause, permissions } from './issuances.ts';
 import { credentialsInUse, replacedCredentials } from './renewals.ts';
 import { expiryOrder, statusAccuracy, tokenRetention, validity } from './samples.ts';
+import { fleetPermissions, fleetRemovals } from './sets.ts';
 import {
   anchorLookups,
   disclosures,
@@ -40,6 +41,8 @@ const CHECKS: readonly Check[] = [
   disclosures,
   replacedCredentials,
   credentialsInUse,
+  fleetPermissions,
+  fleetRemovals,
 ];
 
 /** Returns all violations, including those that scenarios recorded themselves (I6, I10), in order of time. */

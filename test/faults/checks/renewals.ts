@@ -35,7 +35,7 @@ export const credentialsInUse: Check = (history) =>
 const SUSPENDED_MS = 15_000;
 
 /** Returns a function that returns the end of the last fault or suspension of the machine before a time; the time itself during a fault. */
-function findCalm(history: readonly Recorded[]): (at: number) => number {
+export function findCalm(history: readonly Recorded[]): (at: number) => number {
   const changes = ofType(history, 'disturbance');
   const usage = ofType(history, 'usage');
   const suspensions = usage

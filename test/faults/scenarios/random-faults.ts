@@ -93,16 +93,16 @@ async function pausePurser(bench: Bench): Promise<void> {
   purser.resume();
 }
 
-const STEPS = [
+/** Faults of connections, requests and the process, which change no object. */
+export const FAULTS: readonly ((bench: Bench) => Promise<void>)[] = [
   breakConnections,
   breakConnections,
   shapeTraffic,
   addRandomRule,
   addRandomRule,
   addRandomRule,
-  rotateToken,
-  rotateToken,
-  deleteSecret,
   killPurser,
   pausePurser,
 ];
+
+const STEPS = [...FAULTS, rotateToken, rotateToken, deleteSecret];

@@ -19,8 +19,10 @@ export const POLITE = 'polite-a';
 export const GUESTS = 'polite-b';
 /** Namespace of well-behaved tenants on Clusters under attack; the prober skips it. */
 export const VICTIMS = 'hostile-victims';
-/** Prefix of the namespaces that the prober skips. */
-export const UNPROBED = 'hostile-';
+/** Namespaces with ManagedTokenSets; the prober skips them. */
+export const FLEETS = ['fleet-a', 'fleet-b'] as const;
+/** Prefixes of the namespaces that the prober skips. */
+export const UNPROBED = ['hostile-', 'fleet-'] as const;
 
 /** Only service account for which hostile tenants may issue tokens, on cluster `one`. */
 export const DEPLOYER = 'deployer';

@@ -7,24 +7,25 @@ const set = aSet({ metadata: { labels: { kept: 'x' } }, secret: { labels: { kept
 const rendering = renderToken(set, { name: 'eu' });
 const rendered = 'rendered' in rendering ? rendering.rendered : undefined!;
 const child = aChild(set, 'eu');
-
-/** Returns an entry of managedFields that owns these labels. */
-const owning = (manager: string, ...labels: readonly string[]) => ({
-  manager,
-  fieldsV1: { 'f:metadata': { 'f:labels': { '.': {}, ...Object.fromEntries(labels.map((label) => [`f:${label}`, {}])) } } },
-});
+const { labels, annotations } = rendered;
 
 describe('leftovers', () => {
   it('returns nothing for a ManagedToken as rendered', () => {
-    expect(
-      leftovers({ ...child, metadata: { ...child.metadata, managedFields: [owning('purser-sets', 'kept')] } }, rendered),
-    ).toBeUndefined();
+    expect(leftovers(child, rendered)).toBeUndefined();
   });
 
-  it('removes labels of the field manager of sets that the template no longer has, and none of others', () => {
-    const managedFields = [owning('purser-sets', 'kept', 'old'), owning('kubectl', 'theirs')];
-    expect(leftovers({ ...child, metadata: { ...child.metadata, managedFields } }, rendered)).toEqual({
-      metadata: { labels: { old: null }, annotations: {} },
+  it('returns nothing for a ManagedToken with other values and without parts to remove', () => {
+    const metadata = { ...child.metadata, labels: { kept: 'old' } };
+    const spec = { ...child.spec, expirationSeconds: 1, secret: { ...child.spec.secret, labels: {} } };
+    expect(leftovers({ ...child, metadata, spec }, rendered)).toBeUndefined();
+  });
+
+  it('removes labels and annotations that the template no longer has, and keeps annotations of Purser', () => {
+    const old = { 'example.com/old': 'x', 'tokens.purser.dev/rotate': 'now' };
+    const metadata = { ...child.metadata, labels: { kept: 'x', old: 'y' }, annotations: { ...annotations, ...old } };
+    expect(leftovers({ ...child, metadata }, rendered)).toEqual({
+      metadata: { labels: { ...labels, old: null }, annotations: { ...annotations, 'example.com/old': null } },
+      spec: {},
     });
   });
 
@@ -32,6 +33,7 @@ describe('leftovers', () => {
     const spec = { ...child.spec, audiences: ['a', 'b'], boundObjectRef: { apiVersion: 'v1' as const, kind: 'Pod' as const, name: 'x' } };
     const secret = { ...spec.secret, labels: { kept: 'x', added: 'y' } };
     expect(leftovers({ ...child, spec: { ...spec, secret } }, rendered)).toEqual({
+      metadata: { labels, annotations },
       spec: { audiences: child.spec.audiences, boundObjectRef: null, secret: { labels: { added: null } } },
     });
   });

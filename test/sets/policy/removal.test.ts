@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { decideRemoval } from '../../../src/sets/policy/removal.ts';
 
-const names = (count: number) => Array.from({ length: count }, (_, index) => `fleet-${index}`);
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => `uid-${index}`);
 const decide = (count: number, total: number, removed = 0, confirmation?: string) =>
-  decideRemoval({ setUid: 'uid', names: names(count), total, removed, confirmation });
+  decideRemoval({ uids: numbered(count), total, removed, confirmation });
 
 describe('decideRemoval', () => {
   it.each([
@@ -23,12 +23,20 @@ describe('decideRemoval', () => {
     expect(decide(count, total, removed)).toMatchObject({ type: 'paused', count });
   });
 
+  it('defers a removal within the limit while the number of earlier removals is not known', () => {
+    const unknown = { total: 12, removed: undefined, confirmation: undefined };
+    expect(decideRemoval({ ...unknown, uids: numbered(1) })).toEqual({ type: 'deferred' });
+    expect(decideRemoval({ ...unknown, uids: numbered(12) }).type).toBe('paused');
+    expect(decideRemoval({ ...unknown, uids: [] }).type).toBe('allowed');
+  });
+
   it('allows exactly the confirmed removal', () => {
     const paused = decide(12, 12);
     const value = paused.type === 'paused' ? paused.value : '';
     expect(value).toMatch(/^12-[0-9a-f]{12}$/);
     expect(decide(12, 12, 0, value)).toEqual({ type: 'allowed', isConfirmed: true });
     expect(decide(13, 13, 0, value).type).toBe('paused');
-    expect(decideRemoval({ setUid: 'other', names: names(12), total: 12, removed: 0, confirmation: value }).type).toBe('paused');
+    const recreated = numbered(12).map((uid) => `new-${uid}`);
+    expect(decideRemoval({ uids: recreated, total: 12, removed: 0, confirmation: value }).type).toBe('paused');
   });
 });

@@ -1,0 +1,25 @@
+// Owners of labels and annotations, as metadata.managedFields records them.
+
+import type { ManagedFieldsEntry } from './object.ts';
+
+/** Returns the names of labels or annotations that a manager has set, with whatever operation. */
+export function ownedNames(
+  entries: readonly Pick<ManagedFieldsEntry, 'manager' | 'fieldsV1'>[],
+  manager: string,
+  part: Part,
+): readonly string[] {
+  const names = entries.flatMap((entry) => {
+    const metadata = entry.manager === manager ? fieldOf(entry.fieldsV1, 'f:metadata') : undefined;
+    return Object.keys(fieldOf(metadata, `f:${part}`) ?? {}).filter((key) => key.startsWith(PREFIX));
+  });
+  return [...new Set(names)].map((key) => key.slice(PREFIX.length)).sort();
+}
+
+type Part = 'labels' | 'annotations';
+
+const PREFIX = 'f:';
+
+function fieldOf(fields: unknown, name: string): object | undefined {
+  const value: unknown = typeof fields === 'object' && fields !== null ? Reflect.get(fields, name) : undefined;
+  return typeof value === 'object' && value !== null ? value : undefined;
+}
