@@ -3,34 +3,37 @@
 import type { Cluster } from '../api/cluster.gen.ts';
 import { TokensGroup, Version } from '../api/names.ts';
 import { Clusters, ManagedTokens, type Stored } from '../api/resources.ts';
-import { matchesLabels } from '../kubernetes/selectors/label-selector.ts';
 import { hasReason, StatusError, undefinedFor } from '../kubernetes/status.ts';
 import { exponentialMs } from '../std/backoff.ts';
 import { cleanMessage } from '../std/clean-message.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { withdrawalAfter } from '../tokens/policy/withdrawal.ts';
 import { reduceToken } from '../tokens/reduce.ts';
-import { selectorOf } from './informers.ts';
+import { selects } from './informers.ts';
 import { leftovers, type TokenPatch } from './policy/leftovers.ts';
 import { isAsRendered, type PlannedWrite } from './policy/plan.ts';
-import { childName, type RenderedToken, type StoredSet } from './policy/template.ts';
+import { childName, type RenderedToken, renderToken, type StoredSet } from './policy/template.ts';
 import type { SetRun } from './run.ts';
 import type { RemovalChecks } from './tracked-set.ts';
 
 /** Creates or changes a ManagedToken. A rejected write is recorded, and retried later; throws for other failures. */
-export async function writeChild(run: SetRun, write: PlannedWrite): Promise<void> {
-  const { tracked, clock } = run;
+export async function writeChild(run: SetRun, { clusterName, token }: PlannedWrite): Promise<void> {
+  const { set, view, tracked, clock } = run;
+  const cluster: Stored<Cluster> | undefined = view.clusters.get(clusterName);
+  const rendering = cluster && renderToken(set, cluster.metadata);
+  // The next run follows the change of the Cluster.
+  if (rendering === undefined || 'problem' in rendering) return;
+  const { rendered } = rendering;
   try {
-    const written =
-      write.token === undefined ? await createChild(run, write.rendered) : await changeChild(run, write.rendered, write.token);
-    tracked.recordWrite(written, write.token, clock.now());
-    tracked.recordOverride(write.clusterName, written, !isAsRendered(written, write.rendered));
-    tracked.succeedWrite(write.clusterName);
+    const written = token === undefined ? await createChild(run, rendered) : await changeChild(run, rendered, token);
+    tracked.recordWrite(written, token, clock.now());
+    tracked.recordOverride(clusterName, written, !isAsRendered(written, rendered.digest));
+    tracked.succeedWrite(clusterName);
   } catch (error) {
     run.signal.throwIfAborted();
     // Another write was faster; the informer delivers it.
     if (hasReason(error, 'AlreadyExists', 'Conflict', 'NotFound')) run.requeue(clock.now() + CONFLICT_MS);
-    else if (isRejection(error)) tracked.failWrite(write.clusterName, cleanMessage(error.message), clock.now());
+    else if (isRejection(error)) tracked.failWrite(clusterName, cleanMessage(error.message), clock.now());
     else throw error;
   }
 }
@@ -134,19 +137,12 @@ async function isStillSurplus({ hub, set, hasRequester, authority, signal }: Set
   const { items } = await hub.list(Clusters, { fieldSelector: `metadata.name=${name}`, signal });
   const [cluster]: readonly Stored<Cluster>[] = items;
   const isAllowed = hasRequester && (await authority.review(set, name, cluster, signal));
-  const selector = selectorOf(set);
-  return !isAllowed || cluster === undefined || selector === undefined || !matchesLabels(selector, cluster.metadata.labels);
+  return !isAllowed || cluster === undefined || !selects(set, cluster);
 }
 
-/** Returns the cluster that a ManagedToken was created for, even if a user has changed its spec. */
+/** Returns the cluster that a ManagedToken was created for, even if a user has changed its spec, unless its name ends with a hash. */
 function clusterOf({ metadata }: StoredSet, token: StoredToken): string {
-  const suffix = token.metadata.name.slice(metadata.name.length + 1);
-  return suffix !== '' && childName(metadata.name, suffix) === token.metadata.name && !isCut(token) ? suffix : token.spec.clusterName;
+  const { clusterName } = token.spec;
+  const { name } = token.metadata;
+  return childName(metadata.name, clusterName) === name ? clusterName : name.slice(metadata.name.length + 1);
 }
-
-/** Returns whether the name may end with a hash in place of the cluster's name. */
-function isCut({ metadata }: StoredToken): boolean {
-  return metadata.name.length >= MIN_CUT_LENGTH;
-}
-
-const MIN_CUT_LENGTH = 200;

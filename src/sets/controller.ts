@@ -46,7 +46,7 @@ function runTerm(options: SetControllerOptions, view: SetView, stopping: AbortSi
   const { sets, tokens, secrets, clusters, credentials, requesters, roles, bindings } = informers;
   const known = () => view.sets.keys().map((key) => ({ key, spacingMs: 0 }));
   const all = [sets, tokens, secrets, clusters, ...credentials, requesters, roles, bindings];
-  const requests$ = whenSynced<Trigger>(all, known, setTriggers(informers, view, memory)).pipe(
+  const requests$ = whenSynced<Trigger>(all, known, setTriggers(informers, deps)).pipe(
     map(({ key, spacingMs }) => ({ key, dueAt: dueAt(key, spacingMs, deps) })),
     takeUntil(whenAborted(stopping)),
   );

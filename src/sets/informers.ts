@@ -9,7 +9,7 @@ import { ManagedTokenSets, type Secret, type ServiceAccount, type Stored } from 
 import type { KubeClient } from '../kube/client.ts';
 import { createReducedInformer, type Informer, unionOf } from '../kube/informer.ts';
 import type { Store } from '../kube/store.ts';
-import { type LabelSelector, toLabelSelector } from '../kubernetes/selectors/label-selector.ts';
+import { type LabelSelector, matchesLabels, toLabelSelector } from '../kubernetes/selectors/label-selector.ts';
 import { SelectorError } from '../kubernetes/selectors/selector.ts';
 import type { Clock } from '../std/clock.ts';
 import { type RegisteredCluster, registeredCluster } from '../targets/registered-cluster.ts';
@@ -136,6 +136,12 @@ export function selectorOf({ spec }: StoredSet): LabelSelector | undefined {
   const selector = parseSelector(spec);
   SELECTORS.set(spec, { selector });
   return selector;
+}
+
+/** Returns whether a set selects a Cluster. A Cluster that is being deleted is not registered any more, whatever keeps the object. */
+export function selects(set: StoredSet, { metadata }: Stored<Cluster>): boolean {
+  const selector = selectorOf(set);
+  return selector !== undefined && metadata.deletionTimestamp === undefined && matchesLabels(selector, metadata.labels);
 }
 
 /** Selectors by specs, which informers share and never change. */

@@ -8,7 +8,6 @@ import { ManagedTokenSets, type Stored } from '../api/resources.ts';
 import { startDeadline } from '../kube/deadline.ts';
 import { findCondition } from '../kubernetes/conditions.ts';
 import { type FieldError, forbiddenValue, invalidOmitted, tooLong } from '../kubernetes/field-error.ts';
-import { matchesLabels } from '../kubernetes/selectors/label-selector.ts';
 import type { Result } from '../runtime/controller.ts';
 import { forEachBounded } from '../std/bounded.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
@@ -16,11 +15,11 @@ import type { StoredToken } from '../tokens/policy/spec.ts';
 import { RUN_MS } from '../tokens/run.ts';
 import { removeChild, writeChild } from './children.ts';
 import { publishProfiles } from './cluster-profiles.ts';
-import { controllerKeyOf, MAX_SET_BYTES, reduceSet, selectorOf } from './informers.ts';
+import { controllerKeyOf, MAX_SET_BYTES, reduceSet, selectorOf, selects } from './informers.ts';
 import { failsAt, type Member, planSet, rolloutOf, type SetObservation } from './policy/plan.ts';
 import { decideRemoval, REMOVAL_WINDOW_MS, type RemovalDecision } from './policy/removal.ts';
 import { desiredStatus, invalidStatus } from './policy/status.ts';
-import { childName, type Rendering, renderToken, type StoredSet } from './policy/template.ts';
+import { childName, renderToken, type StoredSet } from './policy/template.ts';
 import type { SetDeps, SetRun } from './run.ts';
 
 /** Requests of one set at a time. */
@@ -117,8 +116,7 @@ function problemsOf(set: StoredSet, credentialNamespaces: readonly string[]): re
 }
 
 async function selectedClusters({ set, view }: SetRun): Promise<readonly Stored<Cluster>[]> {
-  const selector = selectorOf(set) ?? [];
-  return await inChunks(view.clusters.list(), (cluster) => (matchesLabels(selector, cluster.metadata.labels) ? [cluster] : []));
+  return await inChunks(view.clusters.list(), (cluster) => (selects(set, cluster) ? [cluster] : []));
 }
 
 async function observe(run: SetRun): Promise<SetObservation> {
@@ -132,7 +130,8 @@ async function observe(run: SetRun): Promise<SetObservation> {
     if (!hasRequester || !authority.allows(set, cluster)) return [];
     const clusterName = cluster.metadata.name;
     const writeFailure = tracked.writeFailure(clusterName, now);
-    return [{ clusterName, rendering: renderedFor(set, cluster), token: tokenOf(childName(name, clusterName)), writeFailure }];
+    const token = tokenOf(childName(name, clusterName));
+    return [{ clusterName, rendering: renderingFor(set, cluster, token), token, writeFailure }];
   });
   const names = new Set(members.map(({ clusterName }) => childName(name, clusterName)));
   const surplus = controlledTokens(run).filter(({ metadata }) => !names.has(metadata.name));
@@ -156,14 +155,15 @@ function controlledTokens({ set, tracked, view }: SetRun): readonly StoredToken[
   return view.tokensOfSet(controllerKeyOf(namespace, uid)).filter(isKept);
 }
 
-/** Renderings by Cluster and template, which informers share and never change. */
-const RENDERINGS = new WeakMap<Stored<Cluster>, WeakMap<object, Rendering>>();
+/** Renderings by ManagedToken, of the Cluster and the template that they are from; informers share all of them and never change them. */
+const RENDERINGS = new WeakMap<StoredToken, { readonly cluster: object; readonly spec: object; readonly rendering: Member['rendering'] }>();
 
-function renderedFor(set: StoredSet, cluster: Stored<Cluster>): Rendering {
-  const known = RENDERINGS.get(cluster) ?? new WeakMap<object, Rendering>();
-  RENDERINGS.set(cluster, known);
-  const rendering = known.get(set.spec) ?? renderToken(set, cluster.metadata);
-  known.set(set.spec, rendering);
+function renderingFor(set: StoredSet, cluster: Stored<Cluster>, token: StoredToken | undefined): Member['rendering'] {
+  const known = token && RENDERINGS.get(token);
+  if (known?.cluster === cluster && known.spec === set.spec) return known.rendering;
+  const result = renderToken(set, cluster.metadata);
+  const rendering = 'problem' in result ? result : { digest: result.rendered.digest };
+  if (token !== undefined) RENDERINGS.set(token, { cluster, spec: set.spec, rendering });
   return rendering;
 }
 

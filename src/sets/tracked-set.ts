@@ -3,6 +3,7 @@
 import type { ManagedTokenSetStatus } from '../api/managed-token-set.gen.ts';
 import { OwnWrite } from '../kube/own-write.ts';
 import { exponentialMs } from '../std/backoff.ts';
+import { digestOf } from '../std/digest.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { REMOVAL_WINDOW_MS } from './policy/removal.ts';
 import { type StoredSet, templateTexts } from './policy/template.ts';
@@ -150,5 +151,5 @@ export class TrackedSet {
 
 /** Returns the state of the parts that a template has. */
 function stateOf(metadata: StoredToken['metadata']): string {
-  return `${metadata.generation} ${templateTexts(metadata)}`;
+  return `${metadata.generation} ${digestOf(templateTexts(metadata))}`;
 }

@@ -174,6 +174,17 @@ describe('set controller', () => {
     expect(await world.names()).toEqual(['fleet-c']);
   });
 
+  it('removes the ManagedToken of a Cluster whose deletion a finalizer delays', async () => {
+    await begin(['a', 'b']);
+    await world.create();
+    await world.until(complete(2));
+    await world.admin.patch(Clusters, { name: 'a' }, { metadata: { finalizers: ['example.com/keep'] } });
+    await world.admin.delete(Clusters, { name: 'a' });
+    await world.until(complete(1));
+    expect(await world.names()).toEqual(['fleet-b']);
+    await world.admin.patch(Clusters, { name: 'a' }, { metadata: { finalizers: null } });
+  });
+
   it('does not report a Cluster that the requester may not issue for, until it may', async () => {
     await world.register(['a', 'hidden']);
     await allow(['a']);

@@ -55,7 +55,7 @@ class Fleet {
     const budgets = new NamespaceBudgets({ clock, log: silentLog, countInNamespace: view.countInNamespace });
     const hub = this.#hub();
     const authority = new SetAuthority({ hub: chargeReviews(hub, budgets), view, protectedNamespaces: PROTECTED_NAMESPACES });
-    setTriggers(informers as unknown as SetInformers, view, memory).subscribe(({ key }) => this.triggered.add(key));
+    setTriggers(informers as unknown as SetInformers, { view, memory, authority }).subscribe(({ key }) => this.triggered.add(key));
     const settings = { protectedNamespaces: PROTECTED_NAMESPACES, credentialNamespaces: [] };
     const recorder = { record: () => {} };
     const clients = { endpointsOf: () => ({ servers: [] }) };
@@ -182,5 +182,13 @@ describe('set with 5,000 Clusters', () => {
     expect([...fleet.triggered]).toEqual([]);
     fleet.clusters.apply({ ...cluster, metadata: { ...cluster.metadata, resourceVersion: '3', labels: { a: 'b' } } });
     expect([...fleet.triggered]).toEqual([KEY]);
+  });
+
+  it('is not triggered by a Cluster that the requester may not know', () => {
+    fleet.register(1, false);
+    const cluster = fleet.clusters.store.get('c0')!;
+    fleet.triggered.clear();
+    fleet.clusters.apply({ ...cluster, metadata: { ...cluster.metadata, resourceVersion: '2', labels: { a: 'b' } } });
+    expect([...fleet.triggered]).toEqual([]);
   });
 });

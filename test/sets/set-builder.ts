@@ -44,7 +44,8 @@ export interface TokenOptions {
 
 /** Returns a member whose ManagedToken was rendered from the template of `from`; without a ManagedToken for undefined. */
 export function aMember(set: StoredSet, clusterName: string, from: StoredSet | undefined, options: TokenOptions = {}): Member {
-  const rendering = renderToken(set, { name: clusterName });
+  const result = renderToken(set, { name: clusterName });
+  const rendering = 'problem' in result ? result : { digest: result.rendered.digest };
   return { clusterName, rendering, token: from && aChild(from, clusterName, options) };
 }
 

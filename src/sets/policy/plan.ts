@@ -5,15 +5,15 @@ import type { ManagedTokenCondition } from '../../api/managed-token.gen.ts';
 import { SetAnnotation, TokenConditionType } from '../../api/names.ts';
 import type { ApiObject } from '../../api/resources.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
-import { goJson } from '../../std/go-text.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import type { StoredToken } from '../../tokens/policy/spec.ts';
-import { type RenderedToken, type Rendering, renderedFrom, type StoredSet, templateDigest, templateTexts } from './template.ts';
+import { contentDigest, contentOf, renderedFrom, type StoredSet, templateDigest } from './template.ts';
 
 /** A cluster that the set has a ManagedToken for, or should have one for. */
 export interface Member {
   readonly clusterName: string;
-  readonly rendering: Rendering;
+  /** Digest of the rendered ManagedToken, or the problem of the template; a rendering for each member would take much memory. */
+  readonly rendering: { readonly digest: string } | { readonly problem: string };
   /** ManagedToken of the member's name, of whatever controller; undefined if there is none. */
   readonly token: StoredToken | undefined;
   /** Failure of the last write, until its next attempt; undefined without one. */
@@ -25,7 +25,7 @@ export interface SetObservation {
   readonly set: StoredSet;
   /** Sorted by the names of clusters. */
   readonly members: readonly Member[];
-  /** ManagedTokens that the set controls, of clusters that are no members; empty while permissions are not reviewed. */
+  /** ManagedTokens that the set controls, of clusters that are no members. */
   readonly surplus: readonly StoredToken[];
   /** Names of clusters whose changed ManagedToken is left as a mutating webhook or another controller wrote it. */
   readonly overridden?: ReadonlySet<string>;
@@ -48,7 +48,6 @@ export type MemberState =
 /** A write of a member's ManagedToken. */
 export interface PlannedWrite {
   readonly clusterName: string;
-  readonly rendered: RenderedToken;
   /** ManagedToken to change; undefined to create it. */
   readonly token: StoredToken | undefined;
 }
@@ -72,20 +71,27 @@ export interface Rollout {
 
 /** Returns the state of a member's ManagedToken. */
 export function memberState({ metadata, spec }: StoredSet, { rendering, token }: Member): MemberState {
-  if (!('rendered' in rendering)) return 'invalid';
+  if ('problem' in rendering) return 'invalid';
   if (token === undefined) return 'missing';
   if (!isControlledBy(token, metadata.uid)) return 'conflict';
   if (token.metadata.deletionTimestamp !== undefined) return 'terminating';
   if (renderedFrom(token.metadata) !== templateDigest(spec.template)) return 'outdated';
-  return isAsRendered(token, rendering.rendered) ? 'current' : 'drifted';
+  return isAsRendered(token, rendering.digest) ? 'current' : 'drifted';
 }
 
-/** Returns whether a ManagedToken has the rendered parts and digest. The other parts of a token that is too large are unknown. */
-export function isAsRendered(token: StoredToken, rendered: RenderedToken): boolean {
-  const key = SetAnnotation.templateDigest;
-  if (token.metadata.annotations?.[key] !== rendered.annotations[key]) return false;
-  if (token.isTooLarge === true || token.isOverBudget === true) return true;
-  return textOf(token.spec) === textOf(rendered.spec) && templateTexts(token.metadata) === templateTexts(rendered);
+/** Returns whether a ManagedToken has the digest and the parts of a rendering. The parts of a token that is too large are unknown. */
+export function isAsRendered(token: StoredToken, digest: string): boolean {
+  if (token.metadata.annotations?.[SetAnnotation.templateDigest] !== digest) return false;
+  return token.isTooLarge === true || token.isOverBudget === true || knownContent(token) === contentOf(digest);
+}
+
+/** Content digests by ManagedToken, which informers share and never change. */
+const CONTENTS = new WeakMap<StoredToken, string>();
+
+function knownContent(token: StoredToken): string {
+  const content = CONTENTS.get(token) ?? contentDigest(token);
+  CONTENTS.set(token, content);
+  return content;
 }
 
 /** Returns whether the set with this UID controls an object. */
@@ -120,8 +126,8 @@ export function planSet(observation: SetObservation, rollout: Rollout, now: numb
         .toSorted(byReadiness)
         .slice(0, Math.max(0, maxConcurrent - unsettled));
   return {
-    creations: writable(of('missing')).flatMap(toWrite),
-    changes: [...writable(of('drifted')).filter(({ clusterName }) => !overridden.has(clusterName)), ...next].flatMap(toWrite),
+    creations: writable(of('missing')).map(toWrite),
+    changes: [...writable(of('drifted')).filter(({ clusterName }) => !overridden.has(clusterName)), ...next].map(toWrite),
     waiting: outdated.length - next.length,
     unsettled,
     stoppedBy: isStopped ? failed.map(({ clusterName }) => clusterName) : [],
@@ -170,15 +176,6 @@ function readiness({ token }: Member): number {
   return token !== undefined && readyOf(token)?.status === 'True' ? 0 : 1;
 }
 
-function toWrite({ clusterName, rendering, token }: Member): readonly PlannedWrite[] {
-  return 'rendered' in rendering ? [{ clusterName, rendered: rendering.rendered, token }] : [];
-}
-
-/** Specs as JSON, by the objects of informers and renderings, which never change. */
-const TEXTS = new WeakMap<object, string>();
-
-function textOf(spec: object): string {
-  const known = TEXTS.get(spec) ?? goJson(spec);
-  TEXTS.set(spec, known);
-  return known;
+function toWrite({ clusterName, token }: Member): PlannedWrite {
+  return { clusterName, token };
 }

@@ -99,7 +99,7 @@ function failureOf(set: StoredSet, member: Member, now: number): readonly Manage
   const state = memberState(set, member);
   if ('problem' in rendering) return failure('TemplateInvalid', sentence(`${SetReason.TemplateInvalid}: ${rendering.problem}`));
   if (state === 'conflict') {
-    const remedy = `delete ManagedToken ${rendering.rendered.name}, or rename the set`;
+    const remedy = `delete ManagedToken ${token?.metadata.name}, or rename the set`;
     return failure('NameConflict', sentence(`${SetReason.NameConflict}; ${remedy}`));
   }
   if (writeFailure !== undefined) return failure('WriteFailed', sentence(`${SetReason.WriteFailed}: ${writeFailure}`));

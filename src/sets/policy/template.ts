@@ -29,8 +29,10 @@ export interface RenderedToken {
   readonly name: string;
   readonly spec: ManagedToken['spec'];
   readonly labels: Texts;
-  /** Annotations, including the digest of the template. */
+  /** Annotations, including the digest. */
   readonly annotations: Texts;
+  /** Digests of the template and of the parts that the ManagedToken has from it. */
+  readonly digest: string;
 }
 
 /** Result of rendering; `problem` is a sentence without capital letter and full stop. */
@@ -41,7 +43,8 @@ type Texts = Readonly<Record<string, string>>;
 const MAX_NAME_LENGTH = 253;
 const MAX_LABEL_LENGTH = 63;
 const MAX_ANNOTATION_LENGTH = 1_024;
-const HASH_LENGTH = 8;
+/** So many digits that no user finds the name of a set for which two clusters have one name. */
+const HASH_LENGTH = 16;
 const DIGEST_LENGTH = 16;
 
 /** Returns the name of the ManagedToken of a cluster. */
@@ -71,8 +74,8 @@ export function renderToken({ metadata, spec: { template } }: StoredSet, cluster
     annotationsProblem('metadata.annotations', annotations);
   if (problem !== undefined) return { problem };
   const rendered = { name: childName(metadata.name, cluster.name), spec: { ...spec, clusterName: cluster.name, secret: renderedSecret } };
-  const digest = `${templateDigest(template)}-${shortDigest(goJson([rendered.spec, labels, annotations]))}`;
-  return { rendered: { ...rendered, labels, annotations: { ...annotations, [SetAnnotation.templateDigest]: digest } } };
+  const digest = `${templateDigest(template)}-${contentDigest({ spec: rendered.spec, metadata: { labels, annotations } })}`;
+  return { rendered: { ...rendered, labels, annotations: { ...annotations, [SetAnnotation.templateDigest]: digest }, digest } };
 }
 
 /** Returns the digest of a template. */
@@ -92,27 +95,29 @@ export function renderedFrom({ annotations }: ObjectMeta): string | undefined {
   return annotations?.[SetAnnotation.templateDigest]?.split('-')[0];
 }
 
+/** Returns the digest of the parts that a ManagedToken has from the template, from a rendering or from a ManagedToken of the informer. */
+export function contentDigest({ spec, metadata }: { readonly spec: ManagedToken['spec']; readonly metadata: TemplateMetadata }): string {
+  return shortDigest(goJson([spec, templateTexts(metadata)]));
+}
+
+/** Returns the content digest in the digest of a rendering. */
+export function contentOf(digest: string): string | undefined {
+  return digest.split('-')[1];
+}
+
 /**
  * Returns labels and annotations of a template as one text, from a rendering or from the metadata of a ManagedToken as the informer keeps
  * it, which has those of the template only: labels and annotations that a user changes belong to that user.
  */
-export function templateTexts(object: TemplateMetadata): string {
-  const known = TEXTS.get(object);
-  if (known !== undefined) return known;
-  const { labels = {}, annotations = {} } = object;
+export function templateTexts({ labels = {}, annotations = {} }: TemplateMetadata): string {
   const own = Object.entries(annotations).filter(([key]) => !key.startsWith(`${TokensGroup}/`));
-  const text = goJson([labels, Object.fromEntries(own.map(([key, value]) => [key, shortenText(value)]))]);
-  TEXTS.set(object, text);
-  return text;
+  return goJson([labels, Object.fromEntries(own.map(([key, value]) => [key, shortenText(value)]))]);
 }
 
 interface TemplateMetadata {
   readonly labels?: Texts;
   readonly annotations?: Texts;
 }
-
-/** Texts by renderings and metadata, which never change. */
-const TEXTS = new WeakMap<TemplateMetadata, string>();
 
 /** Replaces `{{cluster}}` and `{{label "name"}}`; a label that the Cluster lacks is empty. */
 function replacePlaceholders(text: string, { name, labels = {} }: ClusterLabels): string {
