@@ -142,7 +142,7 @@ describe('documentation', () => {
   });
 
   it('selects only tests that exist after the language of a fenced block', () => {
-    const places = ['', 'tour', 'install', 'outside', 'hub', 'hub-itself', 'facade', 'monitoring', 'helm', 'orphans', 'providers'];
+    const places = ['', 'tour', 'install', 'outside', 'hub', 'hub-itself', 'facade', 'monitoring', 'helm', 'orphans', 'pods', 'providers'];
     expect(new Set(commands.map(({ place }) => place))).toEqual(new Set(places));
   });
 

@@ -1,0 +1,190 @@
+// Installs Purser with the commands of the README, and checks its pods: their work, their restrictions, failures, upgrades and removal.
+
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Shell } from '../docs/shell.ts';
+import { waitUntil } from '../real/deploy-world.ts';
+import { blocksIn, runBlock } from '../real/docs-world.ts';
+import { memoryOf, mountOptions, processOf, statusOf, tagImage } from './container.ts';
+import { PURSER } from './images.ts';
+import { startLoad } from './load.ts';
+import { NODE_NAME } from './node.ts';
+import {
+  createToken,
+  facadeUrl,
+  kubectl,
+  leader,
+  leftovers,
+  openShell,
+  podNamed,
+  purserPods,
+  request,
+  runKubectl,
+  waitUntilOldPodsAreGone,
+  waitUntilStable,
+  warnings,
+} from './world.ts';
+
+const [install, register, first] = blocksIn('install');
+const [wait] = blocksIn('pods');
+const [monitoring] = blocksIn('monitoring');
+const uninstall = blocksIn('hub').find(({ text }) => text.includes('delete -k deploy/base'));
+const NEXT = PURSER.replace(/[^:]+$/, 'next');
+const inPurser = (...args: readonly string[]) => kubectl('-n', 'purser-system', ...args);
+/** Objects with expected warnings: the node, about its version of control groups, and pods whose process a test stops. */
+const troubled = [NODE_NAME];
+let shell: Shell;
+
+beforeAll(async () => {
+  shell = await openShell();
+});
+
+/** Returns the name of the leader, whose pod may have warnings from now on. */
+async function leaderInTrouble(): Promise<string> {
+  await waitUntilStable();
+  const name = await leader();
+  troubled.push(name);
+  return name;
+}
+
+describe('installation by the README', () => {
+  it('starts two ready replicas', async () => {
+    expect(await runBlock(install, shell)).toEqual([]);
+    expect(await runBlock(wait, shell)).toEqual([]);
+    expect(await waitUntilStable()).toHaveLength(2);
+  });
+
+  it('registers the target', async () => {
+    expect(await runBlock(register, shell)).toEqual([]);
+  });
+
+  it('issues the first token', async () => {
+    expect(await runBlock(first, shell)).toEqual([]);
+  });
+
+  it('issues a token and lists clusters through the Service', async () => {
+    const headers = { authorization: `Bearer ${await createToken('team-a', 'ci')}`, 'content-type': 'application/json' };
+    const url = await facadeUrl();
+    const body = JSON.stringify({ spec: { audiences: ['https://kubernetes.default.svc'] } });
+    const path = '/orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
+    const issued = await request(url, `POST ${path}`, { headers, body });
+    const listed = await request(url, 'GET /auth/v1/clusters', { headers });
+    expect([issued.status, listed.status]).toEqual([201, 200]);
+    expect(JSON.parse(listed.body)).toMatchObject({ items: [{ metadata: { name: 'target-1' } }] });
+  });
+
+  it('serves metrics of the process that are not zero', async () => {
+    await kubectl('create', 'namespace', 'monitoring');
+    await kubectl('-n', 'monitoring', 'create', 'serviceaccount', 'prometheus');
+    expect(await runBlock(monitoring, shell)).toEqual([]);
+    const headers = { authorization: `Bearer ${await createToken('monitoring', 'prometheus')}` };
+    const names = ['resident_memory_bytes', 'virtual_memory_bytes', 'heap_bytes', 'open_fds', 'max_fds', 'start_time_seconds'];
+    for (const { status } of await purserPods()) {
+      const scrape = async () => await request(`https://${status.podIP}:7445`, 'GET /metrics', { headers });
+      // Purser replaces its initial certificate within seconds.
+      await waitUntil(async () => (await scrape().catch(() => ({ status: 0 }))).status === 200);
+      const { body } = await scrape();
+      const value = (name: string) => Number(new RegExp(`^process_${name} (.*)$`, 'm').exec(body)?.[1]);
+      expect(names.filter((name) => !(value(name) > 0))).toEqual([]);
+    }
+  });
+});
+
+describe('pods', () => {
+  it('run without privileges on a read-only file system', async () => {
+    for (const pod of await purserPods()) {
+      const pid = await processOf(pod);
+      const none = '0000000000000000';
+      expect(statusOf(pid)).toMatchObject({
+        Uid: '65532\t65532\t65532\t65532',
+        Gid: '65532\t65532\t65532\t65532',
+        NoNewPrivs: '1',
+        Seccomp: '2',
+        CapInh: none,
+        CapPrm: none,
+        CapEff: none,
+        CapBnd: none,
+        CapAmb: none,
+      });
+      expect(mountOptions(pid, '/')).toContain('ro');
+      expect(mountOptions(pid, '/var/run/secrets/kubernetes.io/serviceaccount')).toContain('ro');
+    }
+  });
+
+  it('need less than half of their memory limit', async () => {
+    for (const pod of await purserPods()) {
+      const { peak, limit } = memoryOf(await processOf(pod));
+      expect(limit).toBe(512 * 2 ** 20);
+      expect(peak).toBeLessThan(limit / 2);
+    }
+  });
+});
+
+describe('leader', () => {
+  const restartsOf = async (name: string) => (await podNamed(name)).status.containerStatuses[0]?.restartCount ?? 0;
+
+  it('is replaced by the other replica after it was killed, and its container restarts', async () => {
+    const old = await leaderInTrouble();
+    const before = await restartsOf(old);
+    process.kill(await processOf(await podNamed(old)), 'SIGKILL');
+    await waitUntil(async () => (await restartsOf(old)) > before);
+    await waitUntilStable();
+  });
+
+  it('is replaced by the other replica while it is frozen, and its container restarts', async () => {
+    const old = await leaderInTrouble();
+    const before = await restartsOf(old);
+    process.kill(await processOf(await podNamed(old)), 'SIGSTOP');
+    await waitUntil(async () => ![old, ''].includes(await leader()));
+    expect(await restartsOf(old)).toBe(before);
+    await waitUntil(async () => (await restartsOf(old)) > before);
+    await waitUntilStable();
+  });
+
+  it('is replaced without a failed request after its eviction', async () => {
+    await waitUntilStable();
+    const old = await leader();
+    const load = await startLoad();
+    const file = join(shell.folder, 'eviction.json');
+    await writeFile(
+      file,
+      JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: old, namespace: 'purser-system' } }),
+    );
+    await kubectl('create', '--raw', `/api/v1/namespaces/purser-system/pods/${old}/eviction`, '-f', file);
+    await waitUntil(async () => (await runKubectl('--context', 'hub', '-n', 'purser-system', 'get', 'pod', old)).code !== 0);
+    await waitUntilStable();
+    expect((await load.stop()).failures).toEqual([]);
+    expect(await leader()).not.toBe(old);
+  });
+});
+
+describe('upgrade', () => {
+  const rollOut = async (...args: readonly string[]) => {
+    await inPurser(...args);
+    await inPurser('rollout', 'status', 'deployment/purser', '--timeout=180s');
+    await waitUntilOldPodsAreGone();
+  };
+
+  it('changes the image and back under load without a failed request', async () => {
+    await tagImage(PURSER, NEXT);
+    await waitUntilStable();
+    const load = await startLoad();
+    await rollOut('set', 'image', 'deployment/purser', `purser=${NEXT}`);
+    await rollOut('rollout', 'undo', 'deployment/purser');
+    const { responses, failures } = await load.stop();
+    expect(failures).toEqual([]);
+    expect(responses).toBeGreaterThan(500);
+  });
+});
+
+describe('removal', () => {
+  it('follows an operation without warning events', async () => {
+    expect(await warnings(...troubled)).toEqual([]);
+  });
+
+  it('leaves nothing', async () => {
+    expect(await runBlock(uninstall, shell)).toEqual([]);
+    expect(await leftovers()).toEqual([]);
+  });
+});
