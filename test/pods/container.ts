@@ -6,6 +6,9 @@ import { run } from '../support/run.ts';
 import { podsFolder } from './run-folder.ts';
 import type { Pod } from './world.ts';
 
+/** Name of the image in the registry of the README. */
+export const PUSHED = 'registry.example.com/purser:0.1.0';
+
 /** Returns the ID of the first process of a pod's container. */
 export async function processOf({ metadata, status }: Pod): Promise<number> {
   const id = status.containerStatuses[0]?.containerID.replace('containerd://', '') ?? '';

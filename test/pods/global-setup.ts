@@ -1,16 +1,17 @@
 // Starts the cluster of the tests in the namespaces of namespaces.ts: a hub with a node, and a target. They end with the namespaces.
 
+import { globSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { IMAGE } from '../../deploy/release.ts';
 import { kubectlOutput } from '../real/kubectl.ts';
 import { mergeKubeconfigs } from '../support/merge-kubeconfigs.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
 import { run } from '../support/run.ts';
+import { HUB, TARGET } from './addresses.ts';
+import { PUSHED, tagImage } from './container.ts';
 import { NODE_NAME, startNode } from './node.ts';
-import { podsFolder } from './run-folder.ts';
-
-/** Addresses of the API servers. Both use port 6443, which the NetworkPolicy of Purser allows. */
-const [HUB, TARGET] = ['10.240.0.1', '10.240.0.2'] as const;
+import { podsFolder, RELEASE } from './run-folder.ts';
 
 /** The issuer is the audience of the samples. */
 const OPTIONS = { controllers: true, issuer: 'https://kubernetes.default.svc' };
@@ -21,8 +22,10 @@ export default async function globalSetup(): Promise<void> {
   const [hub, target] = await Promise.all([HUB, TARGET].map((address) => startRealCluster({ ...OPTIONS, address })));
   if (hub === undefined || target === undefined) throw new Error('A cluster did not start.');
   await writeFile(join(folder, 'kubeconfig'), JSON.stringify(await mergeKubeconfigs({ hub, target })), { mode: 0o600 });
-  const images = ['busybox.tar', 'purser.tar'].map((name) => join(folder, name));
+  const images = [join(folder, 'busybox.tar'), ...globSync(join(folder, RELEASE, '*-image.tar'))];
   await startNode(hub, { address: HUB, folder, controlGroup: basename(folder), images });
+  // As if the image had been pushed to the registry of the README; with its own name, it needs no registry.
+  await tagImage(IMAGE, PUSHED);
   const node = `node/${NODE_NAME}`;
   for (const condition of ['create', 'condition=Ready']) await kubectlOutput(hub, ['wait', node, `--for=${condition}`, '--timeout=120s']);
 }

@@ -3,13 +3,11 @@
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { IMAGE } from '../../deploy/release.ts';
 import { baseImage, CERTIFICATES, withFolder } from './base-image.ts';
 import { buildah, createImage, exportImage } from './buildah.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
-
-/** Name of the image in the README. */
-export const PURSER = 'registry.example.com/purser:0.1.0';
 
 /** Image of pauses and of clients: BusyBox, which sleeps unless another command is given. */
 export const BUSYBOX = 'localhost/busybox:1';
@@ -19,8 +17,8 @@ export async function buildPurser(file: string): Promise<void> {
   const base = await baseImage();
   // npm and apt of the build trust the authorities of this machine, which may include one of a proxy.
   const trust = existsSync(CERTIFICATES) ? [`--volume=${CERTIFICATES}:${CERTIFICATES}:ro`] : [];
-  await buildah('bud', '--layers', '--isolation=chroot', ...trust, `--build-arg=NODE_IMAGE=${base}`, '--tag', PURSER, REPOSITORY);
-  await exportImage(PURSER, file);
+  await buildah('bud', '--layers', '--isolation=chroot', ...trust, `--build-arg=NODE_IMAGE=${base}`, '--tag', IMAGE, REPOSITORY);
+  await exportImage(IMAGE, file);
 }
 
 /** Writes the image of BusyBox into an OCI archive. */

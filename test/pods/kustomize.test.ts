@@ -1,13 +1,15 @@
 // Installs Purser with the commands of the README, and checks its pods: their work, their restrictions, failures, upgrades and removal.
 
+import { globSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Shell } from '../docs/shell.ts';
 import { waitUntil } from '../real/deploy-world.ts';
 import { blocksIn, runBlock } from '../real/docs-world.ts';
-import { memoryOf, mountOptions, processOf, statusOf, tagImage } from './container.ts';
-import { PURSER } from './images.ts';
+import { newFolder } from '../support/folders.ts';
+import { run } from '../support/run.ts';
+import { memoryOf, mountOptions, PUSHED, processOf, statusOf, tagImage } from './container.ts';
 import { startLoad } from './load.ts';
 import { NODE_NAME } from './node.ts';
 import {
@@ -16,7 +18,7 @@ import {
   kubectl,
   leader,
   leftovers,
-  openShell,
+  openShells,
   podNamed,
   purserPods,
   request,
@@ -27,17 +29,18 @@ import {
 } from './world.ts';
 
 const [install, register, first] = blocksIn('install');
-const [wait] = blocksIn('pods');
+const [verify, wait] = blocksIn('pods');
 const [monitoring] = blocksIn('monitoring');
 const uninstall = blocksIn('hub').find(({ text }) => text.includes('delete -k deploy/base'));
-const NEXT = PURSER.replace(/[^:]+$/, 'next');
+const NEXT = PUSHED.replace(/[^:]+$/, 'next');
 const inPurser = (...args: readonly string[]) => kubectl('-n', 'purser-system', ...args);
 /** Objects with expected warnings: the node, about its version of control groups, and pods whose process a test stops. */
 const troubled = [NODE_NAME];
-let shell: Shell;
+let release: Shell;
+let checkout: Shell;
 
 beforeAll(async () => {
-  shell = await openShell();
+  ({ release, checkout } = await openShells());
 });
 
 /** Returns the name of the leader, whose pod may have warnings from now on. */
@@ -49,18 +52,29 @@ async function leaderInTrouble(): Promise<string> {
 }
 
 describe('installation by the README', () => {
+  it('has the checksums of all files', async () => {
+    expect(await runBlock(verify, release)).toEqual([]);
+  });
+
+  it('has an image of at most 55 MB, and 170 MB unpacked', async () => {
+    const [archive = ''] = globSync(join(release.folder, '*-image.tar'));
+    const script = 'tar -x -f "$1" -C "$2" && for blob in "$2"/blobs/sha256/*; do gzip -dcf "$blob"; done | wc -c';
+    const { output } = await run('sh', ['-c', script, 'sh', archive, await newFolder()]);
+    expect([statSync(archive).size <= 55e6, Number(output) > 100e6, Number(output) <= 170e6]).toEqual([true, true, true]);
+  });
+
   it('starts two ready replicas', async () => {
-    expect(await runBlock(install, shell)).toEqual([]);
-    expect(await runBlock(wait, shell)).toEqual([]);
+    expect(await runBlock(install, release)).toEqual([]);
+    expect(await runBlock(wait, release)).toEqual([]);
     expect(await waitUntilStable()).toHaveLength(2);
   });
 
   it('registers the target', async () => {
-    expect(await runBlock(register, shell)).toEqual([]);
+    expect(await runBlock(register, release)).toEqual([]);
   });
 
   it('issues the first token', async () => {
-    expect(await runBlock(first, shell)).toEqual([]);
+    expect(await runBlock(first, release)).toEqual([]);
   });
 
   it('issues a token and lists clusters through the Service', async () => {
@@ -77,7 +91,7 @@ describe('installation by the README', () => {
   it('serves metrics of the process that are not zero', async () => {
     await kubectl('create', 'namespace', 'monitoring');
     await kubectl('-n', 'monitoring', 'create', 'serviceaccount', 'prometheus');
-    expect(await runBlock(monitoring, shell)).toEqual([]);
+    expect(await runBlock(monitoring, release)).toEqual([]);
     const headers = { authorization: `Bearer ${await createToken('monitoring', 'prometheus')}` };
     const names = ['resident_memory_bytes', 'virtual_memory_bytes', 'heap_bytes', 'open_fds', 'max_fds', 'start_time_seconds'];
     for (const { status } of await purserPods()) {
@@ -146,7 +160,7 @@ describe('leader', () => {
     await waitUntilStable();
     const old = await leader();
     const load = await startLoad();
-    const file = join(shell.folder, 'eviction.json');
+    const file = join(release.folder, 'eviction.json');
     await writeFile(
       file,
       JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: old, namespace: 'purser-system' } }),
@@ -167,7 +181,7 @@ describe('upgrade', () => {
   };
 
   it('changes the image and back under load without a failed request', async () => {
-    await tagImage(PURSER, NEXT);
+    await tagImage(PUSHED, NEXT);
     await waitUntilStable();
     const load = await startLoad();
     await rollOut('set', 'image', 'deployment/purser', `purser=${NEXT}`);
@@ -184,7 +198,7 @@ describe('removal', () => {
   });
 
   it('leaves nothing', async () => {
-    expect(await runBlock(uninstall, shell)).toEqual([]);
+    expect(await runBlock(uninstall, checkout)).toEqual([]);
     expect(await leftovers()).toEqual([]);
   });
 });

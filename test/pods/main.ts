@@ -4,10 +4,11 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { helmBinary, kubeBinaries } from '../support/kube-binaries.ts';
 import { buildBusybox, buildPurser } from './images.ts';
 import { inNamespaces } from './namespaces.ts';
 import { ensurePrerequisites } from './prerequisites.ts';
-import { createRunFolder, removeAbandonedRuns, removeRun, runAsOwner } from './run-folder.ts';
+import { createRunFolder, RELEASE, removeAbandonedRuns, removeRun, runAsOwner } from './run-folder.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 
@@ -26,6 +27,7 @@ async function main(): Promise<number> {
   try {
     await buildBusybox(join(folder, 'busybox.tar'));
     await buildPurser(join(folder, 'purser.tar'));
+    buildRelease(folder);
     return await runTests(folder);
   } finally {
     await removeRun(folder);
@@ -35,6 +37,14 @@ async function main(): Promise<number> {
 function buildPrograms(): void {
   const { status } = spawnSync(process.execPath, [join(REPOSITORY, 'test/real/build.ts'), 'node'], { stdio: 'inherit' });
   if (status !== 0) throw new Error('The programs of a node could not be built.');
+}
+
+function buildRelease(folder: string): void {
+  const args = [join(REPOSITORY, 'deploy/release.ts'), '--output', join(folder, RELEASE), '--image', join(folder, 'purser.tar')];
+  const programs = [kubeBinaries()?.kubectl, helmBinary()].map((path) => dirname(path ?? ''));
+  const env = { ...process.env, PATH: [dirname(process.execPath), ...programs, process.env['PATH']].join(':') };
+  const { status } = spawnSync(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'], env });
+  if (status !== 0) throw new Error('The release could not be built.');
 }
 
 async function runTests(folder: string): Promise<number> {

@@ -11,6 +11,9 @@ import { hierarchies } from './node.ts';
 
 const PREFIX = 'purser-pods-';
 
+/** Name of the folder of the release, in the folder of the run. */
+export const RELEASE = 'release';
+
 /** Environment variable with the folder of the run, in the namespaces of the run. */
 const FOLDER_VARIABLE = 'PODS_FOLDER';
 

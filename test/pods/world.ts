@@ -9,7 +9,7 @@ import { createShell } from '../real/docs-world.ts';
 import { type ApiRequest, type ApiResponse, sendRequest } from '../support/api-request.ts';
 import { kubeBinaries } from '../support/kube-binaries.ts';
 import { type RunResult, run } from '../support/run.ts';
-import { podsFolder } from './run-folder.ts';
+import { podsFolder, RELEASE } from './run-folder.ts';
 
 const NAMESPACE = 'purser-system';
 
@@ -35,9 +35,10 @@ export async function kubectl(...args: readonly string[]): Promise<string> {
   return output;
 }
 
-/** Creates a shell for the commands of the documentation. */
-export async function openShell(): Promise<Shell> {
-  return await createShell(JSON.parse(await readFile(join(podsFolder(), 'kubeconfig'), 'utf8')) as object);
+/** Shells for the commands of the documentation: in the folder of the release, and in a checkout. */
+export async function openShells(): Promise<{ readonly release: Shell; readonly checkout: Shell }> {
+  const checkout = await createShell(JSON.parse(await readFile(join(podsFolder(), 'kubeconfig'), 'utf8')) as object);
+  return { release: { ...checkout, folder: join(podsFolder(), RELEASE) }, checkout };
 }
 
 /** Returns the pods of Purser that are not being deleted. */
@@ -77,18 +78,25 @@ export async function waitUntilOldPodsAreGone(): Promise<void> {
   await waitUntil(async () => !(await kubectl('-n', NAMESPACE, 'get', 'pods', '-o', 'json')).includes('deletionTimestamp'));
 }
 
-/** Returns the warning events of all objects except these. */
+/** Returns the warning events of all objects except these. A replica that stops is not ready, which is no warning. */
 export async function warnings(...except: readonly string[]): Promise<readonly string[]> {
-  const list = await kubectl('get', 'events', '-A', '--field-selector', 'type=Warning', '-o', 'json');
-  const { items } = JSON.parse(list) as { readonly items: readonly KubeEvent[] };
+  const { items } = JSON.parse(await kubectl('get', 'events', '-A', '-o', 'json')) as { readonly items: readonly KubeEvent[] };
+  const stops = new Map(
+    items.filter(({ reason }) => reason === 'Killing').map((event) => [event.involvedObject.name, event.firstTimestamp]),
+  );
+  const isStopping = ({ message, involvedObject, firstTimestamp }: KubeEvent) =>
+    message.startsWith('Readiness probe failed') && firstTimestamp >= (stops.get(involvedObject.name) ?? 'never');
   return items
-    .filter(({ involvedObject }) => !except.includes(involvedObject.name))
+    .filter((event) => event.type === 'Warning' && !except.includes(event.involvedObject.name) && !isStopping(event))
     .map(({ reason, message, involvedObject: { kind, name } }) => `${reason} ${kind} ${name}: ${message}`);
 }
 
 interface KubeEvent {
+  readonly type: string;
   readonly reason: string;
   readonly message: string;
+  /** Time in the format of RFC 3339, to the second. */
+  readonly firstTimestamp: string;
   readonly involvedObject: { readonly kind: string; readonly name: string };
 }
 

@@ -1,8 +1,10 @@
 // Environment for the commands of the documentation: a checkout, two real clusters, and the programs that the commands use.
 
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll } from '@jest/globals';
+import { installManifests } from '../../deploy/release.ts';
 import { type Block, blocksOf, documents, stepsOf } from '../docs/documents.ts';
 import { type Ran, runSteps, type Shell } from '../docs/shell.ts';
 import { newFolder } from '../support/folders.ts';
@@ -32,12 +34,13 @@ export function startDocsWorld(): { readonly world: DeployWorld; readonly shell:
   return docs;
 }
 
-/** Creates a shell in a checkout, with a kubeconfig and these additional options of `purser cluster add`. */
+/** Creates a shell in a checkout that is also the folder of a release, with a kubeconfig and these additional options of `purser cluster add`. */
 export async function createShell(config: object, ...options: readonly string[]): Promise<Shell> {
   const parent = await newFolder();
   const folder = join(parent, 'purser');
   for (const name of ['purser', 'home', 'bin']) await mkdir(join(parent, name));
   for (const name of ['deploy', 'crds']) await symlink(join(REPOSITORY, name), join(folder, name));
+  await writeFile(join(folder, 'install.yaml'), installManifests(renderText));
   const kubeconfig = join(parent, 'kubeconfig');
   await writeFile(kubeconfig, JSON.stringify(config));
   await writeFile(join(parent, 'bin', 'purser'), purserScript(options));
@@ -45,6 +48,10 @@ export async function createShell(config: object, ...options: readonly string[])
   const programs = [join(parent, 'bin'), ...[kubeBinaries()?.kubectl, helmBinary()].map((path) => dirname(path ?? ''))];
   const PATH = [...programs, process.env['PATH']].join(':');
   return { folder, env: { PATH, HOME: join(parent, 'home'), KUBECONFIG: kubeconfig, NODE_OPTIONS: '' } };
+}
+
+function renderText(path: string): string {
+  return execFileSync(kubeBinaries()?.kubectl ?? 'kubectl', ['kustomize', join(REPOSITORY, 'deploy', path)], { encoding: 'utf8' });
 }
 
 /** Runs the commands of a block, and returns those that fail, with their output. */
