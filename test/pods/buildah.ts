@@ -16,6 +16,14 @@ export async function buildah(...args: readonly string[]): Promise<string> {
   return output.trimEnd();
 }
 
+/** Removes all images if the storage has grown large: every build adds layers. */
+export async function limitStorage(): Promise<void> {
+  const { output } = await run('du', ['-s', '--block-size=1M', join(cacheBase('pods'), 'storage')]);
+  if (Number.parseInt(output, 10) > MAX_STORAGE_MB) await buildah('rmi', '--all', '--force');
+}
+
+const MAX_STORAGE_MB = 8_000;
+
 /** Returns whether the storage contains an image. */
 export async function hasImage(name: string): Promise<boolean> {
   return (await buildah('images', '--format', '{{.Name}}:{{.Tag}}')).split('\n').includes(name);

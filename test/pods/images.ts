@@ -5,7 +5,7 @@ import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { IMAGE } from '../../deploy/release.ts';
 import { baseImage, CERTIFICATES, withFolder } from './base-image.ts';
-import { buildah, createImage, exportImage } from './buildah.ts';
+import { buildah, createImage, exportImage, limitStorage } from './buildah.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 
@@ -14,6 +14,7 @@ export const BUSYBOX = 'localhost/busybox:1';
 
 /** Builds the image of Purser from the Dockerfile, and writes it into an OCI archive. */
 export async function buildPurser(file: string): Promise<void> {
+  await limitStorage();
   const base = await baseImage();
   // npm and apt of the build trust the authorities of this machine, which may include one of a proxy.
   const trust = existsSync(CERTIFICATES) ? [`--volume=${CERTIFICATES}:${CERTIFICATES}:ro`] : [];

@@ -2,14 +2,18 @@
 
 import { globSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Shell } from '../docs/shell.ts';
 import { waitUntil } from '../real/deploy-world.ts';
 import { blocksIn, runBlock } from '../real/docs-world.ts';
 import { newFolder } from '../support/folders.ts';
 import { run } from '../support/run.ts';
+import { HUB, TARGET } from './addresses.ts';
+import { connectFrom } from './connections.ts';
 import { memoryOf, mountOptions, PUSHED, processOf, statusOf, tagImage } from './container.ts';
+import { BUSYBOX } from './images.ts';
 import { startLoad } from './load.ts';
 import { NODE_NAME } from './node.ts';
 import {
@@ -19,6 +23,7 @@ import {
   leader,
   leftovers,
   openShells,
+  type Pod,
   podNamed,
   purserPods,
   request,
@@ -94,8 +99,12 @@ describe('installation by the README', () => {
     expect(await runBlock(monitoring, release)).toEqual([]);
     const headers = { authorization: `Bearer ${await createToken('monitoring', 'prometheus')}` };
     const names = ['resident_memory_bytes', 'virtual_memory_bytes', 'heap_bytes', 'open_fds', 'max_fds', 'start_time_seconds'];
-    for (const { status } of await purserPods()) {
-      const scrape = async () => await request(`https://${status.podIP}:7445`, 'GET /metrics', { headers });
+    const slices = ['get', 'endpointslices', '-l', 'kubernetes.io/service-name=purser-metrics', '-o'];
+    const found = (await inPurser(...slices, 'jsonpath={.items[*].endpoints[*].addresses[0]}')).split(' ');
+    expect(new Set(found)).toEqual(new Set((await purserPods()).map(({ status }) => status.podIP)));
+    const port = await inPurser(...slices, 'jsonpath={.items[0].ports[0].port}');
+    for (const address of found) {
+      const scrape = async () => await request(`https://${address}:${port}`, 'GET /metrics', { headers });
       // Purser replaces its initial certificate within seconds.
       await waitUntil(async () => (await scrape().catch(() => ({ status: 0 }))).status === 200);
       const { body } = await scrape();
@@ -135,6 +144,58 @@ describe('pods', () => {
   });
 });
 
+describe('NetworkPolicy', () => {
+  const METADATA = '169.254.169.254';
+  const servers: Server[] = [];
+  let purser: Pod;
+  /** Processes of pods without a policy, by namespace. */
+  const clients: Record<string, number> = {};
+
+  beforeAll(async () => {
+    purser = (await waitUntilStable())[0] as Pod;
+    await run('ip', ['address', 'add', `${METADATA}/32`, 'dev', 'purser0']);
+    for (const port of [53, 443, 8080]) servers.push(createServer().listen(port));
+    for (const namespace of ['default', 'monitoring']) {
+      await kubectl('-n', namespace, 'run', 'client', `--image=${BUSYBOX}`, '--image-pull-policy=Never');
+      await kubectl('-n', namespace, 'wait', 'pod/client', '--for=condition=Ready', '--timeout=60s');
+      clients[namespace] = await processOf(JSON.parse(await kubectl('-n', namespace, 'get', 'pod', 'client', '-o', 'json')) as Pod);
+    }
+  });
+
+  afterAll(async () => {
+    for (const server of servers) server.close();
+    for (const namespace of Object.keys(clients)) await kubectl('-n', namespace, 'delete', 'pod', 'client', '--grace-period=1');
+  });
+
+  it.each([
+    ['default', 7444, 'connected'],
+    ['monitoring', 7444, 'connected'],
+    ['default', 7445, 'dropped'],
+    ['monitoring', 7445, 'connected'],
+  ])('lets a pod in the namespace %s connect to port %i as expected: %s', async (namespace, port, result) => {
+    expect(await connectFrom(clients[namespace] as number, purser.status.podIP, port)).toBe(result);
+  });
+
+  it.each([
+    ['the API server of the hub', HUB, 6443, 'connected'],
+    ['the API server of the target', TARGET, 6443, 'connected'],
+    ['port 443 of any address', HUB, 443, 'connected'],
+    ['DNS', HUB, 53, 'connected'],
+    ['another port', HUB, 8080, 'dropped'],
+    ['the metadata service of a cloud', METADATA, 443, 'dropped'],
+  ])('lets Purser connect to %s as expected', async (_, host, port, result) => {
+    expect(await connectFrom(await processOf(purser), host, port)).toBe(result);
+    // Without a policy, all of them can be reached.
+    expect(await connectFrom(clients['default'] as number, host, port)).toBe('connected');
+  });
+
+  it('does not let Purser connect to a pod that listens on another port', async () => {
+    const { podIP } = (JSON.parse(await kubectl('-n', 'default', 'get', 'pod', 'client', '-o', 'json')) as Pod).status;
+    expect(await connectFrom(await processOf(purser), podIP, 8080)).toBe('dropped');
+    expect(await connectFrom(clients['monitoring'] as number, podIP, 8080)).toBe('ECONNREFUSED');
+  });
+});
+
 describe('leader', () => {
   const restartsOf = async (name: string) => (await podNamed(name)).status.containerStatuses[0]?.restartCount ?? 0;
 
@@ -156,16 +217,21 @@ describe('leader', () => {
     await waitUntilStable();
   });
 
-  it('is replaced without a failed request after its eviction', async () => {
-    await waitUntilStable();
-    const old = await leader();
-    const load = await startLoad();
+  /** Evicts a pod, as the drain of a node does. */
+  const evict = async (name: string) => {
     const file = join(release.folder, 'eviction.json');
-    await writeFile(
-      file,
-      JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: old, namespace: 'purser-system' } }),
-    );
-    await kubectl('create', '--raw', `/api/v1/namespaces/purser-system/pods/${old}/eviction`, '-f', file);
+    const metadata = { name, namespace: 'purser-system' };
+    await writeFile(file, JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata }));
+    await kubectl('create', '--raw', `/api/v1/namespaces/purser-system/pods/${name}/eviction`, '-f', file);
+  };
+
+  it('is replaced without a failed request after its eviction, before which the other replica is not evicted', async () => {
+    const pods = await waitUntilStable();
+    const old = await leader();
+    const other = pods.map(({ metadata }) => metadata.name).find((name) => name !== old) ?? '';
+    const load = await startLoad();
+    await evict(old);
+    await expect(evict(other)).rejects.toThrow("violate the pod's disruption budget");
     await waitUntil(async () => (await runKubectl('--context', 'hub', '-n', 'purser-system', 'get', 'pod', old)).code !== 0);
     await waitUntilStable();
     expect((await load.stop()).failures).toEqual([]);

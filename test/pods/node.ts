@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findBinary } from '../support/kube-binaries.ts';
+import { findBinary, KUBE_MODULE, POLICIES_MODULE } from '../support/kube-binaries.ts';
 import { type Program, startProgram } from '../support/processes.ts';
 import type { RealCluster } from '../support/real-cluster.ts';
 import { run } from '../support/run.ts';
@@ -40,7 +40,11 @@ export async function startNode(cluster: RealCluster, options: NodeOptions): Pro
   const start = (program: string, args: readonly string[], name = program) => startProgram(program, args, join(folder, `${name}.log`));
   const containerd = await start('containerd', ['--config', join(folder, 'containerd.toml')]);
   await importImages(socket, options.images);
-  const [kubelet, proxy, scheduler] = ['kubelet', 'kube-proxy', 'kube-scheduler'].map(findProgram) as [string, string, string];
+  const [kubelet, proxy, scheduler] = ['kubelet', 'kube-proxy', 'kube-scheduler'].map((name) => findProgram(name)) as [
+    string,
+    string,
+    string,
+  ];
   const kubeletFlags = [
     `--config=${join(folder, 'kubelet.json')}`,
     `--kubeconfig=${await cluster.kubeconfig(`system:node:${NODE_NAME}`, ['system:nodes'])}`,
@@ -66,7 +70,27 @@ export async function startNode(cluster: RealCluster, options: NodeOptions): Pro
     await start(kubelet, kubeletFlags, 'kubelet'),
     await start(proxy, proxyFlags, 'kube-proxy'),
     await start(scheduler, schedulerFlags, 'kube-scheduler'),
+    await enforcePolicies(cluster, folder),
   ];
+}
+
+/** Starts the program that enforces NetworkPolicies, and sends packets to it that open a connection of a pod. */
+async function enforcePolicies(cluster: RealCluster, folder: string): Promise<Program> {
+  const log = join(folder, 'network-policies.log');
+  const flags = [`--kubeconfig=${await cluster.kubeconfig('admin')}`, `--node=${NODE_NAME}`];
+  const program = await startProgram(findProgram('network-policies', POLICIES_MODULE), flags, log);
+  const queue = '-m conntrack --ctstate NEW -j NFQUEUE --queue-num 100';
+  const commands = [
+    // Bridged packets pass the rules, too.
+    'sysctl -q -w net.bridge.bridge-nf-call-iptables=1',
+    // Programs of the node, such as kubelet with its probes, may connect to all pods.
+    'iptables -t mangle -A POSTROUTING -m owner --uid-owner 0 -j ACCEPT',
+    `iptables -t mangle -A POSTROUTING ${queue}`,
+    `iptables -t mangle -A INPUT -i cni0 ${queue}`,
+  ];
+  const { code, stderr } = await run('sh', ['-ec', commands.join('\n')]);
+  if (code !== 0) throw new Error(stderr);
+  return program;
 }
 
 /** Returns the roots of the hierarchies of control groups: one of version 2, or one for each controller of version 1. */
@@ -83,8 +107,8 @@ async function createGroup(path: string): Promise<void> {
   for (const [name, weight] of Object.entries(weights)) if (existsSync(join(path, name))) await writeFile(join(path, name), weight);
 }
 
-function findProgram(name: string): string {
-  const path = findBinary(name);
+function findProgram(name: string, pinned = KUBE_MODULE): string {
+  const path = findBinary(name, process.env, pinned);
   if (path === undefined) throw new Error(`${name} was not found. Run \`npm run test:pods\`, which builds it.`);
   return path;
 }

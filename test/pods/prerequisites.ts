@@ -32,6 +32,7 @@ const FEATURES: Readonly<Record<string, string>> = {
   'iptables with address translation':
     'iptables -t nat -A OUTPUT -p tcp -m statistic --mode random --probability 0.5 -j DNAT --to 127.0.0.1:1',
   'iptables with marks': 'iptables -t nat -A OUTPUT -j MARK --or-mark 0x4000',
+  'iptables with queues': 'iptables -t mangle -A POSTROUTING -m conntrack --ctstate NEW -j NFQUEUE --queue-num 100',
   overlayfs: 'mkdir -p /run/l /run/u /run/w /run/m && mount -t overlay overlay -o lowerdir=/run/l,upperdir=/run/u,workdir=/run/w /run/m',
   seccomp: 'grep -q filter /proc/sys/kernel/seccomp/actions_avail || grep -q errno /proc/sys/kernel/seccomp/actions_avail',
   'control groups for memory, CPU and processes':

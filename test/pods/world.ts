@@ -78,18 +78,25 @@ export async function waitUntilOldPodsAreGone(): Promise<void> {
   await waitUntil(async () => !(await kubectl('-n', NAMESPACE, 'get', 'pods', '-o', 'json')).includes('deletionTimestamp'));
 }
 
-/** Returns the warning events of all objects except these. A replica that stops is not ready, which is no warning. */
+/** Returns the warning events of all objects except these. A replica that starts or stops reports that it is not ready, which is expected. */
 export async function warnings(...except: readonly string[]): Promise<readonly string[]> {
   const { items } = JSON.parse(await kubectl('get', 'events', '-A', '-o', 'json')) as { readonly items: readonly KubeEvent[] };
-  const stops = new Map(
-    items.filter(({ reason }) => reason === 'Killing').map((event) => [event.involvedObject.name, event.firstTimestamp]),
-  );
-  const isStopping = ({ message, involvedObject, firstTimestamp }: KubeEvent) =>
-    message.startsWith('Readiness probe failed') && firstTimestamp >= (stops.get(involvedObject.name) ?? 'never');
+  const timesOf = (reason: string) =>
+    new Map(items.filter((event) => event.reason === reason).map((event) => [event.involvedObject.name, Date.parse(event.firstTimestamp)]));
+  const [starts, stops] = [timesOf('Started'), timesOf('Killing')];
+  const isExpected = ({ message, involvedObject: { name }, firstTimestamp }: KubeEvent) => {
+    if (!message.startsWith('Readiness probe failed')) return false;
+    const at = Date.parse(firstTimestamp);
+    const isStarting = message.includes('statuscode: 500') && at < (starts.get(name) ?? 0) + START_MS;
+    return isStarting || at >= (stops.get(name) ?? Number.POSITIVE_INFINITY);
+  };
   return items
-    .filter((event) => event.type === 'Warning' && !except.includes(event.involvedObject.name) && !isStopping(event))
+    .filter((event) => event.type === 'Warning' && !except.includes(event.involvedObject.name) && !isExpected(event))
     .map(({ reason, message, involvedObject: { kind, name } }) => `${reason} ${kind} ${name}: ${message}`);
 }
+
+/** Time for a replica to become ready, in milliseconds. */
+const START_MS = 30_000;
 
 interface KubeEvent {
   readonly type: string;

@@ -17,6 +17,7 @@ import {
   KUBE_MODULE,
   kubernetesVersion,
   type PinnedModule,
+  POLICIES_MODULE,
   REFLECTOR_MODULE,
 } from '../support/kube-binaries.ts';
 import { CRD_MODULES, type CrdModule, crdFiles, crdFolder, hasCrds } from '../support/operator-crds.ts';
@@ -42,6 +43,7 @@ const PROGRAMS: readonly GoProgram[] = [
 const NODE_PROGRAMS: readonly GoProgram[] = [
   ...PROGRAMS.filter(({ name }) => [...Object.values(BINARY_NAMES), 'helm'].includes(name)),
   ...['kubelet', 'kube-proxy', 'kube-scheduler'].map((name) => ({ name, path: `k8s.io/kubernetes/cmd/${name}`, pinned: KUBE_MODULE })),
+  { name: 'network-policies', path: '.', pinned: POLICIES_MODULE },
 ];
 
 const PROGRESS_MS = 15_000;
