@@ -19,7 +19,9 @@ RUN npm run build \
  && mkdir -p node_modules/@kubernetes/client-node/dist \
  && cp client-node/package.json client-node/LICENSE node_modules/@kubernetes/client-node \
  && cp client-node/dist/config_types.js node_modules/@kubernetes/client-node/dist \
- && rm -rf node_modules/@types node_modules/.package-lock.json \
+ && rm -rf node_modules/@types node_modules/.package-lock.json node_modules/yaml/browser \
+ && (cd node_modules/rxjs && rm -rf src dist/bundles dist/esm dist/esm5) \
+ && find node_modules -type d \( -name test -o -name 'bench*' -o -name examples -o -name docs -o -name .github \) -prune -exec rm -rf {} + \
  && find dist node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.[cm]ts' -o -name '*.tsbuildinfo' -o -name '*.md' \) ! -iname 'licen[cs]e*' -delete \
  && find node_modules -type d -empty -delete
 
@@ -59,7 +61,8 @@ EXPOSE 7444 7445
 # Opens no debugger on SIGUSR1, writes no environment to diagnostic reports, and protects the prototype of all objects from input.
 # The four memory options are those of `npm start`. By default, the heap of Node grows to several times the size of live objects, small
 # collections use four threads, and the memory of a peak is never returned.
-# Node may read only its own files, the files that Kubernetes mounts, /etc/hosts, and files that you mount below /etc/purser, such as a
-# kubeconfig or a certificate. It may not write files or start programs.
-ENTRYPOINT ["/usr/bin/node", "--max-semi-space-size=4", "--no-parallel-scavenge", "--heap-growing-percent=40", "--memory-saver-mode", "--disable-sigusr1", "--report-exclude-env", "--disable-proto=delete", "--max-http-header-size=16384", "--permission", "--allow-fs-read=/purser/*", "--allow-fs-read=/var/run/secrets/*", "--allow-fs-read=/etc/purser/*", "--allow-fs-read=/etc/hosts", "dist/src/main.js"]
+# Node may read only its own files, the files that Kubernetes mounts, /etc/hosts, files that you mount below /etc/purser, such as a
+# kubeconfig or a certificate, and the files of /proc/self with the metrics of the process, but not /proc/self/root, which contains every
+# other file. It may not write files or start programs.
+ENTRYPOINT ["/usr/bin/node", "--max-semi-space-size=4", "--no-parallel-scavenge", "--heap-growing-percent=40", "--memory-saver-mode", "--disable-sigusr1", "--report-exclude-env", "--disable-proto=delete", "--max-http-header-size=16384", "--permission", "--allow-fs-read=/purser/*", "--allow-fs-read=/var/run/secrets/*", "--allow-fs-read=/etc/purser/*", "--allow-fs-read=/etc/hosts", "--allow-fs-read=/proc/self/stat", "--allow-fs-read=/proc/self/status", "--allow-fs-read=/proc/self/limits", "--allow-fs-read=/proc/self/fd", "dist/src/main.js"]
 CMD ["run"]

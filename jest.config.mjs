@@ -41,7 +41,7 @@ export default {
       ...common,
       displayName: 'unit',
       testMatch: ['<rootDir>/{test,apiserver/test}/**/*.test.ts'],
-      testPathIgnorePatterns: ['<rootDir>/test/real/', ...LONG],
+      testPathIgnorePatterns: ['<rootDir>/test/real/', '<rootDir>/test/pods/', ...LONG],
       globals: { testServer: 'embedded' },
     },
     // Real etcd and kube-apiserver processes: `npm run test:kube`.
@@ -49,6 +49,14 @@ export default {
       ...common,
       displayName: 'kube',
       testMatch: ['<rootDir>/test/{contract,real}/**/*.test.ts', ...LONG],
+      globals: { testServer: 'real' },
+    },
+    // The image on a node: `npm run test:pods`.
+    {
+      ...common,
+      displayName: 'pods',
+      testMatch: ['<rootDir>/test/pods/**/*.test.ts'],
+      globalSetup: '<rootDir>/test/pods/global-setup.ts',
       globals: { testServer: 'real' },
     },
   ],

@@ -13,7 +13,7 @@ import { defined } from './std/defined.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 
 /** Shorter than the Deployment's termination grace period of 35 seconds. */
-const STOP_MS = 25_000;
+const STOP_MS = 30_000;
 const DRAIN_MS = 20_000;
 
 /** Runs the operator until a signal, then exits the process. */

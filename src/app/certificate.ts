@@ -50,7 +50,7 @@ export function certificateUpkeep({ clock, log }: AppOptions, certificate: Certi
   return {
     name: 'façade certificate',
     async start() {
-      stop = followCertificate({ certificate, clock, log }, { cert: '', key: '' }, { useCertificate: () => {} });
+      stop = followCertificate({ certificate, clock, log }, { cert: '', key: '', isTemporary: true }, { useCertificate: () => {} });
     },
     stop: async () => stop(),
   };
@@ -61,7 +61,7 @@ export function withFallback(certificate: CertificateSource, now: number): Certi
   const fallback = selfSignedCertificate([], now);
   let shown: ServingCertificate | undefined;
   return async () => {
-    shown = shown === undefined ? await fallback() : await certificate();
+    shown = shown === undefined ? { ...(await fallback()), isTemporary: true } : await certificate();
     return shown;
   };
 }

@@ -59,7 +59,7 @@ export function facade(
   metrics.observeWatches(() => lists.watching());
   const served = createFacade({ hub, clients, registered, clock, log, settings, metrics, lists, certificate, reviewLimit });
   const following = new Subscription();
-  const graceMs = settings.drainMs / 8;
+  const graceMs = settings.drainMs / 4;
   const start = async () => {
     following.add(lists.run());
     onListening(await served.listen());

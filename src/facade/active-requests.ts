@@ -34,6 +34,7 @@ export class ActiveRequests {
   readonly #afterResponses = new WeakMap<Socket, () => void>();
   /** Time of the first sweep that found a response ended but not sent, on the monotonic clock. */
   readonly #unread = new WeakMap<Exchange, number>();
+  #isDraining = false;
   #isStopping = false;
   #cancelSweep: (() => void) | undefined;
 
@@ -42,6 +43,7 @@ export class ActiveRequests {
     this.#onResponse = onResponse;
   }
 
+  /** True if further requests are rejected. */
   get isStopping(): boolean {
     return this.#isStopping;
   }
@@ -75,7 +77,7 @@ export class ActiveRequests {
     });
     this.#exchanges.add(exchange);
     this.#latest.set(message.socket, exchange);
-    if (this.#isStopping) exchange.stop();
+    if (this.#isDraining) exchange.stop();
     this.#sweepLater();
     response.on('close', onClose);
     endings?.add(onClose);
@@ -114,12 +116,18 @@ export class ActiveRequests {
     return this.#latest.get(socket)?.response.getHeader('connection') === 'close';
   }
 
-  /** Ends streams, and closes each connection after the response in progress. */
-  stop(): void {
-    this.#isStopping = true;
+  /** Ends streams, and closes each connection after its next response. */
+  drain(): void {
+    this.#isDraining = true;
     this.#cancelSweep?.();
     for (const exchange of this.#exchanges) exchange.stop();
     for (const stream of this.#streams) stream.stop();
+  }
+
+  /** Rejects further requests. */
+  stop(): void {
+    this.drain();
+    this.#isStopping = true;
   }
 
   /** Ends a request without the end of its response, which a stream on the connection continues. Drops requests after it. */
@@ -144,7 +152,7 @@ export class ActiveRequests {
       },
     });
     this.#streams.add(stream);
-    if (this.#isStopping) stream.stop();
+    if (this.#isDraining) stream.stop();
     return stream;
   }
 
@@ -153,7 +161,7 @@ export class ActiveRequests {
   }
 
   #sweepLater(): void {
-    if (this.#cancelSweep !== undefined || this.#isStopping) return;
+    if (this.#cancelSweep !== undefined || this.#isDraining) return;
     this.#cancelSweep = this.#clock.wakeAfter(SWEEP_MS, () => {
       this.#cancelSweep = undefined;
       this.#closeUnread();
@@ -177,8 +185,10 @@ export class ActiveRequests {
     exchange.close();
     this.#exchanges.delete(exchange);
     this.#onResponse(toServedRequest(exchange, this.#clock.monotonic() - startedAt));
-    // The headers of a stream announced a kept-alive connection, which must be closed here.
-    if (this.#isStopping && !isHttp2(response)) message.socket.destroySoon();
+    // The headers of a stream announced a kept-alive connection, which must be closed here. On other connections with such headers, the
+    // client may already have sent the next request.
+    const isLast = this.#isStopping || (this.#isDraining && exchange.isStreaming);
+    if (isLast && !isHttp2(response)) message.socket.destroySoon();
     const act = this.#afterResponses.get(message.socket);
     if (act !== undefined && this.#on(message.socket).length === 0) act();
     if (message.complete) return;

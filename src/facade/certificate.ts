@@ -9,6 +9,8 @@ import type { Logger } from '../telemetry/logger.ts';
 export interface ServingCertificate {
   readonly cert: string;
   readonly key: string;
+  /** True for a certificate that serves until the first one of the source. */
+  readonly isTemporary?: boolean;
 }
 
 /** Returns the current certificate. Called periodically; rejects while the certificate cannot be read. */
@@ -67,10 +69,11 @@ export function followCertificate(
   const check = async () => {
     const found = await certificate();
     if (found.cert === last.cert && found.key === last.key) return;
+    const { isTemporary } = last;
     last = found;
     try {
       consumer.useCertificate(found);
-      log.info('serving certificate replaced');
+      if (!isTemporary) log.info('serving certificate replaced');
     } catch (error) {
       log.warn({ error }, 'cannot use new serving certificate; keeping the current one');
     }

@@ -35,7 +35,7 @@ export interface FacadeServer {
   listen(port: number, host: string | undefined): Promise<Pick<Listening, 'port' | 'url'>>;
   /** Uses another certificate for new connections. Throws for a certificate that cannot be used. */
   useCertificate(certificate: ServerOptions['certificate']): void;
-  /** Ends streams, lets other requests finish within the grace period, and closes. */
+  /** Ends streams, serves requests on open connections for a few seconds, lets them finish within the grace period, and closes. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -50,6 +50,12 @@ const CONNECTIONS: ConnectionLimits = { waiting: 2_048, total: 16_384 };
 /** Time for a client to read the response to a malformed request, in milliseconds. */
 const UNREAD_MS = 1_000;
 
+/**
+ * Time for which a stopping server still serves requests, in milliseconds. A client may send a request on an idle connection at the moment
+ * at which the server closes it, and would lose the request. Every response of this time closes its connection.
+ */
+const DRAIN_MS = 3_000;
+
 /** Creates a server that does not listen yet. */
 export function createFacadeServer(options: ServerOptions): FacadeServer {
   const { clock, report, onResponse } = options;
@@ -63,7 +69,11 @@ export function createFacadeServer(options: ServerOptions): FacadeServer {
     },
     useCertificate: (certificate) => server.setSecureContext({ ...certificate, ...TLS }),
     async close(graceMs) {
-      const closed = listening?.close(graceMs);
+      active.drain();
+      http2.drain();
+      const endAt = clock.monotonic() + graceMs;
+      await listening?.whenUnused(Math.min(DRAIN_MS, graceMs));
+      const closed = listening?.close(Math.max(0, endAt - clock.monotonic()));
       active.stop();
       http2.stop();
       await closed;

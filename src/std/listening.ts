@@ -21,6 +21,8 @@ export interface Listening {
   readonly port: number;
   /** URL, for example `https://127.0.0.1:7443`. */
   readonly url: string;
+  /** Resolves when no connection is open, and after `ms` at the latest. */
+  whenUnused(ms: number): Promise<void>;
   /** Accepts no more connections, closes idle ones immediately and all others after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
@@ -52,6 +54,7 @@ export async function listen(server: Server, { port, host, clock, report }: List
   return {
     port: bound,
     url: `${server instanceof TlsServer ? 'https' : 'http'}://${authorityOf(host, bound)}`,
+    whenUnused: (ms) => untilEmpty(sockets, clock, ms),
     async close(graceMs) {
       const closed = new Promise((resolve) => server.close(resolve));
       const cancel = clock.wakeAfter(graceMs, () => sockets.forEach((socket) => socket.destroy()));
@@ -59,6 +62,19 @@ export async function listen(server: Server, { port, host, clock, report }: List
       cancel();
     },
   };
+}
+
+function untilEmpty(sockets: ReadonlySet<Socket>, clock: Clock, ms: number): Promise<void> {
+  if (sockets.size === 0 || ms <= 0) return Promise.resolve();
+  return new Promise((resolve) => {
+    const cancel = clock.wakeAfter(ms, resolve);
+    const check = () => {
+      if (sockets.size > 0) return;
+      cancel();
+      resolve();
+    };
+    for (const socket of sockets) socket.once('close', check);
+  });
 }
 
 /** Returns host and port of the URL; a server on all addresses is also reachable on loopback. */

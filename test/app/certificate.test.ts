@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { servingCertificate, untilFound, withFallback } from '../../src/app/certificate.ts';
-import type { CertificateSource } from '../../src/facade/certificate.ts';
+import { type CertificateSource, followCertificate, type ServingCertificate } from '../../src/facade/certificate.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { appSettings } from '../support/app-settings.ts';
@@ -73,5 +73,22 @@ describe('untilFound', () => {
     expect((await source()).cert).toContain('BEGIN CERTIFICATE');
     await expect(source()).rejects.toThrow('there is none yet');
     expect([await source(), await source()]).toEqual([FOUND, FOUND]);
+  });
+
+  it('logs no replacement of the fallback, but that of a later certificate', async () => {
+    const { clock, log, lines } = world(0);
+    let current = FOUND;
+    const source = withFallback(async () => current, clock.now());
+    const used: string[] = [];
+    const useCertificate = ({ cert }: ServingCertificate) => void used.push(cert);
+    const stop = followCertificate({ certificate: source, clock, log }, await source(), { useCertificate });
+    await seconds(clock, 11);
+    expect([used, lines]).toEqual([['found'], []]);
+
+    current = { cert: 'renewed', key: 'key' };
+    await seconds(clock, 10);
+    stop();
+    expect(used).toEqual(['found', 'renewed']);
+    expect(lines.join()).toContain('serving certificate replaced');
   });
 });

@@ -55,7 +55,9 @@ describe('Dockerfile', () => {
   it('permits Node.js to read the files that Purser needs, and neither writes nor child processes', () => {
     const allowed = wordsOf(final, 'ENTRYPOINT').filter((word) => word.startsWith('--allow-'));
     expect(wordsOf(final, 'ENTRYPOINT')).toContain('--permission');
-    expect(allowed).toEqual(['/purser/*', '/var/run/secrets/*', '/etc/purser/*', '/etc/hosts'].map((path) => `--allow-fs-read=${path}`));
+    const metrics = ['stat', 'status', 'limits', 'fd'].map((name) => `/proc/self/${name}`);
+    const paths = ['/purser/*', '/var/run/secrets/*', '/etc/purser/*', '/etc/hosts', ...metrics];
+    expect(allowed).toEqual(paths.map((path) => `--allow-fs-read=${path}`));
   });
 
   it('sets the same memory and debugger options as npm start', () => {

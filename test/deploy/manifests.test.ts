@@ -69,6 +69,11 @@ describe('Deployment', () => {
     ['spec.template.spec.containers.0.securityContext.capabilities', { drop: ['ALL'] }],
     ['spec.template.spec.containers.0.resources.limits', { cpu: '1', memory: '512Mi' }],
     ['spec.template.spec.containers.0.livenessProbe.httpGet', { path: '/livez', port: 'metrics', scheme: 'HTTPS' }],
+    // A frozen process is killed ten seconds after its third failed probe, instead of 40.
+    ['spec.template.spec.containers.0.livenessProbe.terminationGracePeriodSeconds', 10],
+    // A probe before the process is ready would leave a warning event at every start.
+    ['spec.template.spec.containers.0.startupProbe.initialDelaySeconds', 5],
+    ['spec.template.spec.containers.0.readinessProbe.initialDelaySeconds', 5],
     ['spec.template.spec.containers.0.readinessProbe.httpGet', { path: '/readyz', port: 'metrics', scheme: 'HTTPS' }],
     // Kubernetes would extend a projected token of 3607 seconds to one year.
     ['spec.template.spec.volumes.0.projected.sources.0.serviceAccountToken.expirationSeconds', 3_600],

@@ -3,9 +3,10 @@ import { describe, expect, it } from '@jest/globals';
 import { ActiveRequests } from '../../src/facade/active-requests.ts';
 import { FakeClock } from '../support/clock.ts';
 
-/** Begins a request; returns its socket. */
-function exchange(active: ActiveRequests, writableEnded: boolean): { isClosed: boolean } {
-  const socket = { isClosed: false, once: () => {}, destroy: () => (socket.isClosed = true) };
+/** Begins a request with a response whose headers have been sent; returns its socket, and a function that ends the response. */
+function exchange(active: ActiveRequests, writableEnded: boolean) {
+  const close = () => (socket.isClosed = true);
+  const socket = { isClosed: false, once: () => {}, destroy: close, destroySoon: close, end: () => response.emit('close') };
   const message = { rawHeaders: [], headers: {}, url: '/', method: 'GET', complete: true, socket };
   const response = Object.assign(new EventEmitter(), { writableEnded, writableFinished: false, headersSent: true });
   active.begin(message as never, response as never);
@@ -23,5 +24,15 @@ describe('ActiveRequests', () => {
     expect([unread.isClosed, stream.isClosed]).toEqual([true, false]);
     active.stop();
     expect(clock.pending).toBe(0);
+  });
+
+  it('keeps the connection of a response that announced no end while the server drains', () => {
+    const active = new ActiveRequests(new FakeClock());
+    const [ended, slow] = [exchange(active, true), exchange(active, true)];
+    active.drain();
+    ended.end();
+    active.stop();
+    slow.end();
+    expect([ended.isClosed, slow.isClosed]).toEqual([false, true]);
   });
 });

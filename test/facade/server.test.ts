@@ -580,6 +580,24 @@ describe('close', () => {
     await stopped;
   });
 
+  it('serves a request that arrives on an idle connection while the server stops, and announces the end of the connection', async () => {
+    const connection = await sendBytes(request('GET /things'));
+    await connection.read(isWhole);
+    const stopped = server.close(GRACE_MS);
+    await turn();
+    await connection.write(request('GET /things'));
+    const responses = responsesIn((await connection.read(() => false)).text);
+    expect(responses).toMatchObject([{ status: 200 }, { status: 200, headers: { connection: 'close' } }]);
+    await stopped;
+  });
+
+  it('closes idle connections after a few seconds', async () => {
+    const connection = await sendBytes(request('GET /things'));
+    await connection.read(isWhole);
+    await server.close(GRACE_MS);
+    await connection.closed;
+  });
+
   it('ends streams as soon as the server stops', async () => {
     endpoint = async ({ signal }) => ({
       status: 200,

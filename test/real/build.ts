@@ -1,5 +1,6 @@
 // `npm run kube:build`: builds the programs of a real cluster, Helm, a reflector and a consumer of ClusterProfiles from pinned Go modules
 // (go.mod and go.sum in this folder, and in those of the programs), and downloads custom resource definitions of other projects.
+// With the argument `node`, builds the programs of a node, which only `npm run test:pods` needs.
 // To pin another version of Kubernetes, change it and the staging modules in go.mod, and run `go mod tidy` in this folder.
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -16,6 +17,7 @@ import {
   KUBE_MODULE,
   kubernetesVersion,
   type PinnedModule,
+  POLICIES_MODULE,
   REFLECTOR_MODULE,
 } from '../support/kube-binaries.ts';
 import { CRD_MODULES, type CrdModule, crdFiles, crdFolder, hasCrds } from '../support/operator-crds.ts';
@@ -38,20 +40,27 @@ const PROGRAMS: readonly GoProgram[] = [
   { name: 'secretreader', path: 'sigs.k8s.io/cluster-inventory-api/plugins/secretreader/cmd/plugin', pinned: INVENTORY_MODULE },
 ];
 
+const NODE_PROGRAMS: readonly GoProgram[] = [
+  ...PROGRAMS.filter(({ name }) => [...Object.values(BINARY_NAMES), 'helm'].includes(name)),
+  ...['kubelet', 'kube-proxy', 'kube-scheduler'].map((name) => ({ name, path: `k8s.io/kubernetes/cmd/${name}`, pinned: KUBE_MODULE })),
+  { name: 'network-policies', path: '.', pinned: POLICIES_MODULE },
+];
+
 const PROGRESS_MS = 15_000;
 
 try {
-  await buildMissing();
+  if (process.argv[2] === 'node') await buildMissing(NODE_PROGRAMS, []);
+  else await buildMissing(PROGRAMS, CRD_MODULES);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }
 
-async function buildMissing(): Promise<void> {
-  const found = PROGRAMS.map((program) => ({ program, at: findBinary(program.name, process.env, program.pinned) }));
+async function buildMissing(programs: readonly GoProgram[], crds: readonly CrdModule[]): Promise<void> {
+  const found = programs.map((program) => ({ program, at: findBinary(program.name, process.env, program.pinned) }));
   for (const { program, at } of found) if (at !== undefined) console.log(`${program.name}: ${at}`);
   const missing = found.filter(({ at }) => at === undefined).map(({ program }) => program);
-  const missingCrds = CRD_MODULES.filter((module) => !hasCrds(module));
+  const missingCrds = crds.filter((module) => !hasCrds(module));
   if (missing.length + missingCrds.length === 0) return;
   const environment = findGoEnvironment(await readRequiredGo());
   for (const module of missingCrds) await fetchCrds(module, environment);

@@ -1,14 +1,15 @@
 // Environment for the commands of the documentation: a checkout, two real clusters, and the programs that the commands use.
 
-import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll } from '@jest/globals';
-import { parse } from 'yaml';
+import { installManifests } from '../../deploy/release.ts';
 import { type Block, blocksOf, documents, stepsOf } from '../docs/documents.ts';
 import { type Ran, runSteps, type Shell } from '../docs/shell.ts';
 import { newFolder } from '../support/folders.ts';
 import { helmBinary, kubeBinaries } from '../support/kube-binaries.ts';
-import type { RealCluster } from '../support/real-cluster.ts';
+import { mergeKubeconfigs } from '../support/merge-kubeconfigs.ts';
 import { DeployWorld } from './deploy-world.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
@@ -25,25 +26,32 @@ export function startDocsWorld(): { readonly world: DeployWorld; readonly shell:
   const docs = {} as { world: DeployWorld; shell: Shell };
   beforeAll(async () => {
     docs.world = await DeployWorld.startEmpty();
-    docs.shell = await createShell(docs.world);
+    const { hub, target } = docs.world;
+    // The clusters are on this machine.
+    docs.shell = await createShell(await mergeKubeconfigs({ hub, target }), '--allow-loopback');
   });
   afterAll(() => docs.world?.stop());
   return docs;
 }
 
-/** Creates a shell in a checkout, with the contexts `hub` and `target`. */
-async function createShell({ hub, target }: DeployWorld): Promise<Shell> {
+/** Creates a shell in a checkout that is also the folder of a release, with a kubeconfig and these additional options of `purser cluster add`. */
+export async function createShell(config: object, ...options: readonly string[]): Promise<Shell> {
   const parent = await newFolder();
   const folder = join(parent, 'purser');
   for (const name of ['purser', 'home', 'bin']) await mkdir(join(parent, name));
   for (const name of ['deploy', 'crds']) await symlink(join(REPOSITORY, name), join(folder, name));
+  await writeFile(join(folder, 'install.yaml'), installManifests(renderText));
   const kubeconfig = join(parent, 'kubeconfig');
-  await writeFile(kubeconfig, JSON.stringify(await mergeKubeconfigs({ hub, target })));
-  await writeFile(join(parent, 'bin', 'purser'), PURSER);
+  await writeFile(kubeconfig, JSON.stringify(config));
+  await writeFile(join(parent, 'bin', 'purser'), purserScript(options));
   await chmod(join(parent, 'bin', 'purser'), 0o755);
   const programs = [join(parent, 'bin'), ...[kubeBinaries()?.kubectl, helmBinary()].map((path) => dirname(path ?? ''))];
   const PATH = [...programs, process.env['PATH']].join(':');
   return { folder, env: { PATH, HOME: join(parent, 'home'), KUBECONFIG: kubeconfig, NODE_OPTIONS: '' } };
+}
+
+function renderText(path: string): string {
+  return execFileSync(kubeBinaries()?.kubectl ?? 'kubectl', ['kustomize', join(REPOSITORY, 'deploy', path)], { encoding: 'utf8' });
 }
 
 /** Runs the commands of a block, and returns those that fail, with their output. */
@@ -53,32 +61,10 @@ export async function runBlock(block: Block | undefined, shell: Shell): Promise<
   return (await runSteps(strict, shell)).filter(({ code }) => code !== 0);
 }
 
-/** The command that the documentation introduces as `purser`. */
-const PURSER = `#!/bin/sh
-# The clusters of tests are on this machine.
-[ "$1 $2" = 'cluster add' ] && set -- "$@" --allow-loopback
+/** Returns the command that the documentation introduces as `purser`. */
+function purserScript(options: readonly string[]): string {
+  return `#!/bin/sh
+[ "$1 $2" = 'cluster add' ] && set -- "$@" ${options.join(' ')}
 exec ${process.execPath} ${join(REPOSITORY, 'bin/purser.cjs')} "$@"
 `;
-
-/** Returns one kubeconfig with a context for each cluster. */
-async function mergeKubeconfigs(clusters: Readonly<Record<string, RealCluster>>): Promise<object> {
-  const entries = await Promise.all(
-    Object.entries(clusters).map(async ([name, cluster]) => {
-      const config = parse(await readFile(await cluster.kubeconfig('admin'), 'utf8')) as Config;
-      return { name, cluster: config.clusters[0].cluster, user: config.users[0].user };
-    }),
-  );
-  return {
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: entries.map(({ name, cluster }) => ({ name, cluster })),
-    users: entries.map(({ name, user }) => ({ name, user })),
-    contexts: entries.map(({ name }) => ({ name, context: { cluster: name, user: name } })),
-    'current-context': 'hub',
-  };
-}
-
-interface Config {
-  readonly clusters: readonly [{ readonly cluster: object }];
-  readonly users: readonly [{ readonly user: object }];
 }

@@ -62,7 +62,19 @@ describe('image', () => {
 
     expect([programs, unwanted]).toEqual([[], []]);
     expect(paths).toEqual(expect.arrayContaining(['usr/bin/node', 'purser/dist/src/main.js']));
-    expect(bytes / 2 ** 20).toBeLessThan(220);
+    expect(bytes / 1e6).toBeLessThan(170);
+  });
+
+  it('contains no tests, examples or builds for other platforms of packages', () => {
+    expect(paths.filter((path) => /\/(tests?|bench\w*|examples|docs|\.github|browser|esm5|bundles|prebuilds)$/.test(path))).toEqual([]);
+  });
+
+  it('may read the metrics of its process, and no other file through /proc', async () => {
+    const read = (path: string) => `try { require('node:fs').statSync('/proc/self/${path}') } catch ({ code }) { console.log(code) }`;
+    const codes = async (...names: readonly string[]) => (await runInNode(names.map(read).join('\n'))).output.trim().split('\n');
+    expect(await codes('stat', 'status', 'limits', 'fd')).not.toContain('ERR_ACCESS_DENIED');
+    const denied = ['root/etc/passwd', 'environ', 'mem', 'cwd/etc/passwd'];
+    expect(await codes(...denied)).toEqual(denied.map(() => 'ERR_ACCESS_DENIED'));
   });
 
   it('allocates memory with jemalloc, which accepts its settings', async () => {

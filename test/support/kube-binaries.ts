@@ -44,6 +44,14 @@ export const INVENTORY_MODULE: PinnedModule = {
   sources: ['main.go'],
 };
 
+/** Module of the program that enforces NetworkPolicies. */
+export const POLICIES_MODULE: PinnedModule = {
+  name: 'network-policies',
+  folder: join(import.meta.dirname, '../pods/network-policies'),
+  leading: 'sigs.k8s.io/kube-network-policies',
+  sources: ['main.go'],
+};
+
 /** File names of the programs. */
 export const BINARY_NAMES: KubeBinaries = {
   kubeApiserver: 'kube-apiserver',

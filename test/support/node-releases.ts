@@ -1,4 +1,4 @@
-// Releases of Node.js, which npm installs from test/real/nodes into the cache once.
+// Releases of Node.js and npm, which npm installs from test/real/nodes into the cache once.
 
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -12,6 +12,11 @@ const PINS = join(import.meta.dirname, '../real/nodes');
 /** Returns the folder with the program `node` of a major version. */
 export async function nodeFolder(major: number): Promise<string> {
   return join(await installed(), 'node_modules', `node-${major}-${process.arch}`, 'bin');
+}
+
+/** Returns the folder of the package npm. */
+export async function npmFolder(): Promise<string> {
+  return join(await installed(), 'node_modules/npm');
 }
 
 /** Installs all releases in a new folder and renames it, so that test processes at the same time do not disturb each other. */

@@ -1,5 +1,5 @@
-// Real clusters for tests: etcd, kube-apiserver and optionally kube-controller-manager on loopback. Each has its own CA, keys, data and
-// ports, so that any number of them can run at once.
+// Real clusters for tests: etcd, kube-apiserver and optionally kube-controller-manager, on loopback unless `address` names another
+// address. Each has its own CA, keys, data and ports, so that any number of them can run at once.
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
@@ -33,6 +33,8 @@ export interface RealClusterOptions {
   readonly audit?: boolean;
   /** True to run kube-controller-manager, for garbage collection, namespace deletion and default service accounts. */
   readonly controllers?: boolean;
+  /** Address of this machine that nodes and pods connect to, on port 6443; absent: a free port of loopback, and no nodes. */
+  readonly address?: string;
   /** Additional flags of kube-apiserver, which override the defaults. */
   readonly flags?: readonly string[];
 }
@@ -99,6 +101,8 @@ interface Plan {
 }
 
 interface Ports {
+  /** Address of the API server. */
+  readonly host: string;
   readonly api: number;
   readonly etcd: number;
   readonly peer: number;
@@ -111,12 +115,16 @@ interface Running {
   readonly controllers: Program | undefined;
 }
 
+/** Address of the service `kubernetes`, the first one of the range of services. */
+const SERVICE_ADDRESS = '10.0.0.1';
+/** Usual port of an API server. */
+const NODE_PORT = 6443;
 const START_MS = 180_000;
 const START_ATTEMPTS = 5;
 
 function createCluster(plan: Plan, started: Running): RealCluster {
   let running = started;
-  const url = `https://127.0.0.1:${started.ports.api}`;
+  const url = urlOf(started.ports);
   const restart = async (how: 'stop' | 'kill' = 'stop') => {
     await endAll(running, how === 'stop' ? 10_000 : 0);
     running = await start(plan, running.ports);
@@ -148,7 +156,7 @@ function createCluster(plan: Plan, started: Running): RealCluster {
     },
     rotateCertificate: async (by) => {
       if (by === 'new authority') plan.authority = createAuthority(Date.now());
-      await writeFiles(plan.folder, certificateFiles(plan.authority));
+      await writeFiles(plan.folder, certificateFiles(plan.authority, plan.options));
       await restart('kill');
     },
     restart,
@@ -173,9 +181,11 @@ async function callEtcd(port: number, method: string, body: object): Promise<{ r
 
 async function startOnFreePorts(plan: Plan): Promise<Running> {
   for (let attempt = 1; ; attempt++) {
-    const [api, etcd, peer] = (await freePorts(3)) as [number, number, number];
+    const [free, etcd, peer] = (await freePorts(3)) as [number, number, number];
+    const { address } = plan.options;
+    const endpoint = address === undefined ? { host: '127.0.0.1', api: free } : { host: address, api: NODE_PORT };
     try {
-      return await start(plan, { api, etcd, peer });
+      return await start(plan, { ...endpoint, etcd, peer });
     } catch (error) {
       if (attempt === START_ATTEMPTS || !/address already in use/.test(String(error))) throw error;
       await rm(join(plan.folder, 'etcd'), { recursive: true, force: true });
@@ -198,7 +208,7 @@ async function start(plan: Plan, ports: Ports): Promise<Running> {
 }
 
 async function waitUntilReady(plan: Plan, { ports, etcd, apiserver }: Running): Promise<void> {
-  const server = { url: `https://127.0.0.1:${ports.api}`, agent: new Agent({ ca: plan.authority.certificate }) };
+  const server = { url: urlOf(ports), agent: new Agent({ ca: plan.authority.certificate }) };
   const end = performance.now() + START_MS;
   while (!(await isServing(server, plan))) {
     const failed = [etcd, apiserver].find((program) => !program.isRunning());
@@ -247,13 +257,11 @@ function etcdFlags(folder: string, ports: Ports): readonly string[] {
 
 function apiserverFlags(folder: string, ports: Ports, options: RealClusterOptions): readonly string[] {
   const { issuer: given = 'https://hub.test' } = options;
-  const issuer = typeof given === 'string' ? given : given(`https://127.0.0.1:${ports.api}`);
+  const issuer = typeof given === 'string' ? given : given(urlOf(ports));
   return [
     `--etcd-servers=http://127.0.0.1:${ports.etcd}`,
-    '--bind-address=127.0.0.1',
-    '--advertise-address=127.0.0.1',
-    // A loopback address cannot be an endpoint of the service `kubernetes`.
-    '--endpoint-reconciler-type=none',
+    `--bind-address=${ports.host}`,
+    `--advertise-address=${ports.host}`,
     `--secure-port=${ports.api}`,
     `--cert-dir=${folder}`,
     `--tls-cert-file=${join(folder, 'server.crt')}`,
@@ -263,17 +271,28 @@ function apiserverFlags(folder: string, ports: Ports, options: RealClusterOption
     `--service-account-key-file=${join(folder, 'service-account.key')}`,
     `--service-account-signing-key-file=${join(folder, 'service-account.key')}`,
     `--token-auth-file=${join(folder, 'tokens.csv')}`,
-    '--authorization-mode=RBAC',
-    '--disable-admission-plugins=ServiceAccount',
     '--service-cluster-ip-range=10.0.0.0/24',
+    ...(options.address === undefined ? WITHOUT_NODES : WITH_NODES),
     ...(options.audit ? [`--audit-log-path=${join(folder, 'audit.log')}`, `--audit-policy-file=${join(folder, 'audit-policy.yaml')}`] : []),
     ...(options.flags ?? []),
   ];
 }
 
+// A loopback address cannot be an endpoint of the service `kubernetes`.
+const WITHOUT_NODES = ['--endpoint-reconciler-type=none', '--authorization-mode=RBAC', '--disable-admission-plugins=ServiceAccount'];
+const WITH_NODES = [
+  '--authorization-mode=Node,RBAC',
+  '--enable-admission-plugins=NodeRestriction',
+  '--kubelet-preferred-address-types=InternalIP',
+];
+
+function urlOf({ host, api }: Ports): string {
+  return `https://${host}:${api}`;
+}
+
 async function startControllers(plan: Plan, ports: Ports): Promise<Program> {
   const { binaries, folder } = plan;
-  const kubeconfig = await writeKubeconfig(plan, `https://127.0.0.1:${ports.api}`, {
+  const kubeconfig = await writeKubeconfig(plan, urlOf(ports), {
     name: 'system:kube-controller-manager',
     groups: ['system:masters'],
   });
@@ -291,7 +310,7 @@ async function startControllers(plan: Plan, ports: Ports): Promise<Program> {
 
 async function writeSecrets(folder: string, authority: Certificate, options: RealClusterOptions): Promise<void> {
   const files = {
-    ...certificateFiles(authority),
+    ...certificateFiles(authority, options),
     'service-account.key': await generateSigningKey(),
     'tokens.csv': tokenFile(options.tokens ?? TEST_USERS),
     'audit-policy.yaml': 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n',
@@ -299,8 +318,9 @@ async function writeSecrets(folder: string, authority: Certificate, options: Rea
   await writeFiles(folder, files);
 }
 
-function certificateFiles(authority: Certificate): Readonly<Record<string, string>> {
-  const { certificate, key } = issueServerCertificate(authority, [...LOOPBACK_NAMES, PRIVATE_NAME], Date.now());
+function certificateFiles(authority: Certificate, { address }: RealClusterOptions): Readonly<Record<string, string>> {
+  const names = [...LOOPBACK_NAMES, PRIVATE_NAME, ...(address === undefined ? [] : [address, SERVICE_ADDRESS])];
+  const { certificate, key } = issueServerCertificate(authority, names, Date.now());
   return { 'ca.crt': authority.certificate, 'server.crt': certificate, 'server.key': key };
 }
 

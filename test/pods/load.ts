@@ -1,0 +1,53 @@
+// Load on the façade through its Service: callers that keep their connections, and list clusters or request tokens several times a second.
+
+import type { Agent } from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
+import { sendRequest } from '../support/api-request.ts';
+import { createToken, facadeUrl, purserAgent } from './world.ts';
+
+const TOKEN_PATH = '/orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
+const CALLERS = 8;
+/** Pause of a caller between requests, in milliseconds. All callers together stay below the limit on the rate of one user. */
+const PAUSE_MS = 100;
+/** Every caller requests a token instead of a list at each of these requests. */
+const TOKEN_EVERY = 10;
+
+/** Running load. */
+export interface Load {
+  /** Stops all callers. Returns the number of responses, and the requests that failed. */
+  readonly stop: () => Promise<{ readonly responses: number; readonly failures: readonly string[] }>;
+}
+
+/** Starts callers with the service account of the sample ci-deployer. */
+export async function startLoad(): Promise<Load> {
+  const headers = { authorization: `Bearer ${await createToken('team-a', 'ci')}`, 'content-type': 'application/json' };
+  const url = await facadeUrl();
+  const agents = await Promise.all(Array.from({ length: CALLERS }, () => purserAgent(true)));
+  const failures: string[] = [];
+  const stopping = new AbortController();
+  let responses = 0;
+  const call = async (agent: Agent) => {
+    for (let count = 1; !stopping.signal.aborted; count++) {
+      const [method, path, expected] =
+        count % TOKEN_EVERY === 0 ? (['POST', TOKEN_PATH, 201] as const) : (['GET', '/auth/v1/clusters', 200] as const);
+      const body = method === 'POST' ? { body: JSON.stringify({ spec: { audiences: ['https://kubernetes.default.svc'] } }) } : {};
+      try {
+        const { status } = await sendRequest({ url, agent }, method, path, { headers, ...body });
+        if (status !== expected) failures.push(`${method} ${path}: ${status}`);
+        responses++;
+      } catch (error) {
+        failures.push(`${method} ${path}: ${String(error)} at ${new Date().toISOString()}`);
+      }
+      await delay(PAUSE_MS);
+    }
+  };
+  const callers = agents.map(call);
+  return {
+    stop: async () => {
+      stopping.abort();
+      await Promise.all(callers);
+      for (const agent of agents) agent.destroy();
+      return { responses, failures };
+    },
+  };
+}
