@@ -1,5 +1,5 @@
 // `npm run release`: writes the files of a release into the folder `release`: the image, the manifests, the chart, the npm package, the
-// software bill of materials, samples, and checksums. Needs kubectl and helm on the PATH, and Docker or buildah for the image.
+// software bill of materials, samples, and checksums. Needs kubectl and helm on the PATH, and Docker 25 or buildah for the image.
 //   --output FOLDER  writes into this folder instead
 //   --image FILE     uses this OCI archive instead of building the image
 
@@ -42,7 +42,9 @@ function writeFiles(folder: string, image: string | undefined): void {
 /** Builds the image for the platform of this machine, and writes it into an OCI archive. */
 function buildImage(file: string): void {
   if (spawnSync('docker', ['info']).status === 0) {
-    output('docker', 'buildx', 'build', '--tag', IMAGE, '--output', `type=oci,dest=${file}`, '.');
+    output('docker', 'build', '--tag', IMAGE, '.');
+    // An OCI archive since Docker 25.
+    output('docker', 'save', '--output', file, IMAGE);
   } else {
     output('buildah', 'build', '--tag', IMAGE, '.');
     output('buildah', 'push', IMAGE, `oci-archive:${file}:${IMAGE}`);

@@ -19,9 +19,10 @@ const PRIVATE_FOLDERS = ['/run', '/var/lib/cni', '/var/log', '/etc/cni'];
 /** Returns the command line that runs a command in new namespaces. */
 export function inNamespaces(command: readonly string[]): readonly string[] {
   const namespaces = ['--net', '--mount', '--propagation=private', '--pid', '--fork', '--kill-child', '--mount-proc', '--ipc', '--uts'];
-  const settings = Object.entries(KERNEL_SETTINGS).flatMap(([name, value]) => [
-    `[ -e /proc/sys/${name} ] && echo ${value} > /run/${name.replaceAll('/', '-')} && mount --bind /run/${name.replaceAll('/', '-')} /proc/sys/${name}`,
-  ]);
+  const settings = Object.entries(KERNEL_SETTINGS).map(([name, value]) => {
+    const file = `/run/${name.replaceAll('/', '-')}`;
+    return `[ ! -e /proc/sys/${name} ] || { echo ${value} > ${file} && mount --bind ${file} /proc/sys/${name}; } || exit 1`;
+  });
   const script = [
     ...PRIVATE_FOLDERS.map((folder) => `mkdir -p ${folder} && mount -t tmpfs tmpfs ${folder} || exit 1`),
     ...settings,
