@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { readdirSync, readFileSync, rmdirSync, statSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -51,7 +51,8 @@ export async function runAsOwner(folder: string, command: readonly string[], { c
 export async function removeAbandonedRuns(): Promise<void> {
   const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(PREFIX));
   for (const folder of folders.map((name) => join(tmpdir(), name))) {
-    if (await isAlive(join(folder, 'owner'))) continue;
+    // Another user could name any process in a folder of this name.
+    if (statSync(folder).uid !== process.getuid?.() || (await isAlive(join(folder, 'owner')))) continue;
     console.log(`Removing ${folder} of a run that was killed.`);
     const identity = await readFile(join(folder, 'namespaces'), 'utf8').catch(() => '');
     if (await isAlive(join(folder, 'namespaces'))) process.kill(Number.parseInt(identity, 10), 'SIGKILL');

@@ -87,10 +87,10 @@ export async function warnings(...except: readonly string[]): Promise<readonly s
   const timesOf = (reason: string) =>
     new Map(items.filter((event) => event.reason === reason).map((event) => [event.involvedObject.name, Date.parse(event.firstTimestamp)]));
   const [starts, stops] = [timesOf('Started'), timesOf('Killing')];
-  const isSlowStart = ({ message }: KubeEvent) => message.startsWith('Startup probe failed');
+  const isSlowStart = ({ message = '' }: KubeEvent) => message.startsWith('Startup probe failed');
   const slow = new Set(items.filter(isSlowStart).map(({ involvedObject }) => involvedObject.name));
   const isExpected = (event: KubeEvent) => {
-    const { message, involvedObject, firstTimestamp } = event;
+    const { message = '', involvedObject, firstTimestamp } = event;
     const { name } = involvedObject;
     if (isSlowStart(event)) return slow.size <= starts.size / 4;
     if (!message.startsWith('Readiness probe failed')) return false;
@@ -109,7 +109,7 @@ const START_MS = 30_000;
 interface KubeEvent {
   readonly type: string;
   readonly reason: string;
-  readonly message: string;
+  readonly message?: string;
   /** Time in the format of RFC 3339, to the second. */
   readonly firstTimestamp: string;
   readonly involvedObject: { readonly kind: string; readonly name: string };
