@@ -2,6 +2,7 @@
 // changes by other clients.
 
 import type { Cluster } from '../api/cluster.gen.ts';
+import type { ClusterProfile } from '../api/cluster-profile.ts';
 import type { ManagedTokenSetCondition } from '../api/managed-token-set.gen.ts';
 import { InventoryGroup, Profile, SetConditionType } from '../api/names.ts';
 import { ClusterProfiles, type Stored } from '../api/resources.ts';
@@ -21,8 +22,10 @@ import {
   type DesiredProfile,
   desiredProfile,
   digestsOf,
+  isSameProfile,
   type ProfileDigests,
   type ProfilesAspect,
+  profileLeftovers,
   profilesAspect,
 } from './policy/cluster-profile.ts';
 import { isControlledBy, type Member, readyOf, type SetObservation } from './policy/plan.ts';
@@ -45,6 +48,9 @@ const CONFLICT_MS = 1_000;
 
 const CRD = `clusterprofiles.${InventoryGroup}`;
 const REMEDY = `install the CustomResourceDefinition ${CRD} of sigs.k8s.io/cluster-inventory-api, or set spec.clusterProfiles to false`;
+
+const OVERRIDDEN =
+  'the hub does not store the fields that Purser writes; check admission webhooks, and the version of the CustomResourceDefinition';
 
 /** A ClusterProfile to create or to update. */
 interface ProfileWrite {
@@ -218,19 +224,15 @@ function plannedWrite(run: SetRun, member: Member): readonly ProfileWrite[] {
   const known = profiles.controlled.get(name);
   if (known === undefined && !isReady(run, member)) return [];
   const next = renderProfile(cluster, access);
-  if (known !== undefined && isSame(known.digests, next.digests)) {
+  if (known !== undefined && isSameProfile(known.digests, next.digests)) {
     profiles.accept(name);
     return [];
   }
-  const writtenAt = known?.writtenAt ?? Number.NEGATIVE_INFINITY;
-  const waitMs = Math.max(writtenAt + UPDATE_MS, profiles.retryAt(name)) - clock.monotonic();
+  if (profiles.isOverridden(name, next.digests)) return [];
+  const waitMs = profiles.writableAt(name, UPDATE_MS) - clock.monotonic();
   if (waitMs <= 0) return [{ name, ...next }];
   requeueAfter(run, waitMs);
   return [];
-}
-
-function isSame(known: ProfileDigests, next: ProfileDigests): boolean {
-  return known.main === next.main && known.status === next.status;
 }
 
 type RenderedProfile = Omit<ProfileWrite, 'name'>;
@@ -260,8 +262,11 @@ async function writeProfile(run: SetRun, write: ProfileWrite): Promise<void> {
   const { profiles } = tracked;
   try {
     const known = profiles.controlled.get(name) ?? (await createProfile(run, write));
-    if (known !== undefined) profiles.controlled.set(name, await updateProfile(run, write, known));
-    profiles.accept(name);
+    if (known === undefined) return;
+    if (!(await updateProfile(run, write, known))) return requeueAfter(run, UPDATE_MS);
+    // The next list permits another attempt.
+    if (profiles.recordOverride(name, write.digests)) profiles.reject(name, OVERRIDDEN, clock.monotonic());
+    else profiles.accept(name);
   } catch (error) {
     run.signal.throwIfAborted();
     if (hasReason(error, 'Conflict', 'NotFound')) {
@@ -288,23 +293,29 @@ async function createProfile(run: SetRun, { name, desired }: ProfileWrite): Prom
   return tracked.profiles.controlled.get(name);
 }
 
-async function updateProfile(
-  { hub, set, clock, signal }: SetRun,
-  { name, desired, digests }: ProfileWrite,
-  known: TrackedProfile,
-): Promise<TrackedProfile> {
-  const { uid } = known;
-  const metadata = { name, namespace: set.metadata.namespace, uid };
+/**
+ * Updates a ClusterProfile, and records the responses: another client may have taken the ClusterProfile from the set. Returns false if
+ * another client changed it meanwhile.
+ */
+async function updateProfile(run: SetRun, { name, desired, digests }: ProfileWrite, known: TrackedProfile): Promise<boolean> {
+  const { hub, set, tracked, clock, signal } = run;
+  const { profiles } = tracked;
+  const metadata = { name, namespace: set.metadata.namespace, uid: known.uid };
   const options = { signal, force: true };
-  let { resourceVersion } = known;
+  const observe = (profile: Stored<ClusterProfile>) => profiles.observe(profile, set, clock.monotonic());
   if (known.digests.main !== digests.main) {
-    const object = { metadata: { ...metadata, labels: desired.labels }, spec: desired.spec };
-    ({ resourceVersion } = (await hub.apply(ClusterProfiles, object, options)).metadata);
+    observe(await hub.apply(ClusterProfiles, { metadata: { ...metadata, labels: desired.labels }, spec: desired.spec }, options));
   }
-  if (known.digests.status !== digests.status) {
-    ({ resourceVersion } = (await hub.applyStatus(ClusterProfiles, { metadata, status: desired.status }, options)).metadata);
-  }
-  return { uid, resourceVersion, digests, writtenAt: clock.monotonic() };
+  if (known.digests.status === digests.status || !profiles.controlled.has(name)) return true;
+  const applied = await hub.applyStatus(ClusterProfiles, { metadata, status: desired.status }, options);
+  observe(applied);
+  const status = profileLeftovers(applied.status ?? {}, desired.status);
+  if (status === undefined || !profiles.controlled.has(name)) return true;
+  const { uid, resourceVersion } = applied.metadata;
+  const patch = { metadata: { uid, resourceVersion }, status };
+  const patched = await undefinedFor(hub.patchStatus(ClusterProfiles, metadata, patch, { signal }), 'Conflict');
+  if (patched !== undefined) observe(patched);
+  return patched !== undefined;
 }
 
 async function removeProfile({ hub, set, tracked, signal }: SetRun, name: string, uid: string): Promise<void> {
