@@ -46,6 +46,9 @@ const RETRY_MS = 60_000;
 /** Delay before the next run after a conflict, in milliseconds. */
 const CONFLICT_MS = 1_000;
 
+/** ClusterProfiles per page of a list: each may have 1.5 MB, which a tenant can write, and several sets list at the same time. */
+const PAGE_LIMIT = 16;
+
 const CRD = `clusterprofiles.${InventoryGroup}`;
 const REMEDY = `install the CustomResourceDefinition ${CRD} of sigs.k8s.io/cluster-inventory-api, or set spec.clusterProfiles to false`;
 
@@ -61,16 +64,18 @@ interface ProfileWrite {
 
 /**
  * Publishes the ClusterProfiles of a set, and removes those of clusters whose ManagedToken is gone. Returns the state of the condition
- * ClusterProfilesPublished; `none` if the set publishes no ClusterProfiles and has none left. Throws if the run must be retried.
+ * ClusterProfilesPublished; `none` if the set publishes no ClusterProfiles and has none left, undefined to keep the state. Throws if the
+ * run must be retried.
  */
-export async function publishProfiles(run: SetRun, { members }: SetObservation): Promise<ProfilesAspect | 'none'> {
+export async function publishProfiles(run: SetRun, { members }: SetObservation): Promise<ProfilesAspect | 'none' | undefined> {
   const { profiles } = run.tracked;
   const isEnabled = run.set.spec.clusterProfiles;
   if (recordedCondition(run) === undefined) {
     profiles.forget();
+    if (!isEnabled || members.length === 0) return 'none';
     // The condition is the record that ClusterProfiles may exist, so it precedes the first of them.
-    if (isEnabled) requeueAfter(run, CONFLICT_MS);
-    return isEnabled ? profilesAspect('Publishing') : 'none';
+    requeueAfter(run, CONFLICT_MS);
+    return profilesAspect('Publishing');
   }
   const blocked = profiles.blocked(run.clock.monotonic());
   if (blocked === undefined) return await attempt(run, isEnabled ? members : []);
@@ -78,11 +83,11 @@ export async function publishProfiles(run: SetRun, { members }: SetObservation):
   return blocked.failure;
 }
 
-async function attempt(run: SetRun, members: readonly Member[]): Promise<ProfilesAspect | 'none'> {
+async function attempt(run: SetRun, members: readonly Member[]): Promise<ProfilesAspect | 'none' | undefined> {
   try {
     const kept = run.set.spec.clusterProfiles ? keptNames(run, members) : new Set<string>();
     await refresh(run, kept);
-    return await writeProfiles(run, members, kept);
+    return run.tracked.profiles.listedAt === undefined ? undefined : await writeProfiles(run, members, kept);
   } catch (error) {
     run.signal.throwIfAborted();
     const { profiles } = run.tracked;
@@ -107,18 +112,36 @@ function requeueAfter({ clock, requeue }: SetRun, ms: number): void {
   requeue(clock.now() + Math.max(ms, 1));
 }
 
-/** Lists the ClusterProfiles at the start of a term, and then every five minutes. */
+/**
+ * Lists the ClusterProfiles at the start of a term, and then every five minutes while the set has some. The list has all ClusterProfiles of
+ * Purser in the namespace, of which a tenant can create any number, so the namespace pays for each page.
+ */
 async function refresh(run: SetRun, kept: ReadonlySet<string>): Promise<void> {
-  const { hub, set, tracked, clock, signal } = run;
+  const { hub, set, tracked, clock, budgets, signal } = run;
   const { profiles } = tracked;
+  const { namespace } = set.metadata;
+  if (profiles.listedAt !== undefined && kept.size === 0 && profiles.controlled.size === 0) return;
   // A ClusterProfile of an earlier set of the same name disappears within seconds.
   const intervalMs = profiles.foreign.size > 0 ? RETRY_MS : LIST_MS;
   const dueIn = profiles.listedAt === undefined ? 0 : profiles.listedAt + intervalMs - clock.monotonic();
-  if (dueIn > 0) return requeueAfter(run, dueIn);
+  const waitMs = dueIn > 0 ? dueIn : budgets.waitMs(namespace);
+  if (waitMs > 0) return requeueAfter(run, waitMs);
   const labelSelector = `${Profile.managerLabel}=${Profile.manager}`;
-  await profiles.replace(hub.pages(ClusterProfiles, { namespace: set.metadata.namespace, labelSelector, signal }), set, kept);
+  const pages = hub.pages(ClusterProfiles, { namespace, labelSelector, limit: PAGE_LIMIT, signal });
+  await profiles.replace(
+    charged(pages, () => budgets.spend('reviews', namespace)),
+    set,
+    kept,
+  );
   profiles.listedAt = clock.monotonic();
   requeueAfter(run, LIST_MS);
+}
+
+async function* charged<T>(pages: AsyncIterable<T>, charge: () => void): AsyncGenerator<T> {
+  for await (const page of pages) {
+    charge();
+    yield page;
+  }
 }
 
 async function writeProfiles(run: SetRun, members: readonly Member[], kept: ReadonlySet<string>): Promise<ProfilesAspect | 'none'> {
