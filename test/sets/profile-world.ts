@@ -33,14 +33,14 @@ const extension = object({ name: text, extension: { type: 'object', 'x-kubernete
 ]);
 const clusterFields = {
   server: text,
-  'certificate-authority-data': text,
+  'certificate-authority-data': { ...text, format: 'byte' },
   'tls-server-name': text,
   'insecure-skip-tls-verify': { type: 'boolean' },
   'proxy-url': text,
   extensions: list(extension),
 };
 
-/** Returns the CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api, reduced to the fields of tests, without the format byte. */
+/** Returns the CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api, reduced to the fields of tests. */
 const definition = (cluster: object) => ({
   metadata: { name: 'clusterprofiles.multicluster.x-k8s.io' },
   spec: {
