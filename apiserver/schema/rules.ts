@@ -118,7 +118,7 @@ function prepareExpression(node: unknown): boolean {
   return Object.values(node).reduce<boolean>((found, child) => prepareExpression(child) || found, false);
 }
 
-/** Converts a value for CEL: integers to bigints, times to dates, without null fields and fields outside of the schema. */
+/** Converts a value for CEL: integers to bigints, times to dates, base64 to bytes, without null fields and fields outside of the schema. */
 function toCel(value: Value, schema: Schema | undefined): unknown {
   if (isList(value)) return value.map((item) => toCel(item, schema?.items));
   if (isFields(value)) {
@@ -129,7 +129,12 @@ function toCel(value: Value, schema: Schema | undefined): unknown {
     return new Map(entries.map(([key, field = null]) => [key, toCel(field, schemaOfField(schema, key))]));
   }
   if (typeof value === 'number') return schema?.type === 'number' || !Number.isInteger(value) ? value : BigInt(value);
-  return typeof value === 'string' && schema?.type === 'string' && schema.format === 'date-time' ? new Date(value) : value;
+  return typeof value === 'string' && schema?.type === 'string' ? textToCel(value, schema.format) : value;
+}
+
+function textToCel(text: string, format: string | undefined): unknown {
+  if (format === 'date-time') return new Date(text);
+  return format === 'byte' ? new Uint8Array(Buffer.from(text, 'base64')) : text;
 }
 
 /** Adds the fields of type and name, which rules at the root can use. */

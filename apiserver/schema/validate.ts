@@ -29,7 +29,7 @@ export function newErrors(next: readonly FieldError[], old: () => readonly Field
 }
 
 /** Supported formats; definitions with other formats are rejected. */
-export const FORMATS: ReadonlySet<string> = new Set(['date-time', 'int32', 'int64']);
+export const FORMATS: ReadonlySet<string> = new Set(['byte', 'date-time', 'int32', 'int64']);
 
 interface Node {
   readonly value: Value;
@@ -102,10 +102,18 @@ function textErrors(value: string, { minLength = 0, maxLength, pattern = '', typ
   else if (length < minLength) errors.push(invalidValue(path, value, `${path} in body should be at least ${minLength} chars long`));
   else if (pattern !== '' && !matchesPattern(pattern, value))
     errors.push(invalidValue(path, value, `${path} in body should match '${pattern}'`));
-  if (type === 'string' && format === 'date-time' && !isDateTime(value)) {
-    errors.push(typeInvalid(path, value, `${path} in body must be of type date-time: ${goQuote(value)}`));
+  if (type === 'string' && format !== undefined && TEXT_FORMATS[format]?.(value) === false) {
+    errors.push(typeInvalid(path, value, `${path} in body must be of type ${format}: ${goQuote(value)}`));
   }
   return errors;
+}
+
+/** Checks of the formats of strings. */
+const TEXT_FORMATS: Readonly<Record<string, (text: string) => boolean>> = { byte: isBase64, 'date-time': isDateTime };
+
+/** Returns whether a text is base64 as kube-apiserver accepts it, which excludes the empty text. */
+function isBase64(text: string): boolean {
+  return text !== '' && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
 }
 
 function isDateTime(text: string): boolean {

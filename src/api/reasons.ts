@@ -129,6 +129,7 @@ export const SetReason = {
   AllReady: 'the tokens of all clusters are ready',
   NotAllReady: 'some clusters have no valid token',
   NoClusters: 'no Cluster is selected that the requester may issue tokens for',
+  RequesterNotFound: 'the service account that requests the tokens was not found',
   Complete: 'the ManagedTokens of all clusters have the current template',
   RollingOut: 'Purser creates, changes or removes ManagedTokens, or waits for their tokens',
   RolloutStopped: 'the rollout of the template stopped because ManagedTokens failed after the change',

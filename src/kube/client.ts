@@ -147,6 +147,11 @@ export class KubeClient {
     return this.#write(resource, { method: 'PATCH', path: objectPath(resource, name), ...patchBody(patch) }, options);
   }
 
+  /** Patches the status of the object. */
+  patchStatus<T extends ApiObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options?: CallOptions): Promise<Stored<T>> {
+    return this.#write(resource, { method: 'PATCH', path: objectPath(resource, name, 'status'), ...patchBody(patch) }, options);
+  }
+
   /** Applies the object (server-side apply). `force` takes over fields of other managers. */
   apply<T extends ApiObject>(
     resource: Resource<T>,

@@ -2,6 +2,7 @@
 // changes by other clients.
 
 import type { Cluster } from '../api/cluster.gen.ts';
+import type { ClusterProfile } from '../api/cluster-profile.ts';
 import type { ManagedTokenSetCondition } from '../api/managed-token-set.gen.ts';
 import { InventoryGroup, Profile, SetConditionType } from '../api/names.ts';
 import { ClusterProfiles, type Stored } from '../api/resources.ts';
@@ -21,8 +22,10 @@ import {
   type DesiredProfile,
   desiredProfile,
   digestsOf,
+  isSameProfile,
   type ProfileDigests,
   type ProfilesAspect,
+  profileLeftovers,
   profilesAspect,
 } from './policy/cluster-profile.ts';
 import { isControlledBy, type Member, readyOf, type SetObservation } from './policy/plan.ts';
@@ -43,8 +46,14 @@ const RETRY_MS = 60_000;
 /** Delay before the next run after a conflict, in milliseconds. */
 const CONFLICT_MS = 1_000;
 
+/** ClusterProfiles per page of a list: each may have 1.5 MB, which a tenant can write, and several sets list at the same time. */
+const PAGE_LIMIT = 16;
+
 const CRD = `clusterprofiles.${InventoryGroup}`;
 const REMEDY = `install the CustomResourceDefinition ${CRD} of sigs.k8s.io/cluster-inventory-api, or set spec.clusterProfiles to false`;
+
+const OVERRIDDEN =
+  'the hub does not store the fields that Purser writes; check admission webhooks, and the version of the CustomResourceDefinition';
 
 /** A ClusterProfile to create or to update. */
 interface ProfileWrite {
@@ -55,16 +64,18 @@ interface ProfileWrite {
 
 /**
  * Publishes the ClusterProfiles of a set, and removes those of clusters whose ManagedToken is gone. Returns the state of the condition
- * ClusterProfilesPublished; `none` if the set publishes no ClusterProfiles and has none left. Throws if the run must be retried.
+ * ClusterProfilesPublished; `none` if the set publishes no ClusterProfiles and has none left, undefined to keep the state. Throws if the
+ * run must be retried.
  */
-export async function publishProfiles(run: SetRun, { members }: SetObservation): Promise<ProfilesAspect | 'none'> {
+export async function publishProfiles(run: SetRun, { members }: SetObservation): Promise<ProfilesAspect | 'none' | undefined> {
   const { profiles } = run.tracked;
   const isEnabled = run.set.spec.clusterProfiles;
   if (recordedCondition(run) === undefined) {
     profiles.forget();
+    if (!isEnabled || members.length === 0) return 'none';
     // The condition is the record that ClusterProfiles may exist, so it precedes the first of them.
-    if (isEnabled) requeueAfter(run, CONFLICT_MS);
-    return isEnabled ? profilesAspect('Publishing') : 'none';
+    requeueAfter(run, CONFLICT_MS);
+    return profilesAspect('Publishing');
   }
   const blocked = profiles.blocked(run.clock.monotonic());
   if (blocked === undefined) return await attempt(run, isEnabled ? members : []);
@@ -72,11 +83,11 @@ export async function publishProfiles(run: SetRun, { members }: SetObservation):
   return blocked.failure;
 }
 
-async function attempt(run: SetRun, members: readonly Member[]): Promise<ProfilesAspect | 'none'> {
+async function attempt(run: SetRun, members: readonly Member[]): Promise<ProfilesAspect | 'none' | undefined> {
   try {
     const kept = run.set.spec.clusterProfiles ? keptNames(run, members) : new Set<string>();
     await refresh(run, kept);
-    return await writeProfiles(run, members, kept);
+    return run.tracked.profiles.listedAt === undefined ? undefined : await writeProfiles(run, members, kept);
   } catch (error) {
     run.signal.throwIfAborted();
     const { profiles } = run.tracked;
@@ -101,18 +112,36 @@ function requeueAfter({ clock, requeue }: SetRun, ms: number): void {
   requeue(clock.now() + Math.max(ms, 1));
 }
 
-/** Lists the ClusterProfiles at the start of a term, and then every five minutes. */
+/**
+ * Lists the ClusterProfiles at the start of a term, and then every five minutes while the set has some. The list has all ClusterProfiles of
+ * Purser in the namespace, of which a tenant can create any number, so the namespace pays for each page.
+ */
 async function refresh(run: SetRun, kept: ReadonlySet<string>): Promise<void> {
-  const { hub, set, tracked, clock, signal } = run;
+  const { hub, set, tracked, clock, budgets, signal } = run;
   const { profiles } = tracked;
+  const { namespace } = set.metadata;
+  if (profiles.listedAt !== undefined && kept.size === 0 && profiles.controlled.size === 0) return;
   // A ClusterProfile of an earlier set of the same name disappears within seconds.
   const intervalMs = profiles.foreign.size > 0 ? RETRY_MS : LIST_MS;
   const dueIn = profiles.listedAt === undefined ? 0 : profiles.listedAt + intervalMs - clock.monotonic();
-  if (dueIn > 0) return requeueAfter(run, dueIn);
+  const waitMs = dueIn > 0 ? dueIn : budgets.waitMs(namespace);
+  if (waitMs > 0) return requeueAfter(run, waitMs);
   const labelSelector = `${Profile.managerLabel}=${Profile.manager}`;
-  await profiles.replace(hub.pages(ClusterProfiles, { namespace: set.metadata.namespace, labelSelector, signal }), set, kept);
+  const pages = hub.pages(ClusterProfiles, { namespace, labelSelector, limit: PAGE_LIMIT, signal });
+  await profiles.replace(
+    charged(pages, () => budgets.spend('reviews', namespace)),
+    set,
+    kept,
+  );
   profiles.listedAt = clock.monotonic();
   requeueAfter(run, LIST_MS);
+}
+
+async function* charged<T>(pages: AsyncIterable<T>, charge: () => void): AsyncGenerator<T> {
+  for await (const page of pages) {
+    charge();
+    yield page;
+  }
 }
 
 async function writeProfiles(run: SetRun, members: readonly Member[], kept: ReadonlySet<string>): Promise<ProfilesAspect | 'none'> {
@@ -218,19 +247,15 @@ function plannedWrite(run: SetRun, member: Member): readonly ProfileWrite[] {
   const known = profiles.controlled.get(name);
   if (known === undefined && !isReady(run, member)) return [];
   const next = renderProfile(cluster, access);
-  if (known !== undefined && isSame(known.digests, next.digests)) {
+  if (known !== undefined && isSameProfile(known.digests, next.digests)) {
     profiles.accept(name);
     return [];
   }
-  const writtenAt = known?.writtenAt ?? Number.NEGATIVE_INFINITY;
-  const waitMs = Math.max(writtenAt + UPDATE_MS, profiles.retryAt(name)) - clock.monotonic();
+  if (profiles.isOverridden(name, next.digests)) return [];
+  const waitMs = profiles.writableAt(name, UPDATE_MS) - clock.monotonic();
   if (waitMs <= 0) return [{ name, ...next }];
   requeueAfter(run, waitMs);
   return [];
-}
-
-function isSame(known: ProfileDigests, next: ProfileDigests): boolean {
-  return known.main === next.main && known.status === next.status;
 }
 
 type RenderedProfile = Omit<ProfileWrite, 'name'>;
@@ -260,8 +285,11 @@ async function writeProfile(run: SetRun, write: ProfileWrite): Promise<void> {
   const { profiles } = tracked;
   try {
     const known = profiles.controlled.get(name) ?? (await createProfile(run, write));
-    if (known !== undefined) profiles.controlled.set(name, await updateProfile(run, write, known));
-    profiles.accept(name);
+    if (known === undefined) return;
+    if (!(await updateProfile(run, write, known))) return requeueAfter(run, UPDATE_MS);
+    // The next list permits another attempt.
+    if (profiles.recordOverride(name, write.digests)) profiles.reject(name, OVERRIDDEN, clock.monotonic());
+    else profiles.accept(name);
   } catch (error) {
     run.signal.throwIfAborted();
     if (hasReason(error, 'Conflict', 'NotFound')) {
@@ -288,23 +316,29 @@ async function createProfile(run: SetRun, { name, desired }: ProfileWrite): Prom
   return tracked.profiles.controlled.get(name);
 }
 
-async function updateProfile(
-  { hub, set, clock, signal }: SetRun,
-  { name, desired, digests }: ProfileWrite,
-  known: TrackedProfile,
-): Promise<TrackedProfile> {
-  const { uid } = known;
-  const metadata = { name, namespace: set.metadata.namespace, uid };
+/**
+ * Updates a ClusterProfile, and records the responses: another client may have taken the ClusterProfile from the set. Returns false if
+ * another client changed it meanwhile.
+ */
+async function updateProfile(run: SetRun, { name, desired, digests }: ProfileWrite, known: TrackedProfile): Promise<boolean> {
+  const { hub, set, tracked, clock, signal } = run;
+  const { profiles } = tracked;
+  const metadata = { name, namespace: set.metadata.namespace, uid: known.uid };
   const options = { signal, force: true };
-  let { resourceVersion } = known;
+  const observe = (profile: Stored<ClusterProfile>) => profiles.observe(profile, set, clock.monotonic());
   if (known.digests.main !== digests.main) {
-    const object = { metadata: { ...metadata, labels: desired.labels }, spec: desired.spec };
-    ({ resourceVersion } = (await hub.apply(ClusterProfiles, object, options)).metadata);
+    observe(await hub.apply(ClusterProfiles, { metadata: { ...metadata, labels: desired.labels }, spec: desired.spec }, options));
   }
-  if (known.digests.status !== digests.status) {
-    ({ resourceVersion } = (await hub.applyStatus(ClusterProfiles, { metadata, status: desired.status }, options)).metadata);
-  }
-  return { uid, resourceVersion, digests, writtenAt: clock.monotonic() };
+  if (known.digests.status === digests.status || !profiles.controlled.has(name)) return true;
+  const applied = await hub.applyStatus(ClusterProfiles, { metadata, status: desired.status }, options);
+  observe(applied);
+  const status = profileLeftovers(applied.status ?? {}, desired.status);
+  if (status === undefined || !profiles.controlled.has(name)) return true;
+  const { uid, resourceVersion } = applied.metadata;
+  const patch = { metadata: { uid, resourceVersion }, status };
+  const patched = await undefinedFor(hub.patchStatus(ClusterProfiles, metadata, patch, { signal }), 'Conflict');
+  if (patched !== undefined) observe(patched);
+  return patched !== undefined;
 }
 
 async function removeProfile({ hub, set, tracked, signal }: SetRun, name: string, uid: string): Promise<void> {

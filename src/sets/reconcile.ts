@@ -85,7 +85,8 @@ async function runSet(run: SetRun): Promise<void> {
   await attempt(run, errors, () => forEachAllowed(current, removal.type === 'allowed' ? observation.surplus : [], removeChild));
   const after = writes.length > 0 ? await observe(current) : { ...observation, set };
   const profiles = await attempt(run, errors, () => publishProfiles(current, after));
-  const outcome = { observation: after, plan: planSet(after, rollout, run.clock.now()), rollout, removal, profiles };
+  const { hasRequester } = run;
+  const outcome = { observation: after, hasRequester, plan: planSet(after, rollout, run.clock.now()), rollout, removal, profiles };
   requeueLater(run, after);
   await writeStatus(run, set, desiredStatus(outcome, run.clock.now()));
   // The retry follows the status: a request that fails must not hide the state of the other clusters.

@@ -4,18 +4,22 @@ import type { ClusterProfile } from '../api/cluster-profile.ts';
 import type { Stored } from '../api/resources.ts';
 import type { Page } from '../kube/client.ts';
 import type { ProfileCounts } from '../telemetry/exposition.ts';
-import { type ClusterAccess, type ProfileDigests, type ProfilesAspect, profileDigests } from './policy/cluster-profile.ts';
+import { type ClusterAccess, isSameProfile, type ProfileDigests, type ProfilesAspect, profileDigests } from './policy/cluster-profile.ts';
 import { isControlledBy } from './policy/plan.ts';
 import type { StoredSet } from './policy/template.ts';
 
 /** A ClusterProfile that the set controls. */
 export interface TrackedProfile {
   readonly uid: string;
-  readonly resourceVersion: string;
-  /** Digests of the last own write, or of the ClusterProfile on the hub if another client changed it since. */
+  /** Digests of the ClusterProfile on the hub. */
   readonly digests: ProfileDigests;
   /** Time of the last own write, on the monotonic clock. */
   readonly writtenAt: number;
+  /**
+   * Digests that were sent since the last list, if the hub stored others: an admission webhook or the schema determines parts of the
+   * ClusterProfile, so that a further write would have no effect.
+   */
+  readonly overridden?: ProfileDigests;
 }
 
 /** A failure, and the time of the next attempt on the monotonic clock. */
@@ -44,8 +48,8 @@ export class TrackedProfiles {
   isPartial = false;
 
   /**
-   * Replaces the known ClusterProfiles by those of a list. Own writes that no other client changed stay recorded as they were sent. Keeps
-   * little of ClusterProfiles with other names than `kept`, of which a tenant can create any number.
+   * Replaces the known ClusterProfiles by those of a list. Keeps little of ClusterProfiles with other names than `kept`, of which a tenant
+   * can create any number.
    */
   async replace(pages: AsyncIterable<Page<ClusterProfile>>, set: Pick<StoredSet, 'metadata'>, kept: ReadonlySet<string>): Promise<void> {
     const earlier = new Map(this.controlled);
@@ -56,27 +60,42 @@ export class TrackedProfiles {
     for await (const { items } of pages) {
       for (const profile of items) {
         const { name } = profile.metadata;
-        if (kept.has(name)) this.observe(profile, set, earlier.get(name));
+        if (kept.has(name)) this.observe(profile, set, earlier.get(name)?.writtenAt);
         else this.#observeSurplus(profile, set, kept.size);
       }
     }
   }
 
   /** Records a ClusterProfile of a cluster of the set, as the hub returns it. */
-  observe(profile: Stored<ClusterProfile>, set: Pick<StoredSet, 'metadata'>, earlier?: TrackedProfile): void {
-    const { name, uid, resourceVersion } = profile.metadata;
-    if (!isControlledBy(profile, set.metadata.uid)) return void this.foreign.add(name);
-    const isUnchanged = earlier?.resourceVersion === resourceVersion;
-    const digests = isUnchanged ? earlier.digests : profileDigests(profile);
-    this.controlled.set(name, { uid, resourceVersion, digests, writtenAt: earlier?.writtenAt ?? Number.NEGATIVE_INFINITY });
+  observe(profile: Stored<ClusterProfile>, set: Pick<StoredSet, 'metadata'>, writtenAt = Number.NEGATIVE_INFINITY): void {
+    const { name, uid } = profile.metadata;
+    if (isControlledBy(profile, set.metadata.uid)) this.controlled.set(name, { uid, digests: profileDigests(profile), writtenAt });
+    else {
+      this.controlled.delete(name);
+      this.foreign.add(name);
+    }
+  }
+
+  /** Records the digests of a write; returns true if the hub stored others. */
+  recordOverride(name: string, sent: ProfileDigests): boolean {
+    const known = this.controlled.get(name);
+    if (known === undefined || isSameProfile(known.digests, sent)) return false;
+    this.controlled.set(name, { ...known, overridden: sent });
+    return true;
+  }
+
+  /** Returns whether a write with these digests would have no effect. */
+  isOverridden(name: string, digests: ProfileDigests): boolean {
+    const { overridden } = this.controlled.get(name) ?? {};
+    return overridden !== undefined && isSameProfile(overridden, digests);
   }
 
   /** Records a ClusterProfile to remove. */
   #observeSurplus(profile: Stored<ClusterProfile>, set: Pick<StoredSet, 'metadata'>, kept: number): void {
     if (!isControlledBy(profile, set.metadata.uid)) return;
-    const { name, uid, resourceVersion } = profile.metadata;
+    const { name, uid } = profile.metadata;
     if (this.controlled.size >= kept + MAX_SURPLUS) this.isPartial = true;
-    else this.controlled.set(name, { uid, resourceVersion, digests: NO_DIGESTS, writtenAt: Number.NEGATIVE_INFINITY });
+    else this.controlled.set(name, { uid, digests: NO_DIGESTS, writtenAt: Number.NEGATIVE_INFINITY });
   }
 
   /** Returns the numbers of ClusterProfiles by state. */
@@ -111,9 +130,10 @@ export class TrackedProfiles {
     this.#rejections.delete(name);
   }
 
-  /** Returns the time of the next attempt to write; 0 for a write that was not rejected. */
-  retryAt(name: string): number {
-    return this.#rejections.get(name)?.retryAt ?? 0;
+  /** Returns the time from which on a ClusterProfile may be written: `spacingMs` after the last write, and not early after a rejection. */
+  writableAt(name: string, spacingMs: number): number {
+    const writtenAt = this.controlled.get(name)?.writtenAt ?? Number.NEGATIVE_INFINITY;
+    return Math.max(writtenAt + spacingMs, this.#rejections.get(name)?.retryAt ?? 0);
   }
 
   /** Returns the first rejected write; undefined without one. */

@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import type { ClusterSpec } from '../../src/api/cluster.gen.ts';
 import type { ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
+import type { ManagedTokenSetSpec } from '../../src/api/managed-token-set.gen.ts';
 import { type CustomResource, schemaOf, violations, yamlFiles } from './custom-resource.ts';
 
 interface Reference {
@@ -13,9 +14,9 @@ interface Reference {
 
 /** Fields of all sample kinds. */
 interface Sample extends CustomResource {
-  readonly spec?: Partial<ClusterSpec & ManagedTokenSpec>;
+  readonly spec?: Partial<ClusterSpec & ManagedTokenSpec & Pick<ManagedTokenSetSpec, 'template'>>;
   readonly stringData?: Readonly<Record<string, string>>;
-  readonly rules?: readonly unknown[];
+  readonly rules?: readonly { readonly resourceNames?: readonly string[] }[];
   readonly roleRef?: Reference;
   readonly subjects?: readonly Reference[];
 }
@@ -41,11 +42,8 @@ describe('samples', () => {
     'grants the permission for the token of %s',
     (_name, token) => {
       const { clusterName, serviceAccount, requesterServiceAccountName = 'default' } = token.spec ?? {};
-      const requester = { kind: 'ServiceAccount', namespace: token.metadata.namespace, name: requesterServiceAccountName };
-      const bindings = kind('ClusterRoleBinding').filter(({ subjects }) => isDeepStrictEqual(subjects, [requester]));
-      const roles = kind('ClusterRole').filter(({ metadata }) => bindings.some(({ roleRef }) => roleRef?.name === metadata.name));
 
-      expect(roles.flatMap(({ rules }) => rules)).toContainEqual({
+      expect(rulesOf(token.metadata.namespace, requesterServiceAccountName)).toContainEqual({
         apiGroups: ['registry.purser.dev'],
         resources: ['clusters/token'],
         resourceNames: [`${clusterName}/${serviceAccount?.namespace}/${serviceAccount?.name}`],
@@ -54,6 +52,17 @@ describe('samples', () => {
       expect(names('Cluster')).toContain(clusterName);
       expect(names('Namespace')).toContain(token.metadata.namespace);
       expect(['default', ...names('ServiceAccount')]).toContain(requesterServiceAccountName);
+    },
+  );
+
+  it.each(kind('ManagedTokenSet').map((set) => [`${set.metadata.namespace}/${set.metadata.name}`, set] as const))(
+    'grants a permission for the tokens of the set %s',
+    (_name, { metadata, spec }) => {
+      const { serviceAccount, requesterServiceAccountName = 'default' } = spec?.template?.spec ?? {};
+      const granted = rulesOf(metadata.namespace, requesterServiceAccountName).flatMap(({ resourceNames = [] }) => resourceNames);
+
+      expect(granted.filter((name) => name.endsWith(`/${serviceAccount?.namespace}/${serviceAccount?.name}`))).not.toEqual([]);
+      expect(names('Namespace')).toContain(metadata.namespace);
     },
   );
 
@@ -79,6 +88,15 @@ describe('samples', () => {
 
 function kind(name: string): readonly Sample[] {
   return all.filter((document) => document.kind === name);
+}
+
+/** Returns the rules of a service account. */
+function rulesOf(namespace: string | undefined, name: string): NonNullable<Sample['rules']> {
+  const bindings = kind('ClusterRoleBinding').filter(({ subjects }) =>
+    isDeepStrictEqual(subjects, [{ kind: 'ServiceAccount', namespace, name }]),
+  );
+  const roles = kind('ClusterRole').filter(({ metadata }) => bindings.some(({ roleRef }) => roleRef?.name === metadata.name));
+  return roles.flatMap(({ rules = [] }) => rules);
 }
 
 function names(of: string): readonly string[] {

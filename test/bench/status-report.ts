@@ -33,5 +33,5 @@ const now = Date.now();
 const tokens = Array.from({ length: Number(count) }, (_, index) => createToken(index, now));
 await delay(0);
 const startedAt = performance.now();
-const text = fleetText(fleetStatus(tokens, [aCluster()], now), now, (_, plain) => plain);
+const text = fleetText(fleetStatus({ tokens, clusters: [aCluster()], sets: [] }, now), now, (_, plain) => plain);
 console.log(JSON.stringify({ tokens: tokens.length, milliseconds: round(performance.now() - startedAt), characters: text.length }));

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Clusters } from '../../src/api/resources.ts';
 import { parseTimestamp } from '../../src/std/timestamp.ts';
-import { patchStatus } from '../support/patch-status.ts';
 import { freePorts } from '../support/ports.ts';
 import type { WireHandler, WireReply } from '../support/wire-server.ts';
 import { startConnectProxy } from '../targets/connect-proxy.ts';
@@ -252,7 +251,7 @@ describe('status of a Cluster over time', () => {
     await world.register('forged', [url]);
     await world.shows('forged', 'Ready=False Unreachable');
     const conditions = [{ type: 'Ready', status: 'True', reason: 'Forged', lastHeartbeatTime: '2099-01-01T00:00:00Z' }];
-    await patchStatus(world.hub.admin, Clusters, { name: 'forged' }, { status: { conditions } });
+    await world.hub.admin.patchStatus(Clusters, { name: 'forged' }, { status: { conditions } });
     await world.shows('forged', 'Ready=False Unreachable');
     expect(await world.conditions('forged')).toHaveLength(4);
   });

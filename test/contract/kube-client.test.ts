@@ -11,7 +11,6 @@ import { Recorder } from '../../src/kube/recorder.ts';
 import { SelfSubjectAccessReviews, SelfSubjectReviews, SubjectAccessReviews, TokenReviews } from '../../src/kube/reviews.ts';
 import { createTransport, type Transport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
-import { patchStatus } from '../support/patch-status.ts';
 import { eventually } from './eventually.ts';
 import { contractServer } from './server.ts';
 
@@ -71,7 +70,7 @@ describe('KubeClient', () => {
 
   it('patches and replaces the status subresource', async () => {
     const status = { conditions: [{ type: 'Seen', status: 'True', lastTransitionTime: '2026-03-01T12:00:00Z', reason: 'X', message: '' }] };
-    const patched = await patchStatus(client, Namespaces, { name: namespace }, { status, metadata: { labels: { ignored: 'x' } } });
+    const patched = await client.patchStatus(Namespaces, { name: namespace }, { status, metadata: { labels: { ignored: 'x' } } });
     expect(patched.status?.conditions?.[0]?.type).toBe('Seen');
     const { labels: _, ...metadata } = patched.metadata;
     const cleared = await client.updateStatus(Namespaces, { ...patched, metadata, status: { phase: 'Active' } });

@@ -11,6 +11,14 @@ afterEach(() => world.tokens.end());
 const HEALTHY: Health = { status: 'True', reason: 'ClusterReady', since: '2026-01-01T00:00:00Z' };
 const SICK: Health = { status: 'False', reason: 'Timeout', since: '2026-01-01T01:00:00Z' };
 
+/** Fields that let an attacker receive tokens. */
+const ATTACK = {
+  server: 'https://attacker.test',
+  'proxy-url': 'https://attacker.test',
+  'insecure-skip-tls-verify': true,
+  'tls-server-name': 'attacker.test',
+};
+
 /** Registers healthy Clusters that the requester may issue for, and runs the controllers. */
 async function begin(...names: readonly string[]): Promise<void> {
   await world.register(names);
@@ -25,6 +33,9 @@ const encoded = (text: string) => Buffer.from(text).toString('base64');
 const nameOf = (name: string) => ({ namespace: world.namespace, name });
 const read = (name = 'fleet-a') => world.admin.get(ClusterProfiles, nameOf(name));
 const sentProfiles = () => world.tokens.sent().hub.filter((call) => call.includes('clusterprofiles'));
+const patchStatus = (status: object) => world.admin.patchStatus(ClusterProfiles, nameOf('fleet-a'), { status });
+/** Waits for the next list. */
+const untilListed = () => world.tokens.pass(295_000, 5_000);
 const untilPublished = (state: string) => world.tokens.until(async () => (await published(world)) === state);
 
 describe('ClusterProfiles of a set', () => {
@@ -220,12 +231,66 @@ describe('ClusterProfiles of a set', () => {
     await world.admin.patch(ClusterProfiles, nameOf('fleet-a'), { spec: { displayName: 'other' } });
     await world.admin.patch(ClusterProfiles, nameOf('fleet-b'), { metadata: { labels: { 'x-k8s.io/cluster-manager': null } } });
     await world.admin.delete(ClusterProfiles, nameOf('fleet-c'));
+    await untilListed();
     await world.tokens.until(async () => {
       const [a, b, c] = await profiles(world);
       return a?.spec.displayName === 'a' && b?.metadata.labels !== undefined && c?.status?.accessProviders !== undefined;
     });
     expect((await read()).status?.conditions?.map(({ type }) => type).sort()).toEqual(['ControlPlaneHealthy', 'Joined']);
     await untilPublished('True Published');
+  });
+
+  it('removes fields that another client adds to the access provider and the condition, and keeps the other entries', async () => {
+    await begin('a');
+    await world.create('fleet', { clusterProfiles: true });
+    await untilProfiles(world, ['fleet-a']);
+    await untilPublished('True Published');
+    const { status } = await read();
+    const other = { name: 'other', cluster: { server: 'https://other.test' } };
+    const joined = { type: 'Joined', status: 'True', reason: 'Joined', message: '', lastTransitionTime: HEALTHY.since } as const;
+    await patchStatus({
+      conditions: [...(status?.conditions ?? []).map((each) => ({ ...each, observedGeneration: 7 })), joined],
+      accessProviders: [{ name: 'secretreader', cluster: { ...status?.accessProviders?.[0]?.cluster, ...ATTACK } }, other],
+    });
+    world.tokens.calls.clear();
+    await untilListed();
+    await world.tokens.until(async () => !JSON.stringify(await read()).includes('attacker'));
+    expect((await read()).status).toEqual({
+      ...status,
+      conditions: [joined, ...(status?.conditions ?? [])],
+      accessProviders: [other, ...(status?.accessProviders ?? [])],
+    });
+    await world.tokens.pass(600_000, 5_000);
+    expect(sentProfiles()).toEqual(['PATCH clusterprofiles/fleet-a/status', 'PATCH clusterprofiles/fleet-a/status']);
+    await untilPublished('True Published');
+  });
+
+  it('reports a ClusterProfile that another client took from the set, with the next list, and does not change it', async () => {
+    await begin('a');
+    await world.create('fleet', { clusterProfiles: true });
+    await untilProfiles(world, ['fleet-a']);
+    await untilPublished('True Published');
+    await patchStatus({ accessProviders: [{ name: 'secretreader', cluster: ATTACK }] });
+    const { metadata } = await world.admin.patch(ClusterProfiles, nameOf('fleet-a'), { metadata: { ownerReferences: null } });
+    await untilListed();
+    await untilPublished('False NameConflict');
+    await world.tokens.pass(120_000, 5_000);
+    expect((await read()).metadata.resourceVersion).toBe(metadata.resourceVersion);
+    await world.admin.delete(ClusterProfiles, nameOf('fleet-a'));
+    await untilPublished('True Published');
+    expect(JSON.stringify(await read())).not.toContain('attacker');
+  });
+
+  it('reports a ClusterProfile that another client took from the set, with the next write', async () => {
+    await begin('a');
+    await world.create('fleet', { clusterProfiles: true });
+    await untilProfiles(world, ['fleet-a']);
+    await untilPublished('True Published');
+    await world.admin.patch(ClusterProfiles, nameOf('fleet-a'), { metadata: { ownerReferences: null } });
+    const before = world.tokens.clock.now();
+    await reportHealth(world, 'a', SICK);
+    await untilPublished('False NameConflict');
+    expect(world.tokens.clock.now() - before).toBeLessThanOrEqual(60_000);
   });
 
   it('leaves ClusterProfiles alone that the set does not control, and reports them', async () => {
@@ -283,6 +348,29 @@ describe('ClusterProfiles of a set', () => {
     await untilProfiles(world, ['fleet-a']);
     await world.delete();
     await untilProfiles(world, []);
+  });
+});
+
+describe('ClusterProfiles on a hub that adds fields', () => {
+  beforeAll(async () => {
+    world = await SetWorld.start();
+    await installProfiles(world, { 'disable-compression': { type: 'boolean', default: true } });
+  });
+  afterAll(() => world.tokens.close());
+
+  it('reports fields that the hub adds to the access provider, and writes again only after each list', async () => {
+    await begin('a');
+    await world.create('fleet', { clusterProfiles: true });
+    await untilPublished('False WriteFailed');
+    expect((await world.get()).status?.conditions?.at(-1)?.message).toContain('check admission webhooks');
+    await world.tokens.pass(40_000, 500);
+    world.tokens.calls.clear();
+    await world.tokens.pass(240_000, 5_000);
+    expect(sentProfiles()).toEqual([]);
+    await world.tokens.pass(600_000, 5_000);
+    expect(sentProfiles()).toHaveLength(4);
+    await reportHealth(world, 'a', SICK);
+    await world.tokens.until(async () => healthOf((await read()).status) === 'ControlPlaneHealthy=False Timeout');
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Clusters, ManagedTokenSets, ManagedTokens } from '../../src/api/resources.ts';
+import { Clusters, ManagedTokenSets, ManagedTokens, ServiceAccounts } from '../../src/api/resources.ts';
 import { complete, SetWorld } from './set-world.ts';
 
 let world: SetWorld;
@@ -245,6 +245,14 @@ describe('set controller', () => {
   it('reports a set that selects no Cluster', async () => {
     await begin([]);
     await world.create();
+    await world.until('0/0/0/0 Ready=True NoClusters Progressing=False Complete');
+  });
+
+  it('reports a requester that does not exist, until it is created', async () => {
+    await begin(['a']);
+    await world.create('fleet', { spec: { requesterServiceAccountName: 'deployr' } });
+    await world.until('0/0/0/0 Ready=False RequesterNotFound Progressing=False Complete');
+    await world.admin.create(ServiceAccounts, { metadata: { namespace: world.namespace, name: 'deployr' } });
     await world.until('0/0/0/0 Ready=True NoClusters Progressing=False Complete');
   });
 

@@ -17,17 +17,31 @@ const list = (items: object, key?: string) => ({
 });
 
 const condition = object(
-  { type: text, status: text, reason: { ...text, minLength: 1 }, message: text, lastTransitionTime: { ...text, format: 'date-time' } },
+  {
+    type: text,
+    status: text,
+    reason: { ...text, minLength: 1 },
+    message: text,
+    lastTransitionTime: { ...text, format: 'date-time' },
+    observedGeneration: { type: 'integer', format: 'int64' },
+  },
   ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
 );
 const extension = object({ name: text, extension: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }, [
   'name',
   'extension',
 ]);
-const cluster = object({ server: text, 'certificate-authority-data': text, extensions: list(extension) }, ['server']);
+const clusterFields = {
+  server: text,
+  'certificate-authority-data': { ...text, format: 'byte' },
+  'tls-server-name': text,
+  'insecure-skip-tls-verify': { type: 'boolean' },
+  'proxy-url': text,
+  extensions: list(extension),
+};
 
-/** The CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api, reduced to the fields that Purser writes, without formats. */
-const DEFINITION = {
+/** Returns the CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api, reduced to the fields of tests. */
+const definition = (cluster: object) => ({
   metadata: { name: 'clusterprofiles.multicluster.x-k8s.io' },
   spec: {
     group: 'multicluster.x-k8s.io',
@@ -67,11 +81,11 @@ const DEFINITION = {
       },
     ],
   },
-};
+});
 
-/** Installs the CustomResourceDefinition. */
-export async function installProfiles({ admin }: SetWorld): Promise<void> {
-  await admin.create(CustomResourceDefinitions, DEFINITION);
+/** Installs the CustomResourceDefinition; `added` are further fields of the access providers' clusters. */
+export async function installProfiles({ admin }: SetWorld, added: Fields = {}): Promise<void> {
+  await admin.create(CustomResourceDefinitions, definition(object({ ...clusterFields, ...added }, ['server'])));
   await waitUntilServed(admin, [ClusterProfiles], { clock: systemClock, random: Math.random, signal: AbortSignal.timeout(20_000) });
 }
 

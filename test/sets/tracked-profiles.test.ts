@@ -7,14 +7,14 @@ import { aSet } from './set-builder.ts';
 
 const SET = aSet();
 
-function aProfile(name: string, { controllerUid = SET.metadata.uid, resourceVersion = '1' } = {}): Stored<ClusterProfile> {
+function aProfile(name: string, { controllerUid = SET.metadata.uid } = {}): Stored<ClusterProfile> {
   const owner = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedTokenSet', name: 'fleet', uid: controllerUid, controller: true };
   const provider = {
     name: 'secretreader',
     cluster: { server: 'https://a.test', extensions: [{ name: 'client.authentication.k8s.io/exec', extension: { clusterName: name } }] },
   };
   return {
-    metadata: { name, namespace: 'team-a', uid: `uid-${name}`, resourceVersion, ownerReferences: [owner] },
+    metadata: { name, namespace: 'team-a', uid: `uid-${name}`, resourceVersion: '1', ownerReferences: [owner] },
     spec: { clusterManager: { name: 'purser' } },
     status: { accessProviders: [provider] },
   };
@@ -50,15 +50,29 @@ describe('TrackedProfiles', () => {
     expect([tracked.controlled.size, tracked.isPartial]).toEqual([10, false]);
   });
 
-  it('keeps the digests of an own write until another client changes the ClusterProfile', async () => {
+  it('keeps the time of an own write, and takes the digests of the ClusterProfile in the list', async () => {
     const tracked = new TrackedProfiles();
-    const kept = new Set(['fleet-a']);
-    const digests = { main: 'm', status: 's' };
-    tracked.controlled.set('fleet-a', { uid: 'uid-fleet-a', resourceVersion: '1', digests, writtenAt: 7 });
-    await tracked.replace(pages([aProfile('fleet-a')]), SET, kept);
-    expect(tracked.controlled.get('fleet-a')).toMatchObject({ digests, writtenAt: 7 });
-    await tracked.replace(pages([aProfile('fleet-a', { resourceVersion: '2' })]), SET, kept);
+    tracked.controlled.set('fleet-a', { uid: 'uid-fleet-a', digests: { main: 'm', status: 's' }, writtenAt: 7 });
+    await tracked.replace(pages([aProfile('fleet-a')]), SET, new Set(['fleet-a']));
     expect(tracked.controlled.get('fleet-a')).toMatchObject({ writtenAt: 7, digests: { main: expect.stringMatching('sha256:') } });
+  });
+
+  it('records a write that the hub changed until the next list', async () => {
+    const tracked = new TrackedProfiles();
+    tracked.observe(aProfile('fleet-a'), SET, 7);
+    const digests = tracked.controlled.get('fleet-a')?.digests ?? { main: '', status: '' };
+    expect(tracked.recordOverride('fleet-a', digests)).toBe(false);
+    expect(tracked.recordOverride('fleet-a', { ...digests, status: 's' })).toBe(true);
+    expect([tracked.isOverridden('fleet-a', { ...digests, status: 's' }), tracked.isOverridden('fleet-a', digests)]).toEqual([true, false]);
+    await tracked.replace(pages([aProfile('fleet-a')]), SET, new Set(['fleet-a']));
+    expect(tracked.isOverridden('fleet-a', { ...digests, status: 's' })).toBe(false);
+  });
+
+  it('moves a ClusterProfile that another client took from the set to the foreign ones', () => {
+    const tracked = new TrackedProfiles();
+    tracked.observe(aProfile('fleet-a'), SET);
+    tracked.observe(aProfile('fleet-a', { controllerUid: 'other' }), SET);
+    expect([[...tracked.foreign], tracked.controlled.size]).toEqual([['fleet-a'], 0]);
   });
 
   it('requests another list after one that failed', async () => {

@@ -2,7 +2,6 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManagedTokens, type Secret, Secrets } from '../../src/api/resources.ts';
-import { patchStatus } from '../support/patch-status.ts';
 import { base64, TokenWorld, text } from './token-world.ts';
 
 const MINUTE = 60_000;
@@ -166,7 +165,7 @@ describe('token controller and drift of the status', () => {
   it('rewrites an edited status from the Secret without issuing', async () => {
     const before = await world.get();
     const status = { expirationTimestamp: '2035-01-01T00:00:00Z', rotations: 77, conditions: [] };
-    await patchStatus(world.hub.admin, ManagedTokens, ci(), { status });
+    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status });
     await world.until(async () => (await world.get()).status?.rotations === 0);
     const { conditions: _, ...rest } = (await world.get()).status ?? {};
     const { conditions: __, ...expected } = before.status ?? {};
@@ -181,7 +180,7 @@ describe('token controller and drift of the status', () => {
     await world.pass(15_000);
     world.calls.clear();
     await world.create('restored', { ...spec, secret: { ...spec.secret, name: 'restored' } }, { labels: metadata.labels ?? {} });
-    await patchStatus(world.hub.admin, ManagedTokens, { namespace: world.namespace, name: 'restored' }, { status });
+    await world.hub.admin.patchStatus(ManagedTokens, { namespace: world.namespace, name: 'restored' }, { status });
     await world.ready('restored');
     await world.until(async () => (await world.tokenText('restored')) !== '');
 

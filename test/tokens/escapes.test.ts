@@ -6,7 +6,6 @@ import { Clusters, ConfigMaps, ManagedTokens, Namespaces, type Secret, Secrets, 
 import type { ObjectMeta } from '../../src/api/wire.ts';
 import { digestOf } from '../../src/std/digest.ts';
 import { digestOfIssuance, parseRecord } from '../../src/tokens/policy/record.ts';
-import { patchStatus } from '../support/patch-status.ts';
 import { base64, CREDENTIALS, type RunningController, TokenWorld } from './token-world.ts';
 
 const MINUTE = 60_000;
@@ -442,7 +441,7 @@ describe('token controller and a tenant with many namespaces', () => {
     await world.hub.admin.create(Secrets, { metadata: { ...metadata, namespace, ownerReferences }, type: 'Opaque', data } as Secret);
     const genuine = (await world.get()).status;
     const status = { ...genuine, tokenDigest: digestOfIssuance(record.tokenDigest, record), secretRef: null, secretName: name };
-    await patchStatus(world.hub.admin, ManagedTokens, { namespace, name }, { status });
+    await world.hub.admin.patchStatus(ManagedTokens, { namespace, name }, { status });
   }
 
   it.each([

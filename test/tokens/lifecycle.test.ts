@@ -4,7 +4,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ClusterRole, ClusterRoles, CustomResourceDefinitions, ManagedTokens, Namespaces, Secrets } from '../../src/api/resources.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
-import { patchStatus } from '../support/patch-status.ts';
 import { startRelay } from './relay.ts';
 import { base64, RECORD_KEY, TokenWorld } from './token-world.ts';
 
@@ -87,7 +86,7 @@ describe('token controller after a restart', () => {
     const { status } = await world.get();
     await before.stop();
     world.running = [];
-    await patchStatus(world.hub.admin, ManagedTokens, ci(), { status: null });
+    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: null });
     await world.run();
     await world.ready();
     const { conditions: _, ...after } = (await world.get()).status ?? {};

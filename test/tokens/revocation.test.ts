@@ -5,7 +5,6 @@ import { Annotation } from '../../src/api/names.ts';
 import { Clusters, ManagedTokens, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
 import { credentialKeys, issuerOf } from '../../src/targets/registered-cluster.ts';
-import { patchStatus } from '../support/patch-status.ts';
 import { TokenWorld } from './token-world.ts';
 
 const MINUTE = 60_000;
@@ -413,7 +412,7 @@ describe('token controller and forged anchors', () => {
     const { metadata, status } = await world.get();
     await world.patch('ci', { spec: { rotation: { suspend: true } } });
     await world.reconciled();
-    await patchStatus(world.hub.admin, ManagedTokens, ci(), { status: { ...status, anchors: null } });
+    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { ...status, anchors: null } });
     await world.reconciled();
     world.calls.clear();
     await world.hub.admin.delete(ManagedTokens, ci());
@@ -471,7 +470,7 @@ describe('token controller and a request to revoke', () => {
   it('deletes the anchor that the spec requires although status.anchors was lost', async () => {
     await world.run();
     const token = await issued();
-    await patchStatus(world.hub.admin, ManagedTokens, ci(), { status: { anchors: null } });
+    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { anchors: null } });
     await revoke();
     await world.until(() => isRejected(token));
     await world.renewed(token);
@@ -495,7 +494,7 @@ describe('token controller and status.anchors', () => {
       ...registration,
     }));
     await world.targets[1]?.stop();
-    await patchStatus(world.hub.admin, ManagedTokens, ci(), { status: { anchors } });
+    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { anchors } });
     await world.hub.admin.delete(Secrets, ci());
     await world.until(async () => (await world.condition('Ready')) === 'False TooManyAnchors');
     expect((await world.get()).status?.anchors).toEqual(anchors);

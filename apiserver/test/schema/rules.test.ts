@@ -91,6 +91,7 @@ describe('validateRules', () => {
     ['skips null values', ruled({ ...pair, nullable: true }, 'has(self.a)'), null, []],
     ['compares integers with doubles', ruled({ type: 'number' }, 'self > 1.5'), 2, []],
     ['compares times', ruled({ ...text, format: 'date-time' }, 'self > timestamp("2026-01-01T00:00:00Z")'), '2027-01-01T00:00:00Z', []],
+    ['compares bytes', ruled({ ...text, format: 'byte' }, 'self == b"PEM" && size(self) == 3'), 'UEVN', []],
     [
       'matches patterns in linear time',
       ruled(text, 'self.matches("^(a+)+$")', { message: 'm' }),

@@ -175,6 +175,12 @@ describe('validateSchema', () => {
     [{ type: 'string', format: 'date-time' }, 5, ['v: Invalid value: "int64": v in body must be of type date-time: "int64"']],
     [{ type: 'string', format: 'date-time' }, true, ['v: Invalid value: "": v in body must be of type date-time: ""']],
     [{ type: 'string', format: 'date-time' }, [], []],
+    [{ type: 'string', format: 'byte' }, 'UEVN', []],
+    [{ type: 'string', format: 'byte' }, 'UA==', []],
+    [{ type: 'string', format: 'byte' }, '', ['v: Invalid value: "": v in body must be of type byte: ""']],
+    [{ type: 'string', format: 'byte' }, 'UEV', ['v: Invalid value: "UEV": v in body must be of type byte: "UEV"']],
+    [{ type: 'string', format: 'byte' }, 'U===', ['v: Invalid value: "U===": v in body must be of type byte: "U==="']],
+    [{ type: 'string', format: 'byte' }, 'UE-N', ['v: Invalid value: "UE-N": v in body must be of type byte: "UE-N"']],
   ])('validates formats: %j with %p', (schema, value, expected) => {
     expect(errors(schema, value)).toEqual(expected);
   });

@@ -1,7 +1,8 @@
-// The state of all clusters and ManagedTokens, with the objects that need attention, the most urgent first.
+// The state of all clusters, ManagedTokens and ManagedTokenSets, with the objects that need attention, the most urgent first.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import type { ManagedTokenSet } from '../../api/managed-token-set.gen.ts';
 import { ClusterConditionType, TokenConditionType } from '../../api/names.ts';
 import { ReadyReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
@@ -11,15 +12,8 @@ import { sentence } from '../../std/sentence.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { isClusterFailure } from '../../tokens/policy/messages.ts';
 import { CHECK_PURSER } from '../command.ts';
-
-/** An object that needs attention. Times are in milliseconds since the epoch. */
-export interface Problem {
-  readonly reason: string;
-  /** Cause and remedy. */
-  readonly message: string;
-  /** Time since which the object is in this state; absent if unknown. */
-  readonly since?: number;
-}
+import { type Problem, type Tally, toProblem } from './problem.ts';
+import { type SetProblem, setsStatus } from './sets.ts';
 
 export interface ClusterProblem extends Problem {
   readonly name: string;
@@ -40,12 +34,6 @@ export interface TokenProblem extends Problem {
   readonly isCausedByCluster: boolean;
 }
 
-interface Tally<P extends Problem> {
-  readonly total: number;
-  readonly ready: number;
-  readonly problems: readonly P[];
-}
-
 export interface FleetStatus {
   /** Undefined if the user may not list Clusters. */
   readonly clusters: Tally<ClusterProblem> | undefined;
@@ -54,16 +42,21 @@ export interface FleetStatus {
     /** First renewal that is planned; absent without one. */
     readonly nextRotation?: number;
   };
+  /** Undefined if the user may not list ManagedTokenSets. */
+  readonly managedTokenSets: Tally<SetProblem> | undefined;
   /** Time of Purser's last probe of any cluster, if it is so old that Purser probably does not run. */
   readonly silentSince?: number;
 }
 
-/** Returns the state of a fleet; `clusters` is undefined if the user may not list them. */
-export function fleetStatus(
-  tokens: readonly Stored<ManagedToken>[],
-  clusters: readonly Stored<Cluster>[] | undefined,
-  now: number,
-): FleetStatus {
+/** Objects that the user may list; undefined without permission. */
+export interface Fleet {
+  readonly tokens: readonly Stored<ManagedToken>[];
+  readonly clusters: readonly Stored<Cluster>[] | undefined;
+  readonly sets: readonly Stored<ManagedTokenSet>[] | undefined;
+}
+
+/** Returns the state of a fleet. */
+export function fleetStatus({ tokens, clusters, sets }: Fleet, now: number): FleetStatus {
   const failing = new Map((clusters ?? []).flatMap((cluster) => entryOf(cluster)));
   const problems = tokens.flatMap((token) => tokenProblem(token, failing, now) ?? []).sort(byUrgency);
   const rotations = tokens.flatMap(({ status }) => parseTimestamp(status?.nextRotationTime) ?? []);
@@ -80,6 +73,7 @@ export function fleetStatus(
       problems,
       nextRotation: least(rotations),
     }),
+    managedTokenSets: sets && setsStatus(sets),
     silentSince: silentSince(clusters ?? [], now),
   });
 }
@@ -100,10 +94,6 @@ function entryOf(cluster: Stored<Cluster>): readonly (readonly [string, Problem]
 }
 
 const NOT_PROBED: Problem = { reason: 'NotProbed', message: sentence(`Purser has not probed the cluster yet; ${CHECK_PURSER}`) };
-
-function toProblem({ reason = '', message = '', lastTransitionTime }: Condition): Problem {
-  return defined({ reason, message, since: parseTimestamp(lastTransitionTime) });
-}
 
 function clusterProblems(failing: ReadonlyMap<string, Problem>, tokens: readonly TokenProblem[]): readonly ClusterProblem[] {
   const caused = Map.groupBy(

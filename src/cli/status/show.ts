@@ -1,6 +1,6 @@
 // Reads and prints what `purser status` reports.
 
-import { Clusters, ManagedTokens } from '../../api/resources.ts';
+import { Clusters, ManagedTokenSets, ManagedTokens } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
 import { CommandError, type CommandHost } from '../command.ts';
@@ -23,14 +23,15 @@ export interface FleetQuestion extends Appearance {
   readonly namespace: string | undefined;
 }
 
-/** Prints the problems of all ManagedTokens and Clusters that the user may list. Throws a CommandError without permission. */
+/** Prints the problems of all ManagedTokens, ManagedTokenSets and Clusters that the user may list. Throws a CommandError without permission. */
 export async function showFleet({ hub, namespace, output, paint }: FleetQuestion, host: CommandHost): Promise<void> {
-  const [tokens, clusters] = await Promise.all([
+  const [tokens, clusters, sets] = await Promise.all([
     listTokens(hub, namespace),
     undefinedFor(hub.listAll(Clusters), 'Forbidden', 'Unauthorized'),
+    undefinedFor(hub.listAll(ManagedTokenSets, { namespace }), 'Forbidden', 'Unauthorized'),
   ]);
   const now = host.clock.now();
-  const status = fleetStatus(tokens, clusters, now);
+  const status = fleetStatus({ tokens, clusters, sets }, now);
   host.print(isDocument(output) ? formatDocument(fleetReport(status), output) : fleetText(status, now, paint));
   if (namespace !== undefined && tokens.length === 0)
     host.warn(`There are no ManagedTokens in namespace ${namespace}; set -A for all namespaces.\n`);

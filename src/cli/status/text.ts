@@ -9,18 +9,20 @@ import { CHECK_PURSER } from '../command.ts';
 import { visibleText } from '../visible-text.ts';
 import type { Link, Verdict } from './chain.ts';
 import type { ClusterProblem, FleetStatus, TokenProblem } from './fleet.ts';
+import type { SetProblem } from './sets.ts';
 
 /** Marks up a text for a terminal; returns it unchanged for a pipe. */
 export type Paint = (color: 'red' | 'yellow' | 'green' | 'bold', text: string) => string;
 
 /** Returns the report on a fleet, with the problems first. */
-export function fleetText({ clusters, managedTokens, silentSince }: FleetStatus, now: number, paint: Paint): string {
+export function fleetText({ clusters, managedTokens, managedTokenSets, silentSince }: FleetStatus, now: number, paint: Paint): string {
   const own = managedTokens.problems.filter(({ isCausedByCluster }) => !isCausedByCluster);
   const blocks = [
     ...(silentSince === undefined ? [] : [silentText(silentSince, now, paint)]),
     ...(clusters?.problems ?? []).map((problem) => clusterText(problem, now, paint)),
     ...own.map((problem) => tokenText(problem, now, paint)),
-    summaryText({ clusters, managedTokens }, now, paint),
+    ...(managedTokenSets?.problems ?? []).map((problem) => setText(problem, now, paint)),
+    summaryText({ clusters, managedTokens, managedTokenSets }, now, paint),
   ];
   return blocks.join('\n');
 }
@@ -42,19 +44,31 @@ function tokenText({ namespace, name, reason, message, since, usable, expiresAt 
   return `${title}: ${visibleText(reason)}${forTime(since, now)}${state}\n  ${visibleText(message)}\n`;
 }
 
+function setText({ namespace, name, reason, message, since, clusters, ready }: SetProblem, now: number, paint: Paint): string {
+  const title = paint(ready === clusters ? 'yellow' : 'red', `ManagedTokenSet ${namespace}/${name}`);
+  return `${title}: ${visibleText(reason)}${forTime(since, now)}; ${ready} of ${clusters} clusters ready\n  ${visibleText(message)}\n`;
+}
+
 function forTime(since: number | undefined, now: number): string {
   return since === undefined ? '' : ` for ${humanDuration(now - since)}`;
 }
 
-function summaryText({ clusters, managedTokens }: Omit<FleetStatus, 'silentSince'>, now: number, paint: Paint): string {
+function summaryText({ clusters, managedTokens, managedTokenSets }: Omit<FleetStatus, 'silentSince'>, now: number, paint: Paint): string {
   const { total, ready, suspended, nextRotation } = managedTokens;
   const lines = [
     clusters === undefined
       ? 'Clusters: not checked (needs list on clusters.registry.purser.dev)'
       : `Clusters: ${share(clusters.ready, clusters.total, paint)} ready`,
     `ManagedTokens: ${share(ready, total, paint)} ready${suspended === 0 ? '' : `, ${suspended} suspended`}${rotation(nextRotation, now)}`,
+    ...setsSummary(managedTokenSets, paint),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Returns the line about ManagedTokenSets; none in a fleet without them. */
+function setsSummary(sets: FleetStatus['managedTokenSets'], paint: Paint): readonly string[] {
+  if (sets === undefined) return ['ManagedTokenSets: not checked (needs list on managedtokensets.tokens.purser.dev)'];
+  return sets.total === 0 ? [] : [`ManagedTokenSets: ${share(sets.ready, sets.total, paint)} ready`];
 }
 
 function rotation(at: number | undefined, now: number): string {

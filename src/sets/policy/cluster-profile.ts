@@ -89,16 +89,42 @@ export function profileDigests({ metadata, spec, status }: ClusterProfile): Prof
 
 /** Returns the digests of a ClusterProfile to publish. */
 export function digestsOf({ labels, spec, status }: DesiredProfile): ProfileDigests {
-  const health = status.conditions?.find(({ type }) => type === Profile.conditionType);
   const main = [labels[Profile.managerLabel], spec.displayName, spec.clusterManager.name];
+  return { main: digestOf(goJson(main)), status: statusDigest(status) };
+}
+
+function statusDigest({ version, conditions, accessProviders }: ClusterProfileStatus): string {
+  return digestOf(goJson([version?.kubernetes, conditions?.find(isOwnCondition), accessProviders?.find(isOwnProvider)]));
+}
+
+function isOwnCondition({ type }: ClusterProfileCondition): boolean {
+  return type === Profile.conditionType;
+}
+
+function isOwnProvider({ name }: AccessProvider): boolean {
+  return name === Profile.provider;
+}
+
+/** Merge patch of the status of a ClusterProfile. */
+type StatusPatch = { readonly [K in keyof ClusterProfileStatus]: ClusterProfileStatus[K] | null };
+
+/**
+ * Returns the merge patch that removes the fields of other managers from Purser's parts of a status, which server-side apply leaves in
+ * place: `insecure-skip-tls-verify` of the access provider must not outlive a repair. Returns undefined if there are none.
+ */
+export function profileLeftovers(status: ClusterProfileStatus, desired: ClusterProfileStatus): StatusPatch | undefined {
+  if (statusDigest(status) === statusDigest(desired)) return undefined;
+  const { conditions = [], accessProviders = [] } = status;
   return {
-    main: digestOf(goJson(main)),
-    status: digestOf(goJson([status.version?.kubernetes, health, providerOf(status)])),
+    version: desired.version ?? null,
+    conditions: [...conditions.filter((each) => !isOwnCondition(each)), ...(desired.conditions ?? [])],
+    accessProviders: [...accessProviders.filter((each) => !isOwnProvider(each)), ...(desired.accessProviders ?? [])],
   };
 }
 
-function providerOf(status: ClusterProfileStatus | undefined): AccessProvider | undefined {
-  return status?.accessProviders?.find(({ name }) => name === Profile.provider);
+/** Returns whether two ClusterProfiles have the same digests. */
+export function isSameProfile(a: ProfileDigests, b: ProfileDigests): boolean {
+  return a.main === b.main && a.status === b.status;
 }
 
 /** State of the condition ClusterProfilesPublished. */

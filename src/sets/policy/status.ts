@@ -15,6 +15,8 @@ import type { StoredSet } from './template.ts';
 /** Result of a run. */
 export interface SetOutcome {
   readonly observation: SetObservation;
+  /** True if the requester exists. */
+  readonly hasRequester: boolean;
   readonly plan: SetPlan;
   readonly rollout: Rollout;
   readonly removal: RemovalDecision;
@@ -108,13 +110,19 @@ function failureOf(set: StoredSet, member: Member, now: number): readonly Manage
   return ready?.status === 'False' ? failure(ready.reason, ready.message) : [];
 }
 
-function readyCondition({ observation }: SetOutcome, ready: number, failures: readonly ManagedTokenSetFailure[]): TypedAspect {
-  const { members } = observation;
+function readyCondition(outcome: SetOutcome, ready: number, failures: readonly ManagedTokenSetFailure[]): TypedAspect {
+  const { set, members } = outcome.observation;
+  if (!outcome.hasRequester) return [SetConditionType.ready, toAspect('False', 'RequesterNotFound', requesterDetail(set))];
   if (members.length === 0) return [SetConditionType.ready, toAspect('True', 'NoClusters')];
   if (ready === members.length) return [SetConditionType.ready, toAspect('True', 'AllReady')];
   const [first] = failures;
   const detail = `${ready} of ${members.length} clusters are ready${first === undefined ? '' : `; ${firstFailure(first)}`}`;
   return [SetConditionType.ready, toAspect('False', 'NotAllReady', detail)];
+}
+
+function requesterDetail({ metadata, spec }: StoredSet): string {
+  const name = spec.template.spec.requesterServiceAccountName;
+  return `create service account ${metadata.namespace}/${name}, or correct spec.template.spec.requesterServiceAccountName`;
 }
 
 function progressingCondition(

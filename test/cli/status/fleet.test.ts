@@ -2,13 +2,16 @@ import { describe, expect, it } from '@jest/globals';
 import type { Cluster, ClusterCondition } from '../../../src/api/cluster.gen.ts';
 import type { ManagedTokenStatus } from '../../../src/api/managed-token.gen.ts';
 import type { Stored } from '../../../src/api/resources.ts';
-import { fleetStatus } from '../../../src/cli/status/fleet.ts';
+import { type Fleet, fleetStatus } from '../../../src/cli/status/fleet.ts';
 import { fleetText } from '../../../src/cli/status/text.ts';
 import { formatTimestamp } from '../../../src/std/timestamp.ts';
+import { aSet } from '../../sets/set-builder.ts';
 import { aCluster, aToken, at, NOON, type TokenBuilder } from '../../support/builders.ts';
 
 const plain = (_: string, text: string) => text;
-const text = (...args: Parameters<typeof fleetStatus>) => fleetText(fleetStatus(...args), NOON, plain);
+const statusOf = (tokens: Fleet['tokens'], clusters: Fleet['clusters'], now: number, sets: Fleet['sets'] = []) =>
+  fleetStatus({ tokens, clusters, sets }, now);
+const text = (...args: Parameters<typeof statusOf>) => fleetText(statusOf(...args), NOON, plain);
 
 /** A ManagedToken whose token expires at one o'clock, with these conditions: type, status and reason. */
 function token(name: string, ...conditions: readonly (readonly [string, 'True' | 'False', string])[]): TokenBuilder {
@@ -43,7 +46,7 @@ const ready = cluster('prod-eu', ['Ready', 'True', 'ClusterReady'], ['Credential
 
 describe('fleetStatus', () => {
   it('reports no problem in a healthy fleet, and the next rotation', () => {
-    const status = fleetStatus([healthy('a'), healthy('b')], [ready], NOON);
+    const status = statusOf([healthy('a'), healthy('b')], [ready], NOON);
     expect(status.clusters?.problems).toEqual([]);
     expect(status.managedTokens).toMatchObject({ total: 2, ready: 2, suspended: 0, problems: [], nextRotation: at('12:30:00') });
   });
@@ -51,7 +54,7 @@ describe('fleetStatus', () => {
   it('lists tokens that are not usable before those that cannot be renewed', () => {
     const failing = token('failing', ['Ready', 'True', 'Issued'], ['RotationFailing', 'True', 'TargetForbidden']).build();
     const denied = token('denied', ['Ready', 'False', 'Forbidden']).build();
-    const { problems } = fleetStatus([failing, healthy('good'), denied], [ready], NOON).managedTokens;
+    const { problems } = statusOf([failing, healthy('good'), denied], [ready], NOON).managedTokens;
     expect(problems.map(({ name, reason, usable }) => [name, reason, usable])).toEqual([
       ['denied', 'Forbidden', false],
       ['failing', 'TargetForbidden', true],
@@ -62,7 +65,7 @@ describe('fleetStatus', () => {
     const down = cluster('prod-eu', ['Ready', 'False', 'Timeout']);
     const failing = token('failing', ['Ready', 'True', 'Issued'], ['RotationFailing', 'True', 'ClusterTimeout']).build();
     const denied = token('denied', ['Ready', 'False', 'Forbidden']).build();
-    const { clusters, managedTokens } = fleetStatus([failing, denied], [down], NOON);
+    const { clusters, managedTokens } = statusOf([failing, denied], [down], NOON);
     expect(clusters?.problems).toEqual([expect.objectContaining({ name: 'prod-eu', failingTokens: 1, firstExpiry: at('13:00:00') })]);
     expect(managedTokens.problems.map(({ name, isCausedByCluster }) => [name, isCausedByCluster])).toEqual([
       ['denied', false],
@@ -73,13 +76,13 @@ describe('fleetStatus', () => {
   it('reports a ready cluster whose credential expires soon, but not one that Purser is about to renew', () => {
     const expiring = cluster('a', ['Ready', 'True', 'ClusterReady'], ['CredentialFresh', 'False', 'CredentialExpiring']);
     const pending = cluster('b', ['Ready', 'True', 'ClusterReady'], ['CredentialFresh', 'False', 'CredentialRenewalPending']);
-    const problems = fleetStatus([], [expiring, pending], NOON).clusters?.problems;
+    const problems = statusOf([], [expiring, pending], NOON).clusters?.problems;
     expect(problems?.map(({ name, reason }) => [name, reason])).toEqual([['a', 'CredentialExpiring']]);
   });
 
   it('reports an expired token that Purser has not reported', () => {
     const late = token('late', ['Ready', 'True', 'Issued']).build();
-    const { problems } = fleetStatus([late], undefined, at('13:05:00')).managedTokens;
+    const { problems } = statusOf([late], undefined, at('13:05:00')).managedTokens;
     expect(problems).toEqual([expect.objectContaining({ reason: 'Expired', usable: false, since: at('13:00:00') })]);
   });
 
@@ -88,24 +91,87 @@ describe('fleetStatus', () => {
       aToken()
         .withMetadata({ creationTimestamp: formatTimestamp(at(time)) })
         .build();
-    expect(fleetStatus([created('11:59:30')], [ready], NOON).managedTokens.problems).toEqual([]);
-    expect(fleetStatus([created('11:58:00')], [ready], NOON).managedTokens.problems).toEqual([
+    expect(statusOf([created('11:59:30')], [ready], NOON).managedTokens.problems).toEqual([]);
+    expect(statusOf([created('11:58:00')], [ready], NOON).managedTokens.problems).toEqual([
       expect.objectContaining({ reason: 'Pending', usable: false }),
     ]);
   });
 
   it('counts suspended ManagedTokens and reports none of them', () => {
     const suspended = token('off', ['Ready', 'False', 'Suspended']).suspended().build();
-    expect(fleetStatus([suspended], [ready], NOON).managedTokens).toMatchObject({ suspended: 1, problems: [] });
+    expect(statusOf([suspended], [ready], NOON).managedTokens).toMatchObject({ suspended: 1, problems: [] });
   });
 
   it('reports that Purser is silent if all probes are old', () => {
-    expect(fleetStatus([], [ready], NOON).silentSince).toBeUndefined();
-    expect(fleetStatus([], [ready], NOON + 720_000).silentSince).toBe(NOON - 60_000);
+    expect(statusOf([], [ready], NOON).silentSince).toBeUndefined();
+    expect(statusOf([], [ready], NOON + 720_000).silentSince).toBe(NOON - 60_000);
+  });
+});
+
+/** A ManagedTokenSet with three clusters and these conditions: type, status and reason. */
+function set(name: string, failing: number, ...conditions: readonly (readonly [string, 'True' | 'False', string])[]) {
+  const all = conditions.map(([type, status, reason]) => {
+    return { type, status, reason, message: `Message of ${reason}.`, lastTransitionTime: formatTimestamp(at('11:55:00')) };
+  });
+  const base = aSet({ status: { clusters: 3, ready: 3 - failing, failing, conditions: all } });
+  return { ...base, metadata: { ...base.metadata, name } };
+}
+
+const COMPLETE = ['Progressing', 'False', 'Complete'] as const;
+const completeSet = set('complete', 0, ['Ready', 'True', 'AllReady'], COMPLETE);
+
+describe('fleetStatus of ManagedTokenSets', () => {
+  it('reports failing clusters, stopped rollouts, missing requesters and failed ClusterProfiles', () => {
+    const sets = [
+      set('stopped', 1, ['Ready', 'False', 'NotAllReady'], ['Progressing', 'False', 'RolloutStopped']),
+      set('profiles', 0, ['Ready', 'True', 'AllReady'], COMPLETE, ['ClusterProfilesPublished', 'False', 'NameConflict']),
+      set('failing', 1, ['Ready', 'False', 'NotAllReady'], COMPLETE),
+      set('alone', 0, ['Ready', 'False', 'RequesterNotFound'], COMPLETE),
+      completeSet,
+    ];
+    const { total, ready: count, problems = [] } = statusOf([], [ready], NOON, sets).managedTokenSets ?? {};
+    expect([total, count]).toEqual([5, 2]);
+    expect(problems.map(({ name, reason, ready: tokens }) => `${name} ${reason} ${tokens}`)).toEqual([
+      'alone RequesterNotFound 3',
+      'failing NotAllReady 2',
+      'profiles NameConflict 3',
+      'stopped RolloutStopped 2',
+    ]);
+  });
+
+  it('reports no problem of a set that is being rolled out', () => {
+    const rolling = set(
+      'rolling',
+      0,
+      ['Ready', 'False', 'NotAllReady'],
+      ['Progressing', 'True', 'RollingOut'],
+      ['ClusterProfilesPublished', 'False', 'Publishing'],
+    );
+    expect(statusOf([], [ready], NOON, [rolling]).managedTokenSets).toEqual({ total: 1, ready: 0, problems: [] });
+  });
+
+  it('omits ManagedTokenSets that the user may not list', () => {
+    expect(fleetStatus({ tokens: [], clusters: [ready], sets: undefined }, NOON)).not.toHaveProperty('managedTokenSets');
   });
 });
 
 describe('fleetText', () => {
+  it('prints ManagedTokenSets that are not complete, and their number', () => {
+    const failing = set('fleet', 1, ['Ready', 'False', 'NotAllReady'], COMPLETE);
+    expect(text([], [ready], NOON, [failing, completeSet])).toBe(`ManagedTokenSet team-a/fleet: NotAllReady for 5m; 2 of 3 clusters ready
+  Message of NotAllReady.
+
+Clusters: 1 of 1 ready
+ManagedTokens: 0 of 0 ready
+ManagedTokenSets: 1 of 2 ready
+`);
+  });
+
+  it('names the permission that the user needs to list ManagedTokenSets', () => {
+    const status = fleetStatus({ tokens: [], clusters: [ready], sets: undefined }, NOON);
+    expect(fleetText(status, NOON, plain)).toContain('ManagedTokenSets: not checked (needs list on managedtokensets.tokens.purser.dev)');
+  });
+
   it('prints causes with remedies before the summary', () => {
     const denied = token('denied', ['Ready', 'False', 'Forbidden']).build();
     const down = cluster('prod-us', ['Ready', 'False', 'Timeout']);

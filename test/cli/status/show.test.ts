@@ -51,6 +51,7 @@ describe('purser status', () => {
       apiVersion: 'cli.purser.dev/v1alpha1',
       kind: 'FleetStatus',
       managedTokens: { total: 1, ready: 1, suspended: 0, problems: [], nextRotation: expect.stringMatching(/^\d{4}-.*Z$/) },
+      managedTokenSets: { total: 0, ready: 0, problems: [] },
     });
   });
 

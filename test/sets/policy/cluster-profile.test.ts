@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Cluster, ClusterCondition } from '../../../src/api/cluster.gen.ts';
 import type { ClusterProfile } from '../../../src/api/cluster-profile.ts';
 import type { Stored } from '../../../src/api/resources.ts';
-import { desiredProfile, digestsOf, profileDigests, profilesAspect } from '../../../src/sets/policy/cluster-profile.ts';
+import { desiredProfile, digestsOf, profileDigests, profileLeftovers, profilesAspect } from '../../../src/sets/policy/cluster-profile.ts';
 
 const ACCESS = { secretName: 'fleet-a', server: 'https://a.test', authority: 'UEVN' };
 const READY: ClusterCondition = {
@@ -85,6 +85,38 @@ describe('profileDigests', () => {
     expect(profileDigests(aProfile({ spec: { ...spec, displayName: 'b' } })).main).not.toBe(desired.main);
     expect(profileDigests(aProfile({ status: { ...status, version: { kubernetes: 'v1' } } })).status).not.toBe(desired.status);
     expect(profileDigests(aProfile({ status: {} })).status).not.toBe(desired.status);
+  });
+});
+
+describe('profileLeftovers', () => {
+  const { status: desired } = desiredProfile(aCluster(), ACCESS);
+  const [condition] = desired.conditions ?? [];
+  const [provider] = desired.accessProviders ?? [];
+
+  it('returns undefined for a status without fields of other managers in the parts of Purser', () => {
+    expect(
+      profileLeftovers({ ...desired, accessProviders: [{ name: 'other' }, ...(desired.accessProviders ?? [])] }, desired),
+    ).toBeUndefined();
+  });
+
+  it('removes fields that another manager added to the access provider and the condition, and keeps other entries', () => {
+    const cluster = { server: '', ...provider?.cluster, 'insecure-skip-tls-verify': true, 'proxy-url': 'https://attacker.test' };
+    const joined = { type: 'Joined', status: 'True', reason: 'Joined', message: '', lastTransitionTime: '' } as const;
+    const status = {
+      ...desired,
+      conditions: [joined, ...(condition ? [{ ...condition, observedGeneration: 7 }] : [])],
+      accessProviders: [{ name: 'secretreader', cluster }, { name: 'other' }],
+    };
+    expect(profileLeftovers(status, desired)).toEqual({
+      version: { kubernetes: 'v1.36.4' },
+      conditions: [joined, condition],
+      accessProviders: [{ name: 'other' }, provider],
+    });
+  });
+
+  it('removes version and health that Purser does not report', () => {
+    const { status: unprobed } = desiredProfile(aCluster([], ''), ACCESS);
+    expect(profileLeftovers(desired, unprobed)).toEqual({ version: null, conditions: [], accessProviders: unprobed.accessProviders });
   });
 });
 

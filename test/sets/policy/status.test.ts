@@ -9,15 +9,32 @@ import { aSet } from '../set-builder.ts';
 const BEFORE = formatTimestamp(NOON - 60_000);
 const PUBLISHED = { type: 'ClusterProfilesPublished', ...profilesAspect('Published'), lastTransitionTime: BEFORE } as const;
 
-/** Returns the condition ClusterProfilesPublished that follows `PUBLISHED`. */
-function conditionFor(profiles: ProfilesAspect | 'none' | undefined) {
+type Profiles = ProfilesAspect | 'none' | undefined;
+
+/** Returns a condition of a set without clusters after the condition `PUBLISHED`. */
+function conditionOf(type: string, { profiles, hasRequester = true }: { readonly profiles?: Profiles; readonly hasRequester?: boolean }) {
   const set = aSet({ status: { conditions: [PUBLISHED] } });
   const observation = { set, members: [], surplus: [] };
   const rollout = rolloutOf(set, formatTimestamp(NOON));
   const removal = { type: 'allowed', isConfirmed: false } as const;
-  const status = desiredStatus({ observation, plan: planSet(observation, rollout, NOON), rollout, removal, profiles }, NOON);
-  return status.conditions?.find(({ type }) => type === PUBLISHED.type);
+  const plan = planSet(observation, rollout, NOON);
+  const status = desiredStatus({ observation, hasRequester, plan, rollout, removal, profiles }, NOON);
+  return status.conditions?.find((condition) => condition.type === type);
 }
+
+const conditionFor = (profiles: Profiles) => conditionOf(PUBLISHED.type, { profiles });
+
+describe('condition Ready of a ManagedTokenSet', () => {
+  it('is False if the requester does not exist, and True if there is no cluster', () => {
+    expect(conditionOf('Ready', { hasRequester: false })).toMatchObject({
+      status: 'False',
+      reason: 'RequesterNotFound',
+      message:
+        'The service account that requests the tokens was not found: create service account team-a/default, or correct spec.template.spec.requesterServiceAccountName.',
+    });
+    expect(conditionOf('Ready', {})).toMatchObject({ status: 'True', reason: 'NoClusters' });
+  });
+});
 
 describe('condition ClusterProfilesPublished of a ManagedTokenSet', () => {
   it('stays as it is after a run that could not determine it', () => {

@@ -1,0 +1,25 @@
+// Objects that need attention, and their numbers.
+
+import type { Condition } from '../../kubernetes/conditions.ts';
+import { defined } from '../../std/defined.ts';
+import { parseTimestamp } from '../../std/timestamp.ts';
+
+/** An object that needs attention. Times are in milliseconds since the epoch. */
+export interface Problem {
+  readonly reason: string;
+  /** Cause and remedy. */
+  readonly message: string;
+  /** Time since which the object is in this state; absent if unknown. */
+  readonly since?: number;
+}
+
+export interface Tally<P extends Problem> {
+  readonly total: number;
+  readonly ready: number;
+  readonly problems: readonly P[];
+}
+
+/** Returns the problem that a condition reports. */
+export function toProblem({ reason = '', message = '', lastTransitionTime }: Condition): Problem {
+  return defined({ reason, message, since: parseTimestamp(lastTransitionTime) });
+}

@@ -1,0 +1,40 @@
+// The state of all ManagedTokenSets, with those that need attention.
+
+import type { ManagedTokenSet } from '../../api/managed-token-set.gen.ts';
+import { SetConditionType } from '../../api/names.ts';
+import type { Stored } from '../../api/resources.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
+import { compareUtf8 } from '../../std/go-text.ts';
+import { type Problem, type Tally, toProblem } from './problem.ts';
+
+export interface SetProblem extends Problem {
+  readonly namespace: string;
+  readonly name: string;
+  /** Number of clusters of the set. */
+  readonly clusters: number;
+  /** Number of clusters whose token is ready. */
+  readonly ready: number;
+}
+
+/** Returns the state of ManagedTokenSets. */
+export function setsStatus(sets: readonly Stored<ManagedTokenSet>[]): Tally<SetProblem> {
+  return {
+    total: sets.length,
+    ready: sets.filter((set) => findCondition(set, SetConditionType.ready)?.status === 'True').length,
+    problems: sets.flatMap(setProblem).sort((a, b) => compareUtf8(a.namespace, b.namespace) || compareUtf8(a.name, b.name)),
+  };
+}
+
+/** Returns the problem of a set: a stopped rollout or removal first, because it explains the others; empty without one. */
+function setProblem(set: Stored<ManagedTokenSet>): readonly SetProblem[] {
+  const { namespace, name } = set.metadata;
+  const { clusters = 0, ready = 0, failing = 0 } = set.status ?? {};
+  const { progressing, ready: readiness, clusterProfilesPublished } = SetConditionType;
+  const condition = [progressing, readiness, clusterProfilesPublished]
+    .map((type) => findCondition(set, type))
+    .find((each) => each?.status === 'False' && !EXPECTED.has(each.reason) && !(each.reason === 'NotAllReady' && failing === 0));
+  return condition === undefined ? [] : [{ ...toProblem(condition), namespace, name, clusters, ready }];
+}
+
+/** Reasons of conditions that are False in a set without problems. A set without failures is about to be ready. */
+const EXPECTED: ReadonlySet<string> = new Set(['Complete', 'Publishing']);
