@@ -140,6 +140,12 @@ describe('documentation', () => {
     expect(new Set(installed.map((line) => line.split(' install.yaml |')[0]))).toEqual(new Set([withRegistry.slice(2, -2)]));
   });
 
+  it('shows the sample of a ManagedTokenSet that docs/fleets.md links to', () => {
+    const shown = blocks.find(({ path, language }) => path === 'docs/fleets.md' && language === 'yaml');
+    const sample = readText('deploy/samples/managed-token-set.yaml');
+    expect(shown?.text).toBe(sample.replace(/^(#.*\n)+/, ''));
+  });
+
   it('shows a command of npm that prints manifests only', async () => {
     const { output } = await run('npm', ['run', 'purser', '--silent', '--', 'print', 'target-rbac'], PLAIN);
     expect(output).toBe(await targetAccess({}));
