@@ -72,9 +72,6 @@ const LINGER_MS = 1_000;
 /** Time for requests in progress on a connection that accepts no further ones, in milliseconds. */
 const CLOSING_MS = 10_000;
 
-/** Highest ID of a stream of a client. */
-const MAX_STREAM_ID = 2 ** 31 - 1;
-
 /** Limits on frames. Node closes a connection that exceeds one of them. */
 const LIMITS = {
   settings: {
@@ -187,11 +184,6 @@ export class Http2Connections {
       this.#limit.remove(connection);
       this.#sessions.delete(session);
     });
-  }
-
-  /** Announces the end of each connection, and serves requests that clients send before they learn of it. */
-  drain(): void {
-    for (const session of this.#sessions) if (!session.closed) session.goaway(constants.NGHTTP2_NO_ERROR, MAX_STREAM_ID);
   }
 
   /** Accepts no further requests, and closes each connection after its responses in progress. */

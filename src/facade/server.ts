@@ -52,7 +52,8 @@ const UNREAD_MS = 1_000;
 
 /**
  * Time for which a stopping server still serves requests, in milliseconds. A client may send a request on an idle connection at the moment
- * at which the server closes it, and would lose the request. Every response of this time closes its connection.
+ * at which the server closes it, and would lose the request. Every HTTP/1.1 response of this time closes its connection. HTTP/2 connections
+ * receive GOAWAY only afterwards: an additional, earlier GOAWAY made Node abort (assertion `!current_write_` in TLSWrap).
  */
 const DRAIN_MS = 3_000;
 
@@ -70,7 +71,6 @@ export function createFacadeServer(options: ServerOptions): FacadeServer {
     useCertificate: (certificate) => server.setSecureContext({ ...certificate, ...TLS }),
     async close(graceMs) {
       active.drain();
-      http2.drain();
       const endAt = clock.monotonic() + graceMs;
       await listening?.whenUnused(Math.min(DRAIN_MS, graceMs));
       const closed = listening?.close(Math.max(0, endAt - clock.monotonic()));
