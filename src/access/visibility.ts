@@ -14,11 +14,26 @@ const FIRST_FREE = 2;
 
 /** Start of a name in any namespace. No namespace has this name. */
 const ANY_NAMESPACE = '*/';
+/** Stands for all names in a salted fingerprint. No entry has this name. */
+const ANY_NAME = '\n';
 
 /** Returns the entry of a Visibility for all objects with this name. */
 export function inAnyNamespace(name: string): string {
   return `${ANY_NAMESPACE}${name}`;
 }
+
+/** Returns the entry of a Visibility for all objects of a namespace. No object has an empty name. */
+export function allOf(namespace: string): string {
+  return `${namespace}${SLASH}`;
+}
+
+/** Returns whether an entry stands for all objects of a namespace. */
+export function isNamespace(entry: string): boolean {
+  return entry.endsWith(SLASH);
+}
+
+/** Separator of namespace and name in keys. Namespaces and names contain none. */
+const SLASH = '/';
 
 /** The names of an object that rules can grant. */
 export interface VisibleObject {
@@ -33,19 +48,26 @@ export class Visibility {
   static readonly everything = new Visibility();
   static readonly nothing = new Visibility(new Set());
   readonly #names: ReadonlySet<string> | undefined;
+  readonly #salt: number;
   #fingerprint: number | undefined;
   #sorted: readonly string[] | undefined;
   #spansNamespaces: boolean | undefined;
   #hasSets: boolean | undefined;
 
-  /** Creates the visibility of these names; undefined for all names. */
-  constructor(names?: ReadonlySet<string>) {
+  /** Creates the visibility of these names; undefined for all names. A salt other than 0 changes the fingerprint. */
+  constructor(names?: ReadonlySet<string>, salt = 0) {
     this.#names = names;
+    this.#salt = salt;
+  }
+
+  /** Returns the same names with a fingerprint that other replicas do not accept. */
+  withSalt(salt: number): Visibility {
+    return new Visibility(this.#names, salt);
   }
 
   /** Fingerprint of the names, as resource versions of the façade carry it. */
   get fingerprint(): number {
-    this.#fingerprint ??= this.#names === undefined ? EVERYTHING : fingerprintOf(this.#names);
+    this.#fingerprint ??= this.#names === undefined && this.#salt === 0 ? EVERYTHING : fingerprintOf(this.#names ?? [ANY_NAME], this.#salt);
     return this.#fingerprint;
   }
 
@@ -62,12 +84,23 @@ export class Visibility {
   }
 
   /**
-   * Returns whether the names include the key of an object, its name in any namespace, or the set that it is in. An object that joins or
-   * leaves a set becomes visible or hidden by its own change; the names and their fingerprint stay the same.
+   * Returns whether the names include the key of an object, its name in any namespace, its namespace, or the set that it is in. An object
+   * that joins or leaves a set becomes visible or hidden by its own change; the names and their fingerprint stay the same.
    */
   includesObject({ key, setName }: VisibleObject): boolean {
     if (this.includes(key) || (setName !== undefined && this.includes(setName))) return true;
-    return key.includes('/') && this.includes(inAnyNamespace(key.slice(key.indexOf('/') + 1)));
+    const end = key.indexOf(SLASH);
+    return end >= 0 && (this.includes(allOf(key.slice(0, end))) || this.includes(inAnyNamespace(key.slice(end + 1))));
+  }
+
+  /** Returns the part of these names, which are names in any namespace or everything, that a binding in one namespace grants. */
+  within(namespace: string): Visibility {
+    return new Visibility(new Set(this.#entriesIn(namespace)));
+  }
+
+  *#entriesIn(namespace: string): Generator<string> {
+    if (this.#names === undefined) yield allOf(namespace);
+    else for (const name of this.#names) yield `${namespace}${SLASH}${name.slice(ANY_NAMESPACE.length)}`;
   }
 
   /** True if the set has a name in any namespace, so that the names are not the keys of objects. */
@@ -90,18 +123,33 @@ export class Visibility {
 
   /** Returns whether both sets have the same names. */
   equals(other: Visibility): boolean {
-    return this.fingerprint === other.fingerprint && this.names.join() === other.names.join();
+    const [names, others] = [this.#names, other.#names];
+    if (this.fingerprint !== other.fingerprint || names?.size !== others?.size) return false;
+    for (const name of names ?? []) if (others?.has(name) !== true) return false;
+    return true;
   }
 
-  static union(parts: readonly Visibility[]): Visibility {
-    if (parts.some(({ isEverything }) => isEverything)) return Visibility.everything;
-    return new Visibility(new Set(parts.flatMap(({ names }) => names)));
+  /** Returns all names of these grants together. A user may have one in each of many thousand namespaces. */
+  static union(grants: Iterable<Grant>): Visibility {
+    const names = new Set<string>();
+    for (const { granted, namespace } of grants) {
+      if (granted.#names === undefined && namespace === undefined) return Visibility.everything;
+      for (const name of namespace === undefined ? (granted.#names ?? []) : granted.#entriesIn(namespace)) names.add(name);
+    }
+    return new Visibility(names);
   }
 }
 
+/** Names that a role grants. */
+export interface Grant {
+  readonly granted: Visibility;
+  /** Namespace that a binding restricts names in any namespace to; undefined for no restriction. */
+  readonly namespace: string | undefined;
+}
+
 /** Returns the fingerprint of a set of names, in any order; never EVERYTHING or NOT_RESUMABLE. */
-function fingerprintOf(names: Iterable<string>): number {
-  let sum = 0;
+function fingerprintOf(names: Iterable<string>, salt: number): number {
+  let sum = salt;
   for (const name of names) sum = (sum + mix(fnv1a(name))) | 0;
   return FIRST_FREE + (mix(sum) % (10 ** FINGERPRINT_DIGITS - FIRST_FREE));
 }

@@ -1,4 +1,4 @@
-// Generated from crds/ by `npm run generate`; do not edit. Descriptions and constraints of the façade's OpenAPI document.
+// Generated from crds/ by `npm run generate`; do not edit. Descriptions and constraints of the façade's OpenAPI document, and columns of its tables.
 
 /** Schema of Cluster. */
 export const ClusterSchema = {
@@ -264,3 +264,78 @@ export const ClusterSchema = {
     }
   }
 } as const;
+
+/** Columns of Cluster. */
+export const ClusterColumns = [
+  {
+    "name": "Ready",
+    "type": "string",
+    "description": "Status of the Ready condition: tokens can be issued for the cluster.",
+    "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"
+  },
+  {
+    "name": "Reason",
+    "type": "string",
+    "description": "Reason of the Ready condition.",
+    "jsonPath": ".status.conditions[?(@.type==\"Ready\")].reason"
+  },
+  {
+    "name": "Version",
+    "type": "string",
+    "description": "Version reported by the cluster's API server.",
+    "jsonPath": ".status.version"
+  },
+  {
+    "name": "Type",
+    "type": "string",
+    "description": "Distribution of the cluster.",
+    "jsonPath": ".status.type"
+  },
+  {
+    "name": "Reachable",
+    "type": "string",
+    "description": "Status of the Reachable condition: the API server of the cluster responds.",
+    "jsonPath": ".status.conditions[?(@.type==\"Reachable\")].status",
+    "priority": 1
+  },
+  {
+    "name": "Authorized",
+    "type": "string",
+    "description": "Status of the Authorized condition: the cluster accepts Purser's credential, which is permitted to issue tokens.",
+    "jsonPath": ".status.conditions[?(@.type==\"Authorized\")].status",
+    "priority": 1
+  },
+  {
+    "name": "Credential Fresh",
+    "type": "string",
+    "description": "Status of the CredentialFresh condition: Purser's credential does not expire soon, and its renewal succeeds.",
+    "jsonPath": ".status.conditions[?(@.type==\"CredentialFresh\")].status",
+    "priority": 1
+  },
+  {
+    "name": "Endpoint",
+    "type": "string",
+    "description": "Address that Purser currently uses.",
+    "jsonPath": ".status.activeEndpoint",
+    "priority": 1
+  },
+  {
+    "name": "Last Probe",
+    "type": "date",
+    "description": "Time since the last probe that the status reports. Purser writes the status when it changes, and every few minutes.",
+    "jsonPath": ".status.lastProbeTime"
+  },
+  {
+    "name": "Heartbeat",
+    "type": "date",
+    "description": "Time since Purser last wrote the status, which it does every few minutes while nothing changes.",
+    "jsonPath": ".status.conditions[?(@.type==\"Ready\")].lastHeartbeatTime",
+    "priority": 1
+  },
+  {
+    "name": "Age",
+    "type": "date",
+    "description": "Time since the Cluster was created.",
+    "jsonPath": ".metadata.creationTimestamp"
+  }
+] as const;

@@ -9,7 +9,11 @@ interface Definition {
     readonly group: string;
     readonly names: { readonly kind: string };
     readonly scope: 'Cluster' | 'Namespaced';
-    readonly versions: readonly { readonly name: string; readonly schema: { readonly openAPIV3Schema: JSONSchema } }[];
+    readonly versions: readonly {
+      readonly name: string;
+      readonly schema: { readonly openAPIV3Schema: JSONSchema };
+      readonly additionalPrinterColumns?: readonly object[];
+    }[];
   };
 }
 
@@ -17,10 +21,10 @@ const CRDS = new URL('../../crds/', import.meta.url);
 const BANNER =
   '// Generated from crds/ by `npm run generate`; do not edit. Fields with defaults are present, as in objects from an API server.';
 const SCHEMA_BANNER =
-  "// Generated from crds/ by `npm run generate`; do not edit. Descriptions and constraints of the façade's OpenAPI document.";
+  "// Generated from crds/ by `npm run generate`; do not edit. Descriptions and constraints of the façade's OpenAPI document, and columns of its tables.";
 
-/** Kinds that the façade lists, whose schemas are part of its OpenAPI document. */
-const LISTED_KINDS = new Set(['Cluster']);
+/** Kinds that the façade lists. Their schemas are part of its OpenAPI document, and their columns of its tables. */
+const LISTED_KINDS = new Set(['Cluster', 'ManagedToken']);
 
 /** Returns the TypeScript text of each generated file, by file name. */
 export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
@@ -38,22 +42,28 @@ function fileName(kind: string): string {
   return kind.replace(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
 }
 
-/** Returns the TypeScript text with the schema of a kind as a constant. */
+/** Returns the TypeScript text with the schema and the columns of a kind as constants. */
 function schemaText({ spec }: Definition): string {
   const { kind } = spec.names;
-  const schema = toOpenApi(spec.versions[0]?.schema.openAPIV3Schema ?? {});
-  return `${SCHEMA_BANNER}\n\n/** Schema of ${kind}. */\nexport const ${kind}Schema = ${JSON.stringify(schema, null, 2)} as const;\n`;
+  const [version] = spec.versions;
+  const schema = toOpenApi(version?.schema.openAPIV3Schema ?? {});
+  const constants = [
+    `/** Schema of ${kind}. */\nexport const ${kind}Schema = ${JSON.stringify(schema, null, 2)} as const;`,
+    `/** Columns of ${kind}. */\nexport const ${kind}Columns = ${JSON.stringify(version?.additionalPrinterColumns ?? [], null, 2)} as const;`,
+  ];
+  return `${SCHEMA_BANNER}\n\n${constants.join('\n\n')}\n`;
 }
 
 /** Converts a schema to OpenAPI without extensions. CEL rules that only match regular expressions become patterns; others are removed. */
 function toOpenApi(schema: JSONSchema): JSONSchema {
-  const { 'x-kubernetes-validations': rules, properties, items, ...rest } = schema;
+  const { 'x-kubernetes-validations': rules, properties, items, additionalProperties: values, ...rest } = schema;
   const [pattern] = ((rules ?? []) as readonly { readonly rule: string }[]).flatMap(({ rule }) => toPattern(rule) ?? []);
   return {
     ...Object.fromEntries(Object.entries(rest).filter(([name]) => !name.startsWith('x-kubernetes-'))),
     ...(pattern !== undefined && { pattern }),
     ...(properties && { properties: Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, toOpenApi(each)])) }),
     ...(items && { items: toOpenApi(items) }),
+    ...(typeof values === 'object' && { additionalProperties: toOpenApi(values) }),
   };
 }
 

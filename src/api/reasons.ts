@@ -130,7 +130,7 @@ export const SetReason = {
   NotAllReady: 'some clusters have no valid token',
   NoClusters: 'no Cluster is selected that the requester may issue tokens for',
   RequesterNotFound: 'the service account that requests the tokens was not found',
-  Complete: 'the ManagedTokens of all clusters have the current template',
+  Complete: 'there is no ManagedToken to create, change or remove',
   RollingOut: 'Purser creates, changes or removes ManagedTokens, or waits for their tokens',
   RolloutStopped: 'the rollout of the template stopped because ManagedTokens failed after the change',
   RemovalPaused: 'removal of ManagedTokens is paused: more than ten and more than a third of the set would be removed at once',

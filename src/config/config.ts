@@ -26,6 +26,8 @@ export interface Config {
   readonly facadeRate: number;
   /** True to serve HTTP/2 in addition to HTTP/1.1. */
   readonly facadeHttp2: boolean;
+  /** True to serve the web UI at /ui/ of the façade. */
+  readonly facadeUi: boolean;
   readonly facadeTlsCert: string | undefined;
   readonly facadeTlsKey: string | undefined;
   /** Secret with certificate and key, instead of files. */
@@ -96,6 +98,7 @@ export function parseConfig(given: OptionTexts, env: Env): Config {
     facadeAnnotations: read('facade-annotations') ?? [],
     facadeRate: read('facade-rate'),
     facadeHttp2: !read('no-facade-http2'),
+    facadeUi: !read('no-facade-ui'),
     facadeTlsCert: read('facade-tls-cert'),
     facadeTlsKey: read('facade-tls-key'),
     facadeTlsSecret: read('facade-tls-secret'),

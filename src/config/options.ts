@@ -96,6 +96,7 @@ export const OPTIONS = {
     description: 'requests per second allowed for each façade caller, with bursts of twice as many (0 disables)',
   },
   'no-facade-http2': { parse: flag, description: 'serve only HTTP/1.1 at the façade, over which watches use more memory' },
+  'no-facade-ui': { parse: flag, description: 'do not serve the web UI at /ui/ of the façade' },
   'facade-tls-cert': {
     value: 'FILE',
     defaultDescription: 'self-signed',

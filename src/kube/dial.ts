@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { callbackify } from 'node:util';
 import type { Cluster } from '@kubernetes/client-node';
 import { buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
 import { createNameLookup, type NameLookup } from './addresses.ts';
 import type { Identity, TlsIdentity } from './credentials.ts';
@@ -31,28 +32,46 @@ export type AddressCheck = (address: string) => boolean;
 /** Use of a connection. */
 export type Purpose = 'requests' | 'watches';
 
-/** Connects with the current identity: a new TLS identity gets new connections; old connections close after their requests. */
+/** Connections of one purpose; `createdAt` is monotonic. */
+interface Connections {
+  readonly pool: Dispatcher;
+  readonly createdAt: number;
+}
+
+interface CurrentIdentity {
+  readonly tlsDigest: string;
+  readonly byPurpose: Map<Purpose, Connections>;
+}
+
+/**
+ * Connects with the current identity. A new TLS identity gets new connections, and so does a server after a failure; old connections close
+ * after their requests.
+ */
 export class Dialer {
   readonly #cluster: Cluster;
   readonly #options: DialOptions;
-  /** Pools of the current TLS identity, created on first use. */
-  #current: { readonly tlsDigest: string; readonly pools: Map<Purpose, Dispatcher> } | undefined;
+  readonly #clock: Clock;
+  /** Connections of the current TLS identity, created on first use. */
+  #current: CurrentIdentity | undefined;
   /** All pools that may still have connections. */
   readonly #pools = new Set<Dispatcher>();
   #isClosed = false;
 
-  constructor(cluster: Cluster, options: DialOptions) {
+  constructor(cluster: Cluster, options: DialOptions, clock: Clock) {
     this.#cluster = cluster;
     this.#options = options;
+    this.#clock = clock;
   }
 
-  /** Returns the pool for an identity; it connects at the first request. */
-  connections({ tls, tlsDigest }: Identity, purpose: Purpose): Dispatcher {
+  /** Returns the pool for an identity, without connections from before `failedAt`. It connects at the first request. */
+  connections({ tls, tlsDigest }: Identity, purpose: Purpose, failedAt: number): Dispatcher {
     if (this.#isClosed) throw new TransportError('ECANCELED', 'the transport is closed');
-    if (this.#current?.tlsDigest !== tlsDigest) this.#retire();
-    const { pools } = (this.#current ??= { tlsDigest, pools: new Map() });
-    const pool = pools.get(purpose) ?? this.#pool(tls, purpose);
-    pools.set(purpose, pool);
+    const { byPurpose } = this.#current?.tlsDigest === tlsDigest ? this.#current : this.#replaceIdentity(tlsDigest);
+    const known = byPurpose.get(purpose);
+    if (known !== undefined && known.createdAt > failedAt) return known.pool;
+    if (known !== undefined) this.#retire(known);
+    const pool = this.#pool(tls, purpose);
+    byPurpose.set(purpose, { pool, createdAt: this.#clock.monotonic() });
     return pool;
   }
 
@@ -68,12 +87,15 @@ export class Dialer {
     return pool;
   }
 
-  #retire(): void {
-    for (const pool of this.#current?.pools.values() ?? []) {
-      const deletePool = () => this.#pools.delete(pool);
-      pool.close().then(deletePool, deletePool);
-    }
-    this.#current = undefined;
+  #replaceIdentity(tlsDigest: string): CurrentIdentity {
+    for (const known of this.#current?.byPurpose.values() ?? []) this.#retire(known);
+    this.#current = { tlsDigest, byPurpose: new Map() };
+    return this.#current;
+  }
+
+  #retire({ pool }: Connections): void {
+    const deletePool = () => this.#pools.delete(pool);
+    pool.close().then(deletePool, deletePool);
   }
 }
 

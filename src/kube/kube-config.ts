@@ -7,6 +7,7 @@ import type { Cluster, Context, User } from '@kubernetes/client-node';
 import { newClusters, newContexts, newUsers } from '@kubernetes/client-node/dist/config_types.js';
 import { parse } from 'yaml';
 import { defined } from '../std/defined.ts';
+import { findSimilar } from '../std/edit-distance.ts';
 
 /** An API server and a user; client-node's `KubeConfig` implements it. */
 export interface KubeConfigSource {
@@ -171,9 +172,11 @@ function selectContext(parts: readonly Part[], name = findCurrent(parts)): KubeC
 }
 
 function findEntry<K extends 'clusters' | 'users' | 'contexts'>(parts: readonly Part[], field: K, name: string): Part[K][number] {
-  const found = parts.flatMap((part): readonly Part[K][number][] => part[field]).find((entry) => entry.name === name);
-  if (found === undefined) throw new Error(`the kubeconfig has no ${field.slice(0, -1)} "${name}"`);
-  return found;
+  const entries = parts.flatMap((part): readonly Part[K][number][] => part[field]);
+  const found = entries.find((entry) => entry.name === name);
+  if (found !== undefined) return found;
+  const similar = findSimilar(name, [...new Set(entries.map((entry) => entry.name))]);
+  throw new Error(`the kubeconfig has no ${field.slice(0, -1)} "${name}"${similar === undefined ? '' : `; did you mean "${similar}"?`}`);
 }
 
 function withFiles<T>(entry: T, files: { readonly [Field in keyof T]?: T[Field] | undefined }): T {

@@ -17,6 +17,12 @@ export class OpenStreams {
   #respondedAt = -Infinity;
   /** Start of the period without responses; undefined after a response. */
   #outageSince: number | undefined;
+  #failedAt = -Infinity;
+
+  /** Time at which the latest request without a response was sent. The network may have dropped all connections from before it. */
+  get failedAt(): number {
+    return this.#failedAt;
+  }
 
   add(stream: OpenStream): void {
     this.#open.add(stream);
@@ -29,6 +35,7 @@ export class OpenStreams {
   /** Records a request without a response. */
   recordFailure(sentAt: number): void {
     this.#outageSince ??= Math.max(sentAt, this.#respondedAt);
+    this.#failedAt = Math.max(sentAt, this.#failedAt);
   }
 
   /** Records a response. After an outage it ends the streams that received nothing since the outage began. */

@@ -7,7 +7,7 @@ import { defined } from '../std/defined.ts';
 import { Sensitive, withoutSecret } from '../std/sensitive.ts';
 import { type BearerTokens, Credentials, type Identity } from './credentials.ts';
 import { type Deadline, startDeadline, untilAborted } from './deadline.ts';
-import { checkServer, Dialer, type DialOptions } from './dial.ts';
+import { checkServer, Dialer, type DialOptions, type Purpose } from './dial.ts';
 import type { Env } from './exec-credential.ts';
 import type { KubeConfigSource } from './kube-config.ts';
 import { OpenStreams } from './open-streams.ts';
@@ -38,7 +38,7 @@ export function createTransport(config: KubeConfigSource, options: TransportOpti
   checkServer(cluster, options);
   const user = config.getCurrentUser() ?? { name: '' };
   const credentials = new Credentials(cluster, user, defined({ clock, rereadMs, execEnv, bearer }));
-  const dialer = new Dialer(cluster, defined({ connections, mayDial, mayDialProxy, findAddresses, tunnel }));
+  const dialer = new Dialer(cluster, defined({ connections, mayDial, mayDialProxy, findAddresses, tunnel }), clock);
   return new Transport(cluster.server, { credentials, dialer }, options);
 }
 
@@ -83,12 +83,8 @@ export class Transport {
     const deadline = startDeadline(this.#clock, request.timeoutMs ?? this.#timeoutMs, request.signal);
     const limits = { maxBytes: request.maxBytes ?? this.#maxBytes, signal: deadline.signal };
     const send = async (identity: Identity) => {
-      const response = await readResponse(
-        this.#dialer.connections(identity, 'requests'),
-        dispatchOptions(request, this.#base, identity),
-        limits,
-      );
-      return redactErrors(response, identity);
+      const pool = this.#connections(identity, 'requests');
+      return redactErrors(await readResponse(pool, dispatchOptions(request, this.#base, identity), limits), identity);
     };
     try {
       const response = await this.#exchange(request, send, deadline);
@@ -122,7 +118,7 @@ export class Transport {
     const { origin, path: prefix } = this.#base;
     return new WebSocket(`${origin.replace(/^http/, 'ws')}${prefix}${path}${encodeQuery(query)}`, {
       protocols: protocol,
-      dispatcher: this.#dialer.connections(identity, 'watches'),
+      dispatcher: this.#connections(identity, 'watches'),
       headers: { 'user-agent': USER_AGENT, ...identity.headers },
     });
   }
@@ -130,6 +126,10 @@ export class Transport {
   /** Closes all connections; requests in progress and later requests fail. */
   close(): Promise<void> {
     return this.#dialer.close();
+  }
+
+  #connections(identity: Identity, purpose: Purpose): Dispatcher {
+    return this.#dialer.connections(identity, purpose, this.streams.failedAt);
   }
 
   /** Sends a request. After a 401 it reads the credentials again and, if they changed, sends the request once more. */
@@ -143,7 +143,7 @@ export class Transport {
   }
 
   async #open(request: StreamRequest, identity: Identity, { signal }: Deadline): Promise<Opened> {
-    const opening = this.#dialer.connections(identity, 'watches').request({ ...dispatchOptions(request, this.#base, identity), signal });
+    const opening = this.#connections(identity, 'watches').request({ ...dispatchOptions(request, this.#base, identity), signal });
     // undici ignores an abort while it connects, and a silent server can delay that.
     const { statusCode: status, headers, body } = await untilAborted(opening, signal);
     if (status === 200) return { status, body };

@@ -1,7 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
 import { IssueTokens } from '../../src/access/issue-permission.ts';
-import { type Permission, RbacIndex, subjectsOf } from '../../src/access/rbac-index.ts';
+import { type Permission, RbacIndex, rulesFor, subjectsOf } from '../../src/access/rbac-index.ts';
 import { type User } from '../../src/access/user.ts';
 import { Visibility } from '../../src/access/visibility.ts';
 import type { ClusterRole, ClusterRoleBinding } from '../../src/api/resources.ts';
@@ -57,6 +57,43 @@ function allowed({ username: name, groups }: User, { verbs, group, resource, sub
   return may('') ? 'all' : [...NAMES, 'x'].filter(may);
 }
 
+const SeeTokens: Permission = { verbs: ['get', 'list'], group: 'tokens.purser.dev', resource: 'managedtokens', namespaced: true };
+const SEE_TOKENS = { verbs: ['list'], apiGroups: ['tokens.purser.dev'], resources: ['managedtokens'] };
+const NAMESPACES = ['team-a', 'team-b', 'ci'];
+const KEYS = NAMESPACES.flatMap((namespace) => NAMES.map((each) => `${namespace}/${each}`));
+
+const namespacedRule: fc.Arbitrary<PolicyRule> = fc.record({
+  verbs: fc.subarray(['get', 'list', 'watch', 'create', '*']),
+  apiGroups: fc.subarray(['tokens.purser.dev', '', '*'], { minLength: 1 }),
+  resources: fc.subarray(['managedtokens', 'managedtokens/status', 'pods', '*'], { minLength: 1 }),
+  resourceNames: fc.subarray([...NAMES, 'team-a/a', '*', '*/a', '/', 'a/']),
+});
+const place = fc.constantFrom(undefined, ...NAMESPACES);
+const roleKey = fc.constantFrom('r1', 'r2', 'team-a/r1', 'team-b/r1', 'ci/r1');
+const namespacedChange = fc.oneof(
+  fc.record({ role: roleKey, rules: fc.option(fc.array(namespacedRule, { maxLength: 2 }), { nil: undefined }) }),
+  fc.record({
+    binding: fc.constantFrom('b1', 'b2'),
+    namespace: place,
+    to: fc.option(
+      fc.record({
+        kind: fc.constantFrom('Role' as const, 'ClusterRole' as const),
+        name: fc.constantFrom('r1', 'r2', 'missing'),
+        subjects: fc.array(subject, { maxLength: 3 }),
+      }),
+      { nil: undefined },
+    ),
+  }),
+);
+
+/** Returns whether RBAC allows a user to read one ManagedToken. */
+function mayReadToken({ username, groups }: User, key: string, policy: Policy): boolean {
+  const [namespace = '', name = ''] = key.split('/');
+  const { group, resource } = SeeTokens;
+  const attributes = { type: 'resource', group, resource, subresource: '', namespace, name } as const;
+  return SeeTokens.verbs.some((verb) => decide({ name: username, groups }, { ...attributes, verb }, policy).allowed);
+}
+
 describe('RbacIndex', () => {
   it.each([
     ['see Clusters', SeeClusters],
@@ -90,6 +127,53 @@ describe('RbacIndex', () => {
     );
   });
 
+  it('matches RBAC for a namespaced kind after any change of Roles, ClusterRoles and their bindings', () => {
+    fc.assert(
+      fc.property(fc.array(namespacedChange, { maxLength: 30 }), (changes) => {
+        const index = new RbacIndex(SeeTokens);
+        const roles = new Map<string, readonly PolicyRule[]>();
+        const bindings = new Map<string, Binding>();
+        const bindingsIn = (namespace: string | undefined) => [...bindings.values()].filter((each) => each.namespace === namespace);
+        const policy: Policy = {
+          clusterRoleBindings: () => bindingsIn(undefined),
+          roleBindings: bindingsIn,
+          rules: ({ kind, name }, namespace) => roles.get(kind === 'Role' ? `${namespace}/${name}` : name),
+        };
+        for (const each of changes) {
+          const before = USERS.map((user) => index.namesFor(user));
+          const affected = 'role' in each ? setRole(index, roles, each.role, each.rules) : setNamespacedBinding(index, bindings, each);
+          for (const [at, user] of USERS.entries()) {
+            const now = index.namesFor(user);
+            expect(KEYS.filter((key) => now.includesObject({ key, setName: undefined }))).toEqual(
+              KEYS.filter((key) => mayReadToken(user, key, policy)),
+            );
+            if (now.fingerprint !== before[at]?.fingerprint) expect(subjectsOf(user).some((key) => affected.includes(key))).toBe(true);
+          }
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('grants a RoleBinding the objects of its namespace, by name or all, from a Role or a ClusterRole', () => {
+    const index = new RbacIndex(SeeTokens);
+    index.setRole('reader', { rules: [{ ...SEE_TOKENS, resourceNames: ['one'] }] });
+    index.setRole('team-a/reader', { rules: [SEE_TOKENS] });
+    index.setBinding('team-a/b', {
+      ...bindingTo('reader'),
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'reader' },
+    });
+    index.setBinding('team-b/b', bindingTo('reader'));
+    expect(index.namesFor(aUser('alice', 'team')).names).toEqual(['team-a/', 'team-b/one']);
+  });
+
+  it('takes the namespace of a RoleBinding for a service account without one', () => {
+    const index = new RbacIndex(SeeTokens);
+    index.setRole('all', { rules: [SEE_TOKENS] });
+    index.setBinding('ci/b', { ...bindingTo('all'), subjects: [{ kind: 'ServiceAccount', name: 'bot' }] });
+    expect(index.namesFor(aUser('system:serviceaccount:ci:bot')).names).toEqual(['ci/']);
+  });
+
   it('covers the objects of a namespaced kind in any namespace by their name alone', () => {
     const index = new RbacIndex({ ...SeeClusters, namespaced: true });
     index.setBinding('b', bindingTo('some'));
@@ -114,6 +198,40 @@ describe('RbacIndex', () => {
     expect(index.namesFor(aUser('bob', 'team'))).toBe(names);
     expect(index.setRole('two', { rules: [] })).toEqual(['Group/team']);
     expect(index.namesFor(aUser('bob', 'team')).names).toEqual(['one']);
+  });
+
+  it('returns no names of another user to a user whose names and subjects look alike as text', () => {
+    const index = new RbacIndex(SeeTokens);
+    index.setRole('team-a/bait', { rules: [{ ...SEE_TOKENS, resourceNames: [COLLIDING] }] });
+    index.setRole('team-a/forged', { rules: [{ ...SEE_TOKENS, resourceNames: [`${COLLIDING},team-b/`] }] });
+    index.setRole('all', { rules: [SEE_TOKENS] });
+    const role = (name: string) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name }) as const;
+    index.setBinding('team-a/bait', { roleRef: role('bait'), subjects: [{ kind: 'User', name: 'bob' }] });
+    index.setBinding('team-a/forged', { roleRef: role('forged'), subjects: [{ kind: 'User', name: 'mallory' }] });
+    index.setBinding('team-b/b', {
+      ...bindingTo('all'),
+      subjects: [
+        { kind: 'User', name: 'bob' },
+        { kind: 'Group', name: 'g' },
+      ],
+    });
+    expect(index.namesFor(aUser('bob')).names).toEqual([`team-a/${COLLIDING}`, 'team-b/']);
+    expect(index.namesFor(aUser('mallory')).isNothing).toBe(true);
+    expect(index.namesFor(aUser('carol', 'g')).names).toEqual(['team-b/']);
+    expect(index.namesFor(aUser('carol\nGroup/g')).isNothing).toBe(true);
+  });
+
+  it('reads a role once for any number of its bindings', () => {
+    const index = new RbacIndex(SeeTokens);
+    index.setRole('team-a/r', { rules: [{ ...SEE_TOKENS, resourceNames: ['one'] }] });
+    for (let at = 0; at < 3; at += 1)
+      index.setBinding(`team-a/b${at}`, { ...bindingTo('r'), roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'r' } });
+    index.setRole('r', { rules: [SEE_TOKENS] });
+    for (const namespace of ['team-a', 'team-b']) for (const name of ['c', 'd']) index.setBinding(`${namespace}/${name}`, bindingTo('r'));
+    const union = jest.spyOn(Visibility, 'union');
+    expect(index.namesFor(aUser('alice', 'team')).names).toEqual(['team-a/', 'team-a/one', 'team-b/']);
+    expect([...(union.mock.calls[0]?.[0] ?? [])]).toHaveLength(3);
+    union.mockRestore();
   });
 
   it('grants nothing for a role whose rules are null', () => {
@@ -146,10 +264,50 @@ describe('RbacIndex', () => {
   });
 });
 
+describe('rulesFor', () => {
+  const long = Array.from({ length: 1_000 }, (_, at) => `x${at}`);
+
+  it.each<readonly [string, readonly PolicyRule[], readonly PolicyRule[]]>([
+    ['no rule about the permission', [{ ...SEE_TOKENS, verbs: ['create'] }], []],
+    ['names that no object has', [{ ...SEE_TOKENS, resourceNames: ['a/b', 'a,b', '', 'x'.repeat(300)].slice(0, 2) }], []],
+    ['long lists of other verbs', [{ ...SEE_TOKENS, verbs: [...long, 'get'] }], [{ ...SEE_TOKENS, verbs: ['get', 'list'] }]],
+    [
+      'names in several rules',
+      [
+        { ...SEE_TOKENS, resourceNames: ['a', 'b'] },
+        { ...SEE_TOKENS, verbs: ['*'], resourceNames: ['b', 'c'] },
+      ],
+      [{ ...SEE_TOKENS, verbs: ['get', 'list'], resourceNames: ['a', 'b', 'c'] }],
+    ],
+    ['names beside all names', [{ ...SEE_TOKENS, resourceNames: ['a'] }, SEE_TOKENS], [{ ...SEE_TOKENS, verbs: ['get', 'list'] }]],
+  ])('returns at most one rule for %s', (_, rules, expected) => {
+    expect(rulesFor(SeeTokens, rules)).toEqual(expected);
+  });
+});
+
+/** Name for which the sets of names in the next test have the same fingerprint. */
+const COLLIDING = 'n1405131';
+
 describe('Visibility', () => {
+  it('differs from other names that are the same text when joined, despite the same fingerprint', () => {
+    const [names, forged] = [[`team-a/${COLLIDING}`, 'team-b/'], [`team-a/${COLLIDING},team-b/`]].map(
+      (each) => new Visibility(new Set(each)),
+    );
+    expect(names?.fingerprint).toBe(forged?.fingerprint);
+    expect(names?.equals(forged as Visibility)).toBe(false);
+    expect(Visibility.everything.equals(Visibility.nothing)).toBe(false);
+  });
+
   it('returns the fingerprint 1 for everything, and one above 1 for nothing', () => {
     expect(Visibility.everything.fingerprint).toBe(1);
     expect(Visibility.nothing.fingerprint).toBeGreaterThan(1);
+  });
+
+  it('returns other fingerprints with a salt, which differ for everything and nothing', () => {
+    const all = [Visibility.everything, Visibility.nothing, new Visibility(new Set(['a']))];
+    const fingerprints = [0, 1, 2].flatMap((salt) => all.map((each) => each.withSalt(salt).fingerprint));
+    expect(new Set(fingerprints).size).toBe(9);
+    expect(fingerprints.slice(0, 3)).toEqual(all.map((each) => each.fingerprint));
   });
 });
 
@@ -175,4 +333,15 @@ function setBinding(index: RbacIndex, bindings: Map<string, Binding>, name: stri
   if (binding === undefined) bindings.delete(name);
   else bindings.set(name, binding);
   return index.setBinding(name, binding);
+}
+
+type NamespacedBinding = Extract<typeof namespacedChange extends fc.Arbitrary<infer T> ? T : never, { readonly binding: string }>;
+
+function setNamespacedBinding(index: RbacIndex, bindings: Map<string, Binding>, { binding: name, namespace, to }: NamespacedBinding) {
+  const key = namespace === undefined ? name : `${namespace}/${name}`;
+  // The API server admits only ClusterRoles in a ClusterRoleBinding.
+  const roleRef = to && { apiGroup: '', kind: namespace === undefined ? 'ClusterRole' : to.kind, name: to.name };
+  if (to === undefined || roleRef === undefined) bindings.delete(key);
+  else bindings.set(key, { name, ...(namespace !== undefined && { namespace }), subjects: to.subjects, roleRef });
+  return index.setBinding(key, to && roleRef && { roleRef, subjects: to.subjects });
 }

@@ -101,6 +101,52 @@ describe('transport', () => {
     expect(clock.pending).toBe(0);
   });
 
+  describe('connections from before a request without a response', () => {
+    /** Returns two transports with idle connections, all of which the network has dropped. */
+    async function dropped() {
+      const lost = new Set<number>();
+      const server = await serve(({ connection }, reply) => void (!lost.has(connection) && reply.json(200, {})));
+      const transport = connect(server);
+      const beside = connect(server, {}, { streams: transport.streams });
+      await Promise.all([transport, transport, beside].map((each) => each.request(GET)));
+      for (const { connection } of server.requests) lost.add(connection);
+      expect(lost.size).toBe(3);
+      clock.advance(1);
+      return { server, transport, beside };
+    }
+
+    const timeOut = async (server: WireServer, transport: Transport) => {
+      const before = server.requests.length;
+      const reply = transport.request({ ...GET, timeoutMs: 3_000 });
+      await eventually(() => expect(server.requests.length).toBeGreaterThan(before));
+      clock.advance(3_000);
+      await expect(reply).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+    };
+
+    it('are not used again', async () => {
+      const { server, transport } = await dropped();
+      await timeOut(server, transport);
+      await expect(transport.request(GET)).resolves.toMatchObject({ status: 200 });
+    });
+
+    it('are not used again after the failure of another transport to the server', async () => {
+      const { server, transport, beside } = await dropped();
+      await timeOut(server, beside);
+      await expect(transport.request(GET)).resolves.toMatchObject({ status: 200 });
+    });
+
+    it('are replaced once for several requests that fail', async () => {
+      const { server, transport } = await dropped();
+      const before = server.requests.length;
+      const replies = [0, 1].map(() => transport.request({ ...GET, timeoutMs: 3_000 }).catch((error: unknown) => error));
+      await eventually(() => expect(server.requests.length).toBe(before + 2));
+      clock.advance(3_000);
+      await Promise.all(replies);
+      for (let round = 0; round < 3; round++) await transport.request(GET);
+      expect(new Set(server.requests.slice(before + 2).map(({ connection }) => connection)).size).toBe(1);
+    });
+  });
+
   it('times out independently of the wall clock', async () => {
     const server = await serve(() => undefined);
     const reply = connect(server).request({ ...GET, timeoutMs: 3_000 });

@@ -1,0 +1,575 @@
+// Generated from crds/ by `npm run generate`; do not edit. Descriptions and constraints of the façade's OpenAPI document, and columns of its tables.
+
+/** Schema of ManagedToken. */
+export const ManagedTokenSchema = {
+  "type": "object",
+  "description": "ManagedToken declares that a workload needs a token of a service account on a registered cluster. Purser issues the token through the TokenRequest API of that cluster, stores it in a Secret in the namespace of the ManagedToken, renews it before the granted expiry, and removes it when the permission is withdrawn. A new value of the annotation tokens.purser.dev/rotate requests a new token. With revocation BoundSecret, a new value of the annotation tokens.purser.dev/revoke revokes the current token. Each value acts once.",
+  "required": [
+    "spec"
+  ],
+  "properties": {
+    "apiVersion": {
+      "type": "string",
+      "description": "Version of this schema: tokens.purser.dev/v1alpha1."
+    },
+    "kind": {
+      "type": "string",
+      "description": "Kind of this object: ManagedToken."
+    },
+    "metadata": {
+      "type": "object"
+    },
+    "spec": {
+      "type": "object",
+      "description": "Token to issue, its rotation, and the Secret that stores it.",
+      "required": [
+        "clusterName",
+        "serviceAccount"
+      ],
+      "properties": {
+        "clusterName": {
+          "type": "string",
+          "description": "Name of the Cluster that the token is for. After a change, Purser removes the old token and issues one for the new cluster.",
+          "maxLength": 253,
+          "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+        },
+        "serviceAccount": {
+          "type": "object",
+          "description": "Service account on the target cluster that the token authenticates as. It must exist. After a change, Purser removes the old token and issues one for the new service account.",
+          "required": [
+            "namespace",
+            "name"
+          ],
+          "properties": {
+            "namespace": {
+              "type": "string",
+              "description": "Namespace of the service account on the target cluster.",
+              "maxLength": 63,
+              "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+            },
+            "name": {
+              "type": "string",
+              "description": "Name of the service account on the target cluster.",
+              "maxLength": 253,
+              "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+            }
+          }
+        },
+        "audiences": {
+          "type": "array",
+          "description": "Intended recipients of the token. Without this field, the token is for the API server of the cluster: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. Outputs for the API server, such as Kubeconfig and ArgoCD, need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.",
+          "minItems": 1,
+          "maxItems": 16,
+          "items": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 256,
+            "pattern": "^[^ \t\r\n]*$"
+          }
+        },
+        "expirationSeconds": {
+          "type": "integer",
+          "format": "int64",
+          "description": "Requested lifetime of the token, in seconds: from 600 (10 minutes) to 4294967296. The default is 3600. The cluster may grant another lifetime; status.expirationTimestamp shows the granted expiry, which determines the next rotation. A change applies to the next rotation.",
+          "default": 3600,
+          "minimum": 600,
+          "maximum": 4294967296
+        },
+        "boundObjectRef": {
+          "type": "object",
+          "description": "Object on the target cluster that the token is bound to, in the namespace of the service account. The token becomes invalid when the object is deleted. After a change, Purser issues a new token. Cannot be combined with revocation BoundSecret.",
+          "required": [
+            "kind",
+            "name"
+          ],
+          "properties": {
+            "apiVersion": {
+              "type": "string",
+              "description": "API version of the object: v1.",
+              "default": "v1",
+              "enum": [
+                "v1"
+              ]
+            },
+            "kind": {
+              "type": "string",
+              "description": "Kind of the object: Pod or Secret.",
+              "enum": [
+                "Pod",
+                "Secret"
+              ]
+            },
+            "name": {
+              "type": "string",
+              "description": "Name of the object, in the namespace of the service account.",
+              "maxLength": 253,
+              "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+            },
+            "uid": {
+              "type": "string",
+              "description": "UID of the object. If set, Purser issues no token for another object of the same name.",
+              "minLength": 1,
+              "maxLength": 128
+            }
+          }
+        },
+        "requesterServiceAccountName": {
+          "type": "string",
+          "description": "Name of the service account that requests the token, on the hub in the namespace of the ManagedToken. RBAC must allow this service account to issue clusters/token in the API group registry.purser.dev, with the name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>, or with set:<set> in place of <cluster> for a Cluster with the label registry.purser.dev/set. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.",
+          "default": "default",
+          "maxLength": 253,
+          "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+        },
+        "rotation": {
+          "type": "object",
+          "description": "Schedule of renewals. A change moves the next rotation and does not issue a token.",
+          "default": {},
+          "properties": {
+            "renewBefore": {
+              "type": "string",
+              "description": "Time before expiry at which Purser renews the token: a percentage of the granted lifetime, from 1% to 90%, or a duration such as 15m or 1h30m. Renewal starts up to 5% of the lifetime earlier, so that tokens issued together are not renewed together, but never within the first tenth of the lifetime.",
+              "default": "20%",
+              "maxLength": 32
+            },
+            "suspend": {
+              "type": "boolean",
+              "description": "Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the spec names another cluster, service account, audience or revocation. Purser does not repair the Secret meanwhile.",
+              "default": false
+            }
+          }
+        },
+        "secret": {
+          "type": "object",
+          "description": "Secret that holds the token. It has the type Opaque, is owned by the ManagedToken, and is deleted with it. Purser never changes a Secret that the ManagedToken does not own. After a change of this field, Purser rewrites the Secret without issuing a token.",
+          "default": {},
+          "properties": {
+            "name": {
+              "type": "string",
+              "description": "Name of the Secret. The default is the name of the ManagedToken. After a change, Purser writes the new Secret before it deletes the old one.",
+              "maxLength": 253,
+              "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+            },
+            "labels": {
+              "type": "object",
+              "description": "Labels of the Secret. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.",
+              "maxProperties": 32,
+              "additionalProperties": {
+                "type": "string",
+                "maxLength": 63,
+                "pattern": "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$"
+              }
+            },
+            "annotations": {
+              "type": "object",
+              "description": "Annotations of the Secret. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.",
+              "maxProperties": 16,
+              "additionalProperties": {
+                "type": "string",
+                "maxLength": 1024
+              }
+            },
+            "outputs": {
+              "type": "array",
+              "description": "Formats of the Secret, in any combination. Every format has the key token. Token adds ca.crt, server and namespace. Kubeconfig adds kubeconfig and value, which Flux and Cluster API read. ArgoCD adds name, server and config, the settings in spec.secret.argocd, and the label by which Argo CD recognizes a cluster; create such a ManagedToken in the namespace of Argo CD.",
+              "default": [
+                "Token"
+              ],
+              "minItems": 1,
+              "maxItems": 3,
+              "items": {
+                "type": "string",
+                "enum": [
+                  "Token",
+                  "Kubeconfig",
+                  "ArgoCD"
+                ]
+              }
+            },
+            "server": {
+              "type": "string",
+              "description": "Address of the cluster to write into the Secret, one of the Cluster's serverAddress values. The default is the address for the network that Purser runs in. For the hub, Purser always writes the address by which it reaches the hub.",
+              "maxLength": 512,
+              "pattern": "^(https://)?(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?)(:[1-9][0-9]{0,4})?(/[-A-Za-z0-9_~][-A-Za-z0-9._~]*)*/?$"
+            },
+            "keys": {
+              "type": "array",
+              "description": "Further keys of the Secret, for consumers that read other names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.",
+              "maxItems": 16,
+              "items": {
+                "type": "object",
+                "required": [
+                  "key",
+                  "from"
+                ],
+                "properties": {
+                  "key": {
+                    "type": "string",
+                    "description": "Key in the Secret.",
+                    "minLength": 1,
+                    "maxLength": 253
+                  },
+                  "from": {
+                    "type": "string",
+                    "description": "Value of the key. Token: the token. CA: certificates of the cluster's CA, as PEM; the key is absent without a CA. Server: URL of the API server. Namespace: namespace of the service account. ClusterName: name of the Cluster. ExpiresAt: expiry of the token, in RFC 3339. Kubeconfig: kubeconfig that contains the token.",
+                    "enum": [
+                      "Token",
+                      "CA",
+                      "Server",
+                      "Namespace",
+                      "ClusterName",
+                      "ExpiresAt",
+                      "Kubeconfig"
+                    ]
+                  }
+                }
+              }
+            },
+            "argocd": {
+              "type": "object",
+              "description": "Settings of the cluster in Argo CD, for the output ArgoCD. The fields have the meaning of the keys of Argo CD's cluster Secrets.",
+              "properties": {
+                "project": {
+                  "type": "string",
+                  "description": "Name of the AppProject that the cluster is scoped to; none without this field.",
+                  "maxLength": 253,
+                  "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+                },
+                "namespaces": {
+                  "type": "array",
+                  "description": "Namespaces of the cluster that Argo CD manages; all namespaces without this field. Argo CD then needs no permissions for the whole cluster.",
+                  "minItems": 1,
+                  "maxItems": 64,
+                  "items": {
+                    "type": "string",
+                    "maxLength": 63,
+                    "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+                  }
+                },
+                "clusterResources": {
+                  "type": "boolean",
+                  "description": "Manages cluster-scoped resources if true, although namespaces restricts Argo CD to some namespaces. The default is false."
+                },
+                "shard": {
+                  "type": "integer",
+                  "format": "int32",
+                  "description": "Number of the application controller that manages the cluster. Without this field, Argo CD assigns one.",
+                  "minimum": 0,
+                  "maximum": 2147483647
+                },
+                "labelsFromCluster": {
+                  "type": "array",
+                  "description": "Names of labels that Purser copies from the Cluster to the Secret, so that generators of ApplicationSets can select clusters. A label that the Cluster does not have is omitted, and spec.secret.labels take precedence. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.",
+                  "maxItems": 16,
+                  "items": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 317,
+                    "pattern": "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
+                  }
+                }
+              }
+            }
+          }
+        },
+        "revocation": {
+          "type": "string",
+          "description": "Method to revoke the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the annotation tokens.purser.dev/revoke, then invalidates the token within seconds. After a change of this field, Purser issues a new token.",
+          "default": "None",
+          "enum": [
+            "None",
+            "BoundSecret"
+          ]
+        }
+      }
+    },
+    "status": {
+      "type": "object",
+      "description": "Observed state of the token, reported by Purser. The record of the token is the Secret; the record of anchors is status.anchors.",
+      "properties": {
+        "observedGeneration": {
+          "type": "integer",
+          "format": "int64",
+          "description": "Value of metadata.generation that this status describes.",
+          "minimum": 0,
+          "maximum": 9007199254740991
+        },
+        "conditions": {
+          "type": "array",
+          "description": "Conditions of the token. Ready: the Secret holds a valid token for this spec. RotationFailing: the token could not be renewed; Ready stays True while the old token is valid.",
+          "maxItems": 16,
+          "items": {
+            "type": "object",
+            "required": [
+              "type",
+              "status",
+              "lastTransitionTime",
+              "reason",
+              "message"
+            ],
+            "properties": {
+              "type": {
+                "type": "string",
+                "description": "Type of the condition: Ready or RotationFailing.",
+                "minLength": 1,
+                "maxLength": 316
+              },
+              "status": {
+                "type": "string",
+                "description": "Status of the condition.",
+                "enum": [
+                  "True",
+                  "False",
+                  "Unknown"
+                ]
+              },
+              "observedGeneration": {
+                "type": "integer",
+                "format": "int64",
+                "description": "Value of metadata.generation that the condition was set for.",
+                "minimum": 0,
+                "maximum": 9007199254740991
+              },
+              "lastTransitionTime": {
+                "type": "string",
+                "format": "date-time",
+                "description": "Time of the last change of the status from one value to another."
+              },
+              "reason": {
+                "type": "string",
+                "description": "Reason for the status, as one word in CamelCase.",
+                "minLength": 1,
+                "maxLength": 1024
+              },
+              "message": {
+                "type": "string",
+                "description": "Human-readable explanation of the status.",
+                "maxLength": 32768
+              }
+            }
+          }
+        },
+        "secretName": {
+          "type": "string",
+          "description": "Name of the Secret that holds the token.",
+          "maxLength": 253
+        },
+        "serviceAccountUID": {
+          "type": "string",
+          "description": "UID of the service account that the token was issued for.",
+          "maxLength": 128
+        },
+        "issuedAt": {
+          "type": "string",
+          "format": "date-time",
+          "description": "Time at which the token was issued."
+        },
+        "expirationTimestamp": {
+          "type": "string",
+          "format": "date-time",
+          "description": "Expiry of the token, as granted by the cluster."
+        },
+        "nextRotationTime": {
+          "type": "string",
+          "format": "date-time",
+          "description": "Time of the next renewal. Absent while rotation is suspended."
+        },
+        "credentialID": {
+          "type": "string",
+          "description": "Identifier of the token: its jti claim, if the token is a JWT. The audit log of the target cluster contains it for every request made with the token.",
+          "maxLength": 1024
+        },
+        "rotations": {
+          "type": "integer",
+          "format": "int64",
+          "description": "Number of rotations of the token so far.",
+          "minimum": 0,
+          "maximum": 9007199254740991
+        },
+        "lastRotateRequest": {
+          "type": "string",
+          "description": "Value of the annotation tokens.purser.dev/rotate that Purser acted on last.",
+          "maxLength": 1024
+        },
+        "lastRevokeRequest": {
+          "type": "string",
+          "description": "Value of the annotation tokens.purser.dev/revoke that Purser acted on last.",
+          "maxLength": 1024
+        },
+        "tokenDigest": {
+          "type": "string",
+          "description": "SHA-256 digest of the token that Purser issued last, of its expiry, and of the cluster, service account and audiences that it was issued for. Removal limits and revocations recognize the token by this digest, because users of the namespace can write the Secret.",
+          "maxLength": 128
+        },
+        "tokenSignature": {
+          "type": "string",
+          "description": "HMAC-SHA-256 of the UID of the ManagedToken and of tokenDigest, with the key in the Secret purser-record-key. Purser ignores a tokenDigest without a valid signature.",
+          "maxLength": 128
+        },
+        "secretDigest": {
+          "type": "string",
+          "description": "SHA-256 digest of the data that Purser wrote into the Secret last, and of the outputs that the data was rendered from. Purser rewrites a Secret whose data differs.",
+          "maxLength": 128
+        },
+        "secretRef": {
+          "type": "object",
+          "description": "The Secret that Purser wrote last. When permission is withdrawn, Purser deletes it even if users of the namespace have removed its label or its owner.",
+          "required": [
+            "name",
+            "uid"
+          ],
+          "properties": {
+            "name": {
+              "type": "string",
+              "description": "Name of the Secret.",
+              "maxLength": 253
+            },
+            "uid": {
+              "type": "string",
+              "description": "UID of the Secret.",
+              "maxLength": 128
+            }
+          }
+        },
+        "anchors": {
+          "type": "array",
+          "description": "Locations on target clusters where Purser may have created an anchor: the Secret that tokens with revocation BoundSecret are bound to. Purser adds a location before it creates the anchor, and removes the location after it has deleted the anchor.",
+          "maxItems": 16,
+          "items": {
+            "type": "object",
+            "required": [
+              "cluster",
+              "namespace",
+              "serviceAccount",
+              "clusterUID",
+              "credential"
+            ],
+            "properties": {
+              "cluster": {
+                "type": "string",
+                "description": "Name of the Cluster.",
+                "minLength": 1,
+                "maxLength": 253
+              },
+              "namespace": {
+                "type": "string",
+                "description": "Namespace of the service account on the target cluster.",
+                "minLength": 1,
+                "maxLength": 63
+              },
+              "serviceAccount": {
+                "type": "string",
+                "description": "Name of the service account. Purser deletes the anchor before it adds an entry for another service account of the namespace.",
+                "minLength": 1,
+                "maxLength": 253
+              },
+              "clusterUID": {
+                "type": "string",
+                "description": "UID of the Cluster. After the Cluster is replaced, Purser does not treat an anchor that it does not find there as deleted.",
+                "maxLength": 128
+              },
+              "credential": {
+                "type": "string",
+                "description": "Digest of the credential Secret; empty for Purser's own service account on the hub. Purser treats a Cluster that refers to another credential as replaced.",
+                "maxLength": 128
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+} as const;
+
+/** Columns of ManagedToken. */
+export const ManagedTokenColumns = [
+  {
+    "name": "Ready",
+    "type": "string",
+    "description": "Status of the Ready condition: the Secret holds a valid token.",
+    "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"
+  },
+  {
+    "name": "Reason",
+    "type": "string",
+    "description": "Reason of the Ready condition.",
+    "jsonPath": ".status.conditions[?(@.type==\"Ready\")].reason"
+  },
+  {
+    "name": "Failing",
+    "type": "string",
+    "description": "Status of the RotationFailing condition: the last attempt to renew the token failed.",
+    "jsonPath": ".status.conditions[?(@.type==\"RotationFailing\")].status"
+  },
+  {
+    "name": "Cluster",
+    "type": "string",
+    "description": "Name of the Cluster that the token is for.",
+    "jsonPath": ".spec.clusterName"
+  },
+  {
+    "name": "Service Account",
+    "type": "string",
+    "description": "Name of the service account on the target cluster.",
+    "jsonPath": ".spec.serviceAccount.name"
+  },
+  {
+    "name": "Expires",
+    "type": "string",
+    "description": "Expiry of the token, in UTC.",
+    "jsonPath": ".status.expirationTimestamp"
+  },
+  {
+    "name": "Next Rotation",
+    "type": "string",
+    "description": "Time of the next renewal, in UTC.",
+    "jsonPath": ".status.nextRotationTime"
+  },
+  {
+    "name": "Rotation Reason",
+    "type": "string",
+    "description": "Reason of the RotationFailing condition.",
+    "jsonPath": ".status.conditions[?(@.type==\"RotationFailing\")].reason",
+    "priority": 1
+  },
+  {
+    "name": "Account Namespace",
+    "type": "string",
+    "description": "Namespace of the service account on the target cluster.",
+    "jsonPath": ".spec.serviceAccount.namespace",
+    "priority": 1
+  },
+  {
+    "name": "Secret",
+    "type": "string",
+    "description": "Name of the Secret that holds the token.",
+    "jsonPath": ".status.secretName",
+    "priority": 1
+  },
+  {
+    "name": "Issued",
+    "type": "date",
+    "description": "Time since the token was issued.",
+    "jsonPath": ".status.issuedAt",
+    "priority": 1
+  },
+  {
+    "name": "Rotations",
+    "type": "integer",
+    "description": "Number of rotations of the token so far.",
+    "jsonPath": ".status.rotations",
+    "priority": 1
+  },
+  {
+    "name": "Suspended",
+    "type": "boolean",
+    "description": "True if rotation is suspended.",
+    "jsonPath": ".spec.rotation.suspend",
+    "priority": 1
+  },
+  {
+    "name": "Age",
+    "type": "date",
+    "description": "Time since the ManagedToken was created.",
+    "jsonPath": ".metadata.creationTimestamp"
+  }
+] as const;

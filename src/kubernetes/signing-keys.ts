@@ -1,0 +1,41 @@
+// The keys with which a cluster signs tokens of service accounts.
+
+import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
+import { fieldsOf, textOf } from './untrusted.ts';
+
+/** Path of the keys of a cluster. */
+export const KEY_SET_PATH = '/openid/v1/jwks';
+
+const MAX_KEYS = 64;
+const ALGORITHMS: Readonly<Record<string, string>> = {
+  RS256: 'sha256',
+  RS384: 'sha384',
+  RS512: 'sha512',
+  ES256: 'sha256',
+  ES384: 'sha384',
+  ES512: 'sha512',
+};
+
+/** Parses a JSON Web Key Set; undefined for a text without usable keys. */
+export function parseKeySet(text: string): readonly KeyObject[] | undefined {
+  try {
+    const { keys } = fieldsOf(JSON.parse(text));
+    const listed: readonly unknown[] = Array.isArray(keys) ? keys.slice(0, MAX_KEYS) : [];
+    const usable = listed.map((key) => createPublicKey({ key: key as JsonWebKey, format: 'jwk' }));
+    return usable.length === 0 ? undefined : usable;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isSignedBy(token: string, key: KeyObject): boolean {
+  const [header = '', payload = '', signature = ''] = token.split('.');
+  try {
+    const algorithm = ALGORITHMS[textOf(fieldsOf(JSON.parse(Buffer.from(header, 'base64url').toString()))['alg'])];
+    const signed = Buffer.from(`${header}.${payload}`);
+    return algorithm !== undefined && verify(algorithm, signed, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'base64url'));
+  } catch {
+    // The token is not a JWT, or the key has another type.
+    return false;
+  }
+}
