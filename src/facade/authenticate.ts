@@ -15,12 +15,13 @@ import { Recent } from '../std/recent.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { SingleFlight } from '../std/single-flight.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { overloaded } from './limits/request-rate.ts';
 import { type Admission, ReviewLimit, type ReviewOutcome } from './limits/review-limit.ts';
-import type { Caller } from './request.ts';
+import { overloaded } from './limits/tenant.ts';
+import type { Caller, TokenUse } from './request.ts';
+import { SignedTokens } from './signed-tokens.ts';
 
 export interface AuthenticatorOptions {
-  readonly hub: Pick<KubeClient, 'createReview'>;
+  readonly hub: Pick<KubeClient, 'createReview' | 'getText'>;
   readonly clock: Clock;
   readonly log: Logger;
   /** Accepted audiences; a token needs one of them. Any token is accepted if empty. */
@@ -46,6 +47,7 @@ export class Authenticator {
   readonly #known = new Recent<string>(MAX_ENTRIES);
   readonly #reviews = new SingleFlight<User | undefined>();
   readonly #reviewLimit: ReviewLimit;
+  readonly #signedTokens: SignedTokens;
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
@@ -53,6 +55,7 @@ export class Authenticator {
     this.#accepted = new FreshCache({ clock, ttlMs: TTL_MS.request, maxEntries: MAX_ENTRIES });
     this.#rejected = new FreshCache({ clock, ttlMs: TTL_MS.request, maxEntries: MAX_ENTRIES });
     this.#reviewLimit = options.reviewLimit ?? new ReviewLimit(clock);
+    this.#signedTokens = new SignedTokens(options);
   }
 
   /** Returns the caller. Throws 400, 401, 429 or 503. */
@@ -63,7 +66,7 @@ export class Authenticator {
     const user = this.#accepted.get(tokenId) ?? (await untilAborted(this.#find({ tokenId, token, address, use: 'request' }), signal));
     if (user === undefined) throw unauthorized();
     const secret = new Sensitive(token);
-    const isStillValid = async () => isSame(user, await this.#find({ tokenId, token: secret.reveal(), address, use: 'stream' }));
+    const isStillValid = async (use: TokenUse) => isSame(user, await this.#find({ tokenId, token: secret.reveal(), address, use }));
     return { user, tokenId, isStillValid };
   }
 
@@ -91,10 +94,12 @@ export class Authenticator {
     }
   }
 
-  #admit({ tokenId, address, use }: PresentedToken): Admission {
+  #admit({ tokenId, token, address, use }: PresentedToken): Admission {
     const username = this.#known.get(tokenId);
-    if (username === undefined) return this.#reviewLimit.admit(address);
-    return use === 'stream' ? UNLIMITED : this.#reviewLimit.admitKnown(username);
+    if (username !== undefined) return use === 'stream' ? UNLIMITED : this.#reviewLimit.admitKnown(username);
+    const admission = this.#reviewLimit.admit(address);
+    const signedFor = admission.waitMs > 0 ? this.#signedTokens.userOf(token) : undefined;
+    return signedFor === undefined ? admission : this.#reviewLimit.admitSigned(signedFor);
   }
 
   #accept(tokenId: string, user: User, requestedAt: number): void {
@@ -126,7 +131,7 @@ interface PresentedToken {
   readonly tokenId: string;
   readonly token: string;
   readonly address: string;
-  readonly use: 'request' | 'stream';
+  readonly use: TokenUse;
 }
 
 /** Admission of known tokens of streams, whose number is limited. */
@@ -135,7 +140,7 @@ const UNLIMITED: Admission = { waitMs: 0, settle: () => {} };
  * Cache times of accepted tokens, in milliseconds. The time for streams and the interval of `TokenChecks` together are less than ten
  * seconds.
  */
-const TTL_MS = { request: 10_000, stream: 4_000 } as const;
+const TTL_MS: Readonly<Record<TokenUse, number>> = { request: 10_000, stream: 4_000 };
 const MAX_ENTRIES = 10_000;
 
 /** Returns true if the review has one of the accepted audiences. A server without support for audiences returns none. */

@@ -9,19 +9,20 @@ import { tokenLimits } from '../targets/policy/token-request.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { Assets } from '../ui/assets.ts';
 import { Authenticator } from './authenticate.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
 import { FairQueue, type FairQueueLimits } from './limits/fair-queue.ts';
-import { RequestRateLimiter } from './limits/request-rate.ts';
 import type { ReviewLimit } from './limits/review-limit.ts';
-import { tenantOf } from './limits/tenant.ts';
+import { RequestRateLimiter, tenantOf } from './limits/tenant.ts';
 import type { Lists } from './lists.ts';
 import { openApiDocument } from './openapi.ts';
-import type { Route } from './router.ts';
+import type { PublicDocument, Route } from './router.ts';
 import { createFacadeServer, type FacadeServer, type ServerOptions } from './server.ts';
 import { Audit } from './tokens/audit.ts';
 import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
 import { TokenRequestParser } from './tokens/token-request.ts';
+import { pageDocuments } from './web-page.ts';
 
 /** Settings of the façade. */
 export interface FacadeSettings {
@@ -38,6 +39,8 @@ export interface FacadeSettings {
   readonly facadeRate?: number;
   /** False to serve only HTTP/1.1; true if undefined. */
   readonly facadeHttp2?: boolean;
+  /** True to serve the web UI at /ui/; false if undefined. */
+  readonly facadeUi?: boolean;
   /** Prefixes of Cluster annotations that are public; none by default. */
   readonly facadeAnnotations?: readonly string[];
   /** Namespaces of target clusters for which a rule must name the namespace or the service account. */
@@ -82,7 +85,8 @@ export function createFacade(options: FacadeOptions): Facade {
   return {
     async listen() {
       const first = await certificate();
-      server = createServerFor(options, first);
+      const page = settings.facadeUi === true ? pageDocuments(await Assets.load({ needsLogin: true })) : [];
+      server = createServerFor(options, first, page);
       const { url } = await server.listen(settings.facadePort, settings.bindAddress);
       stopFollowing = followCertificate({ certificate, clock, log }, first, server);
       return url;
@@ -98,7 +102,7 @@ const PATH = 'orchestrator';
 /** Limits on requests whose response has not begun. One caller has at most half of the connections to one cluster. */
 const QUEUE_LIMITS: FairQueueLimits = { perCaller: 8, total: 1_024, waitingPerCaller: 64, waiting: 1_024 };
 
-function createServerFor(options: FacadeOptions, certificate: ServingCertificate): FacadeServer {
+function createServerFor(options: FacadeOptions, certificate: ServingCertificate, page: readonly PublicDocument[]): FacadeServer {
   const { hub, clock, log, settings, reviewLimit, lists = { listings: [], routes: [] } } = options;
   const { facadePath = PATH, facadeAudiences: audiences = [], facadeRate: perSecond = 0 } = settings;
   const { facadeDefaultAudiences: defaultAudiences = [] } = settings;
@@ -113,7 +117,7 @@ function createServerFor(options: FacadeOptions, certificate: ServingCertificate
     arrivalMs: options.arrivalMs,
     isHttp2Served: settings.facadeHttp2,
     routes: [tokenRoute(options), ...lists.routes],
-    documents: [openApiDocument(facadePath, lists.listings, { hasDefaultAudiences: defaultAudiences.length > 0 })],
+    documents: [openApiDocument(facadePath, lists.listings, { hasDefaultAudiences: defaultAudiences.length > 0 }), ...page],
     authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),
     admit: ({ caller: { user }, signal }) => {
       const tenant = tenantOf(user.username);

@@ -39,7 +39,6 @@ const ERRORS = {
   '400': 'The request is malformed, or has an unsupported parameter.',
   '401': 'The bearer token is missing, or the hub does not accept it.',
   '403': 'RBAC on the hub does not allow the request; the message names the missing permission.',
-  '404': 'The cluster, the service account or the bound object was not found, or a name in the path is invalid.',
   '405': 'The method is not allowed on this path.',
   '406': 'The response is not available in any form that the Accept header allows.',
   '408': 'The request did not arrive within 10 seconds.',
@@ -53,26 +52,29 @@ const ERRORS = {
   '431': 'The headers are larger than 16 KiB.',
   '4XX': 'Another error of the cluster, for example of an admission webhook.',
   '500': 'Unexpected error; the message has the ID of the request.',
-  '503': 'The hub or the cluster did not respond properly; retry after the time in Retry-After.',
-  '504': 'The cluster did not respond, or the requested resource version was not reached, in time.',
 } as const;
 
-type ErrorCode = keyof typeof ERRORS;
+/** Descriptions of errors whose causes depend on the operation; without 404, the operation does not respond with it. */
+export interface OwnErrors {
+  readonly '404'?: string;
+  readonly '503': string;
+  readonly '504': string;
+}
+
+type CommonCode = keyof typeof ERRORS;
+type ErrorCode = CommonCode | keyof OwnErrors;
 
 /** Errors of all operations. */
-const COMMON: readonly ErrorCode[] = ['400', '401', '405', '406', '408', '417', '429', '431', '500', '503', '504'];
+const COMMON: readonly CommonCode[] = ['400', '401', '405', '406', '408', '417', '429', '431', '500'];
 /** Errors of requests that Node.js cannot parse, which are always JSON and have no Audit-Id. */
 const UNPARSED: ReadonlySet<ErrorCode> = new Set(['408', '431']);
 
-/** Returns the common errors of an operation, and those with further codes. */
-export function errorResponses(
-  method: 'GET' | 'POST',
-  more: readonly ErrorCode[],
-  descriptions: Partial<Record<ErrorCode, string>> = {},
-): Readonly<Record<string, Response>> {
-  const responses = [...COMMON, ...more]
-    .sort()
-    .map((code) => [code, errorResponse(code, method, descriptions[code] ?? ERRORS[code])] as const);
+/** Returns the errors of an operation: the common ones, those with further codes, and its own. */
+export function errorResponses(method: 'GET' | 'POST', more: readonly CommonCode[], own: OwnErrors): Readonly<Record<string, Response>> {
+  const descriptions = { ...Object.fromEntries([...COMMON, ...more].map((code) => [code, ERRORS[code]])), ...own };
+  const responses = Object.entries(descriptions)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([code, description]) => [code, errorResponse(code as ErrorCode, method, description)] as const);
   return Object.fromEntries(responses);
 }
 

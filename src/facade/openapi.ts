@@ -128,7 +128,11 @@ const CREATE_TOKEN: Operation = {
       headers: headersOf({ isToken: true }),
       content: jsonOrYaml(refTo('TokenResponse')),
     },
-    ...errorResponses('POST', ['403', '404', '409', '413', '415', '422', '4XX']),
+    ...errorResponses('POST', ['403', '409', '413', '415', '422', '4XX'], {
+      '404': 'The cluster, the service account or the bound object was not found, or a name in the path is invalid.',
+      '503': 'The hub or the cluster did not respond properly; retry after the time in Retry-After.',
+      '504': 'The cluster did not respond in time.',
+    }),
   },
 };
 
@@ -153,6 +157,13 @@ function listOperations(listing: Listing): readonly (readonly [string, { readonl
 /** Name of an operation, and the parameters of its path before the name of an object. */
 type NamedOperation = Pick<Operation, 'operationId' | 'parameters'>;
 
+const HUB_FAILED = 'The hub did not respond properly, or Purser has not listed its objects yet; retry after the time in Retry-After.';
+const INVALID_NAMESPACE = 'The namespace in the path is not a valid name.';
+const LIST_ERRORS = {
+  '503': HUB_FAILED,
+  '504': 'The requested resource version was not reached, or the list was not complete, in time.',
+};
+
 const INT64 = { type: 'integer', format: 'int64' };
 const FLAG = { type: 'boolean' };
 
@@ -165,7 +176,7 @@ function listOperation(listing: Listing, named: NamedOperation): Operation {
   return {
     operationId,
     summary: `Lists or watches the ${plural} that the caller may see.`,
-    description: `Returns the ${plural} that RBAC on the hub allows the caller to get or list. Without permissions the list is empty. A watch starts at the resource version of a list; when permissions change, it sends ADDED and DELETED for gained and lost ${plural}.`,
+    description: `Returns the ${plural} that RBAC on the hub allows the caller to get or list; either verb is enough, unlike on the hub, where get does not permit a list. Without permissions the list is empty. A watch starts at the resource version of a list; when permissions change, it sends ADDED and DELETED for gained and lost ${plural}.`,
     parameters: [
       ...parameters,
       ...selectorParameters(listing),
@@ -200,7 +211,7 @@ function listOperation(listing: Listing, named: NamedOperation): Operation {
           'application/yaml': { schema: refTo(listKind) },
         },
       },
-      ...errorResponses('GET', ['410', '422', ...(parameters.length > 0 ? (['404'] as const) : [])]),
+      ...errorResponses('GET', ['410', '422'], parameters.length > 0 ? { ...LIST_ERRORS, '404': INVALID_NAMESPACE } : LIST_ERRORS),
     },
   };
 }
@@ -238,7 +249,11 @@ function readOperation({ kind: { kind }, exampleName }: Listing, { operationId, 
     ],
     responses: {
       '200': { description: `The ${kind}.`, headers: headersOf({ varies: true }), content: jsonOrYaml(refTo(kind)) },
-      ...errorResponses('GET', ['404'], { '404': `The ${kind} was not found.` }),
+      ...errorResponses('GET', [], {
+        '404': `The ${kind} was not found, or a name in the path is invalid.`,
+        '503': HUB_FAILED,
+        '504': 'The requested resource version was not reached in time.',
+      }),
     },
   };
 }

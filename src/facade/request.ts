@@ -2,7 +2,9 @@
 
 import type { ServerResponse } from 'node:http';
 import type { User } from '../access/user.ts';
+import { untilAborted } from '../kube/deadline.ts';
 import type { Reply } from '../kubernetes/reply.ts';
+import { unauthorized } from '../kubernetes/status.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
 import type { BodyStream } from './body-stream.ts';
 
@@ -17,8 +19,19 @@ export interface Caller {
   readonly user: User;
   /** Digest of the bearer token, equal for all requests with this token. */
   readonly tokenId: string;
-  /** Returns true if the hub accepted the token for the same user within the last four seconds. Throws 503 if the review fails. */
-  isStillValid(): Promise<boolean>;
+  /**
+   * Returns true if the hub accepted the token for the same user recently: within the last ten seconds for a request, and within four
+   * for a stream. Throws 429, or 503 if the review fails.
+   */
+  isStillValid(use: TokenUse): Promise<boolean>;
+}
+
+/** What a token is used for. */
+export type TokenUse = 'request' | 'stream';
+
+/** Throws 401 unless the hub still accepts the token of a request that has waited, or 429 or 503 if the token cannot be reviewed. */
+export async function checkCaller({ caller, signal }: Pick<FacadeRequest, 'caller' | 'signal'>): Promise<void> {
+  if (!(await untilAborted(caller.isStillValid('request'), signal))) throw unauthorized();
 }
 
 /** A request that has been authenticated. */

@@ -8,7 +8,7 @@ import type { Preferences } from '../kubernetes/wire/negotiate.ts';
 import { flag } from '../kubernetes/wire/query.ts';
 import { Abandoned, type Exchange } from './exchange.ts';
 import { UnreadReplies } from './limits/unread-replies.ts';
-import type { Caller, Endpoint, FacadeReply, FacadeRequest } from './request.ts';
+import { type Caller, checkCaller, type Endpoint, type FacadeReply, type FacadeRequest } from './request.ts';
 
 /** A path with parameters such as `:name`, and its endpoint. */
 export interface Route {
@@ -19,10 +19,11 @@ export interface Route {
   readonly onRejected?: (request: Exchange, error: unknown) => void;
 }
 
-/** A document that any client may read. */
+/** A document that any client may read. The last segment of its path may be `*`. */
 export interface PublicDocument {
   readonly path: string;
-  readonly reply: (request: Pick<FacadeRequest, 'preferences'>) => Reply;
+  /** Throws a StatusError for a path below `*` without a document. */
+  readonly reply: (request: Pick<FacadeRequest, 'preferences' | 'params' | 'header'>) => Reply;
 }
 
 export interface RouterOptions {
@@ -91,6 +92,7 @@ export class Router {
       exchange.startTimeout();
       exchange.caller = await authenticate(exchange);
       if (admit !== undefined) exchange.holdSeat(await admit(exchange));
+      await checkCaller(exchange);
       if (route === undefined) throw pathNotFound();
     } catch (error) {
       return this.#reject(exchange, error, route);

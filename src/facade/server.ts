@@ -119,9 +119,19 @@ function createServerFor(options: ServerOptions, active: ActiveRequests, router:
     inTurn(socket, () => rejectConnect(socket, active));
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => inTurn(socket, () => rejectMalformed(error, socket, active)));
+  closeFailedHandshakes(server);
   connections.follow(server);
   divertHttp2(server, http2);
   return { server, http2 };
+}
+
+/**
+ * Closes connections whose TLS handshake fails or takes too long. Node would report them as malformed requests, whose responses wait for
+ * the end of the handshake: a client that completes it then, and selects HTTP/2, makes Node abort.
+ */
+function closeFailedHandshakes(server: Server): void {
+  server.removeAllListeners('tlsClientError');
+  server.on('tlsClientError', (_error, socket) => socket.destroy());
 }
 
 /** Passes connections that have selected HTTP/2 in their TLS handshake to `http2`. */

@@ -1,27 +1,25 @@
-// Property test over the wire: several callers list and watch while clusters, permissions and connections change.
+// Property test over the wire, for each list: several callers list and watch while objects, permissions and connections change.
 
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import type { Cluster } from '../../src/api/cluster.gen.ts';
-import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resources.ts';
-import { hasReason } from '../../src/kubernetes/status.ts';
-import { type ClusterFacade, clusterFacade } from './cluster-facade.ts';
+import { clusterFacade } from './cluster-facade.ts';
 import { eventually } from './eventually.ts';
+import { WIRE_KINDS, type WireKind } from './listed-kinds.ts';
 import { contractServer } from './server.ts';
 import { WireReflector } from './wire-reflector.ts';
 
 const server = contractServer();
 const facade = clusterFacade(server, { historyCapacity: 30 });
 
-const NAMES = ['a', 'b', 'c', 'd', 'e'];
-const name = fc.constantFrom(...NAMES);
+/** Number of an object, which each kind maps to its own; the last one does not exist. */
+const object = fc.nat(4);
 const user = fc.constantFrom('alice', 'bob');
 const client = fc.nat(4);
 
 const action = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ type: fc.constant('put' as const), name, env: fc.constantFrom('prod', 'dev') }) },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant('delete' as const), name }) },
-  { weight: 3, arbitrary: fc.record({ type: fc.constant('grant' as const), user, names: fc.subarray([...NAMES, 'x']) }) },
+  { weight: 5, arbitrary: fc.record({ type: fc.constant('put' as const), object, env: fc.constantFrom('prod', 'dev') }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('delete' as const), object }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('grant' as const), user, objects: fc.subarray([0, 1, 2, 3, 4, 5]) }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('withdraw' as const), user }) },
   { weight: 5, arbitrary: fc.record({ type: fc.constant('connect' as const), client, limit: fc.constantFrom(0, 2) }) },
   { weight: 3, arbitrary: fc.record({ type: fc.constant('disconnect' as const), client }) },
@@ -33,47 +31,48 @@ type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 
 class World {
   readonly clients: readonly WireReflector[];
-  readonly #hub: ClusterFacade['hub'];
+  readonly #kind: WireKind;
 
-  constructor({ hub }: ClusterFacade) {
-    this.#hub = hub;
+  constructor(kind: WireKind) {
+    this.#kind = kind;
+    const { path } = kind;
     const { admin, alice, bob } = facade.tokens;
     this.clients = [
-      new WireReflector(facade, alice),
-      new WireReflector(facade, alice, 'labelSelector=env%3Dprod'),
-      new WireReflector(facade, bob),
-      new WireReflector(facade, admin),
-      new WireReflector(facade, admin, 'fieldSelector=metadata.name!%3Da'),
+      new WireReflector(facade, { token: alice, path }),
+      new WireReflector(facade, { token: alice, path, query: 'labelSelector=env%3Dprod' }),
+      new WireReflector(facade, { token: bob, path: kind.namespacePath ?? path }),
+      new WireReflector(facade, { token: admin, path }),
+      new WireReflector(facade, { token: admin, path, query: 'fieldSelector=metadata.name!%3Da' }),
     ];
   }
 
   async act(next: Action): Promise<void> {
+    const { hub } = facade;
     if ('client' in next) return this.#control(next);
     switch (next.type) {
       case 'put':
-        return void (await this.#hub.apply(Clusters, buildCluster(next.name, next.env), { force: true }));
+        return this.#kind.put(hub, this.#key(next.object), { env: next.env, at: performance.now().toFixed(3) });
       case 'delete':
-        return void (await this.#hub.delete(Clusters, { name: next.name }).catch(ignoreNotFound));
+        return this.#kind.delete(hub, this.#key(next.object));
       case 'grant':
-        return this.#grant(next.user, next.names);
+        return this.#kind.grant(
+          hub,
+          next.user,
+          next.objects.map((number) => this.#key(number)),
+        );
       case 'withdraw':
-        return void (await this.#hub.delete(ClusterRoleBindings, { name: next.user }).catch(ignoreNotFound));
+        return this.#kind.withdraw(hub, next.user);
     }
+  }
+
+  #key(number: number): string {
+    return this.#kind.keys[number] ?? this.#kind.missing;
   }
 
   async #control(next: Extract<Action, { readonly client: number }>): Promise<void> {
     const reflector = this.clients[next.client] as WireReflector;
     if (next.type === 'connect') await reflector.connect(next.limit);
     else reflector[next.type]();
-  }
-
-  async #grant(to: string, names: readonly string[]): Promise<void> {
-    const rules =
-      names.length === 0 ? [] : [{ apiGroups: ['registry.purser.dev'], resources: ['clusters'], verbs: ['get'], resourceNames: names }];
-    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: to };
-    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: to }];
-    await this.#hub.apply(ClusterRoles, { metadata: { name: to }, rules }, { force: true });
-    await this.#hub.apply(ClusterRoleBindings, { metadata: { name: to }, roleRef, subjects }, { force: true });
   }
 
   /** Connects every client, and compares its contents with a fresh list. */
@@ -86,19 +85,10 @@ class World {
   }
 }
 
-function buildCluster(named: string, env: string): Cluster {
-  const serverEndpoints = [{ clientCIDR: '0.0.0.0/0', serverAddress: 'https://10.0.0.1' }];
-  const metadata = { name: named, labels: { env, at: performance.now().toFixed(3) } };
-  return { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata, spec: { orchestratorApiEndpoints: { serverEndpoints } } };
-}
-
-function ignoreNotFound(error: unknown): void {
-  if (!hasReason(error, 'NotFound')) throw error;
-}
-
 describe('list and watch of the façade', () => {
-  it('converges every client to the state of a fresh list after random changes', async () => {
-    const world = new World(facade);
+  it.each(WIRE_KINDS)('converges every client to the state of a fresh list after random changes of %s', async (_, kind) => {
+    await kind.prepare(facade.hub);
+    const world = new World(kind);
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 60 }), async (actions) => {
         for (const next of actions) await world.act(next);

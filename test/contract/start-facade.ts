@@ -6,7 +6,9 @@ import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resou
 import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';
 import { createFacade, type FacadeOptions, type FacadeSettings } from '../../src/facade/facade.ts';
 import { watchLimits } from '../../src/facade/limits/concurrency.ts';
-import { createLists } from '../../src/facade/lists.ts';
+import { createLists, onDemand } from '../../src/facade/lists.ts';
+import { createManagedTokenInformers } from '../../src/facade/managed-tokens/informers.ts';
+import { MANAGED_TOKEN_LIST } from '../../src/facade/managed-tokens/managed-token-list.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
@@ -37,7 +39,7 @@ export interface StartFacadeOptions {
 /** Authority of the certificates of all façades of this process. */
 export const authority = createAuthority(Date.now());
 
-/** Starts a façade with the cluster list of a hub, as the hub's administrator. */
+/** Starts a façade with the lists of a hub, as the hub's administrator. */
 export async function startFacade(
   server: Pick<ContractServer, 'url' | 'ca' | 'tokens'>,
   options: StartFacadeOptions,
@@ -57,6 +59,7 @@ export async function startFacade(
   const lists = createLists({
     lists: { clusters: CLUSTER_LIST },
     informers: { clusters },
+    listsOnDemand: [onDemand(MANAGED_TOKEN_LIST, { createInformers: () => createManagedTokenInformers(source), onProblem: () => {} })],
     watchLimits: watchLimits(undefined),
     roles,
     bindings,

@@ -1,50 +1,58 @@
-// Client of the cluster list over HTTP: lists in pages, watches from the revision of the list, resumes a broken watch, and lists again
+// Client of a list over HTTP: lists in pages, watches from the revision of the list, resumes a broken watch, and lists again
 // after 410.
 
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { createInterface } from 'node:readline';
+import { objectKey } from '../../src/kube/paths.ts';
 import type { ClusterFacade } from './cluster-facade.ts';
 
-const PATH = '/auth/v1/clusters';
-
-interface ListedCluster {
-  readonly metadata: { readonly name: string; readonly resourceVersion: string };
+interface ListedObject {
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly resourceVersion: string };
 }
 
 interface Page {
-  readonly items: readonly ListedCluster[];
+  readonly items: readonly ListedObject[];
   readonly metadata: { readonly continue: string; readonly resourceVersion: string };
 }
 
 interface Event {
   readonly type: string;
-  readonly object: ListedCluster & { readonly code?: number };
+  readonly object: ListedObject & { readonly code?: number };
+}
+
+export interface WireReflectorOptions {
+  readonly token: string;
+  /** Path of the list. */
+  readonly path: string;
+  readonly query?: string;
 }
 
 export class WireReflector {
   readonly #facade: ClusterFacade;
   readonly #token: string;
+  readonly #path: string;
   readonly #query: string;
-  #state = new Map<string, ListedCluster>();
+  #state = new Map<string, ListedObject>();
   #version: string | undefined;
   #response: IncomingMessage | undefined;
   /** Number of 410 responses. */
   expired = 0;
   problem: Error | undefined;
 
-  constructor(facade: ClusterFacade, token: string, query = '') {
+  constructor(facade: ClusterFacade, { token, path, query = '' }: WireReflectorOptions) {
     this.#facade = facade;
     this.#token = token;
+    this.#path = path;
     this.#query = query;
   }
 
-  /** Known clusters as JSON, without their resourceVersions. */
+  /** Known objects as JSON, without their resourceVersions. */
   get contents(): readonly string[] {
     return toContents(this.#state.values());
   }
 
-  /** Returns the clusters of a new list, in the form of `contents`. */
+  /** Returns the objects of a new list, in the form of `contents`. */
   async listContents(): Promise<readonly string[]> {
     return toContents((await this.#page('')).items);
   }
@@ -72,7 +80,7 @@ export class WireReflector {
   }
 
   async #list(limit: number): Promise<void> {
-    const items: ListedCluster[] = [];
+    const items: ListedObject[] = [];
     let next = '';
     do {
       const page = await this.#page(`${limit > 0 ? `&limit=${limit}` : ''}${next === '' ? '' : `&continue=${next}`}`).catch(
@@ -86,11 +94,11 @@ export class WireReflector {
       next = page.metadata.continue;
       if (next === '') this.#version = page.metadata.resourceVersion;
     } while (next !== '');
-    this.#state = new Map(items.map((item) => [item.metadata.name, item]));
+    this.#state = new Map(items.map((item) => [objectKey(item), item]));
   }
 
   async #page(parameters: string): Promise<Page> {
-    const { status, body } = await this.#facade.request('GET', `${PATH}?${this.#query}${parameters}`, {
+    const { status, body } = await this.#facade.request('GET', `${this.#path}?${this.#query}${parameters}`, {
       headers: { authorization: `Bearer ${this.#token}` },
     });
     if (status !== 200) throw new Error(`the list returned ${status}: ${body}`);
@@ -99,7 +107,7 @@ export class WireReflector {
 
   async #watch(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const url = `${this.#facade.url}${PATH}?watch=true&allowWatchBookmarks=true&${this.#query}&resourceVersion=${this.#version}`;
+    const url = `${this.#facade.url}${this.#path}?watch=true&allowWatchBookmarks=true&${this.#query}&resourceVersion=${this.#version}`;
     const headers = { authorization: `Bearer ${this.#token}` };
     request(url, { ca: this.#facade.ca, agent: false, headers }, resolve).on('error', reject).end();
     const response = await promise;
@@ -119,15 +127,15 @@ export class WireReflector {
       this.#version = undefined;
       return;
     }
-    const { name, resourceVersion } = object.metadata;
-    this.#version = resourceVersion;
+    this.#version = object.metadata.resourceVersion;
     if (type === 'BOOKMARK') return;
-    if (this.#state.has(name) !== (type !== 'ADDED')) this.problem ??= new Error(`event ${type} ${name} contradicts the known clusters`);
+    const name = objectKey(object);
+    if (this.#state.has(name) !== (type !== 'ADDED')) this.problem ??= new Error(`event ${type} ${name} contradicts the known objects`);
     if (type === 'DELETED') this.#state.delete(name);
     else this.#state.set(name, object);
   }
 }
 
-function toContents(clusters: Iterable<ListedCluster>): readonly string[] {
-  return [...clusters].map((each) => JSON.stringify({ ...each, metadata: { ...each.metadata, resourceVersion: '' } })).sort();
+function toContents(objects: Iterable<ListedObject>): readonly string[] {
+  return [...objects].map((each) => JSON.stringify({ ...each, metadata: { ...each.metadata, resourceVersion: '' } })).sort();
 }

@@ -1,3 +1,4 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { array, assert, constantFrom, property, string, tuple } from 'fast-check';
 import { Authenticator, bearerToken } from '../../src/facade/authenticate.ts';
@@ -15,7 +16,21 @@ function usernameOf(token: string): string {
   return name === 'good-of-team-a' ? `system:serviceaccount:team-a:robot-${id}` : name;
 }
 
-/** A hub that accepts every token that begins with `good`. */
+const HUB_KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+
+/** Returns a token of a service account in `team-b`. */
+function signedToken(privateKey: KeyObject, claims: object = {}): string {
+  const parts = [
+    { alg: 'ES256', typ: 'JWT' },
+    { sub: 'system:serviceaccount:team-b:robot', exp: 4_102_444_800, ...claims },
+  ];
+  const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  return `${text}.${sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
+}
+
+const SIGNED = signedToken(HUB_KEY.privateKey);
+
+/** A hub that accepts its own token, and every token that begins with `good`. */
 class World {
   readonly clock = new FakeClock();
   reviews = 0;
@@ -23,7 +38,10 @@ class World {
   /** Tokens that the hub rejects. */
   revoked: RegExp | undefined;
   readonly #authenticator = new Authenticator({
-    hub: { createReview: (async (_resource: unknown, { spec }: { spec: { token: string } }) => this.#review(spec.token)) as never },
+    hub: {
+      createReview: (async (_resource: unknown, { spec }: { spec: { token: string } }) => this.#review(spec.token)) as never,
+      getText: async () => JSON.stringify({ keys: [HUB_KEY.publicKey.export({ format: 'jwk' })] }),
+    },
     clock: this.clock,
     log: silentLog,
     audiences: [],
@@ -49,12 +67,41 @@ class World {
   async #review(token: string): Promise<unknown> {
     this.reviews += 1;
     if (this.isAway) throw new Error('the hub is away');
-    const isAccepted = token.startsWith('good') && !this.revoked?.test(token);
+    const isAccepted = (token.startsWith('good') || token === SIGNED) && !this.revoked?.test(token);
     return { status: isAccepted ? { authenticated: true, user: { username: usernameOf(token) } } : { user: {} } };
   }
 }
 
 describe('Authenticator during a flood of unknown tokens', () => {
+  it('accepts a new token that the hub has signed while a thousand addresses send invalid ones', async () => {
+    const world = new World();
+    const floodAll = () => Promise.all(Array.from({ length: 1_000 }, (_, index) => world.code(`bad-${index}`, `10.1.${index}`)));
+    expect(await floodAll()).toContain(429);
+    // The keys of the hub were requested for the first rejected token.
+    expect(await world.code(SIGNED)).toBe(200);
+    expect(await world.code('good-newcomer')).toBe(429);
+  });
+
+  it.each([
+    ['that another key has signed', () => signedToken(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey)],
+    ['that has expired', () => signedToken(HUB_KEY.privateKey, { exp: 0 })],
+    ['of another user', () => signedToken(HUB_KEY.privateKey, { sub: 'alice' })],
+    ['without claims', () => `a.${SIGNED.split('.')[1]}.c`],
+  ])('sends no review of a token %s from an address beyond its allowance', async (_case, token) => {
+    const world = new World();
+    await world.flood();
+    const { reviews } = world;
+    expect([await world.code(token(), ATTACKER), world.reviews]).toEqual([429, reviews]);
+  });
+
+  it('limits the reviews of signed tokens of one namespace', async () => {
+    const world = new World();
+    await world.flood();
+    const tokens = Array.from({ length: 100 }, (_, id) => signedToken(HUB_KEY.privateKey, { jti: `${id}` }));
+    const codes = await Promise.all(tokens.map((token) => world.code(token, ATTACKER)));
+    expect([codes.filter((code) => code === 401).length, codes.filter((code) => code === 429).length]).toEqual([64, 36]);
+  });
+
   it('accepts a new token from an address outside the flood', async () => {
     const world = new World();
     expect((await world.flood()).filter((code) => code === 429).length).toBeGreaterThan(900);
@@ -188,7 +235,7 @@ describe('Authenticator for a caller with many tokens', () => {
     expect(streams).toHaveLength(200);
     world.clock.advance(4_000);
     await sendCollected(world);
-    expect(await Promise.all(streams.map((caller) => caller.isStillValid()))).toEqual(streams.map(() => true));
+    expect(await Promise.all(streams.map((caller) => caller.isStillValid('stream')))).toEqual(streams.map(() => true));
   });
 
   it('accepts tokens of one user that each come from another address', async () => {
@@ -208,7 +255,14 @@ describe('Authenticator', () => {
       return { status: { user: {} } };
     };
     const all = [['a'], []].map(
-      (audiences) => new Authenticator({ hub: { createReview: createReview as never }, clock, log: silentLog, audiences, reviewLimit }),
+      (audiences) =>
+        new Authenticator({
+          hub: { createReview: createReview as never, getText: async () => '' },
+          clock,
+          log: silentLog,
+          audiences,
+          reviewLimit,
+        }),
     );
     const flood = all.flatMap((each) =>
       Array.from({ length: 200 }, (_, index) => {

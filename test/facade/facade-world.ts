@@ -2,7 +2,7 @@
 
 import type { CertificateSource } from '../../src/facade/certificate.ts';
 import { createFacade, type Facade, type FacadeOptions, type FacadeSettings } from '../../src/facade/facade.ts';
-import { LISTS } from '../../src/facade/lists.ts';
+import { LISTINGS } from '../../src/facade/lists.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
@@ -73,7 +73,7 @@ export class FacadeWorld {
       log: createLogger({ level: 'info', readable: false, write: (line) => world.lines.push(line) }),
       settings: { ...DEFAULTS, ...settings },
       metrics: world.#metrics,
-      lists: { listings: Object.values(LISTS), routes: [] },
+      lists: { listings: LISTINGS, routes: [] },
       ...limits,
     });
     world.#facade = facade;
@@ -147,9 +147,10 @@ export const TOKEN_REQUEST = { apiVersion: 'authentication.k8s.io/v1', kind: 'To
 
 const DEFAULTS: FacadeSettings = { facadePort: 0, bindAddress: '127.0.0.1', protectedNamespaces: ['kube-system'] };
 
-/** A hub that accepts two users, one of whom has all permissions. */
+/** A hub that accepts two users, one of whom has all permissions. It publishes no signing keys. */
 export function allowingHub(change: Partial<Record<'TokenReview' | 'SubjectAccessReview', (body: Review) => unknown>> = {}): WireHandler {
   return (request, reply) => {
+    if (request.method === 'GET') return reply.json(404, {});
     const body = JSON.parse(request.body) as Review;
     const response =
       change[body.kind]?.(body) ?? (body.kind === 'TokenReview' ? toAuthenticated(body) : { allowed: body.spec.user === 'alice' });

@@ -1,13 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';
-import { LISTS } from '../../src/facade/lists.ts';
+import { LISTINGS } from '../../src/facade/lists.ts';
 import { openApi, openApiDocument } from '../../src/facade/openapi.ts';
 import type { OpenApiSchema } from '../../src/facade/openapi-schemas.ts';
 import type { ApiResponse } from '../support/api-request.ts';
 import { problemsOf, type Schemas } from '../support/openapi.ts';
 import { ALLOWED, bytesOf, DENIED, FacadeWorld, TOKEN_PATH, TOKEN_REQUEST } from './facade-world.ts';
 import { callerOf, HandHub, Replica } from './listwatch/replica.ts';
+import { TokenHub, TokenReplica } from './listwatch/token-replica.ts';
 import { responseOf, statusOf } from './raw-connection.ts';
 
 let world: FacadeWorld | undefined;
@@ -30,6 +31,9 @@ describe('/openapi/v3', () => {
       '/kubernetes/{cluster}/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token',
       '/auth/v1/clusters',
       '/auth/v1/clusters/{name}',
+      '/auth/v1/managedtokens',
+      '/auth/v1/namespaces/{namespace}/managedtokens',
+      '/auth/v1/namespaces/{namespace}/managedtokens/{name}',
     ]);
   });
 
@@ -57,7 +61,8 @@ describe('/openapi/v3', () => {
 describe('openApiDocument', () => {
   it('shares the bytes of a representation between responses', () => {
     const { reply } = openApiDocument('kubernetes', [CLUSTER_LIST], {});
-    const bodyFor = (accept: string) => reply({ preferences: { accept, userAgent: undefined, pretty: undefined } }).body;
+    const bodyFor = (accept: string) =>
+      reply({ params: {}, header: () => undefined, preferences: { accept, userAgent: undefined, pretty: undefined } }).body;
     expect(bodyFor('application/json')).toBeInstanceOf(Buffer);
     expect(bodyFor('application/json')).toBe(bodyFor('*/*'));
     expect(bodyFor('application/yaml')).not.toBe(bodyFor('application/json'));
@@ -65,6 +70,48 @@ describe('openApiDocument', () => {
 });
 
 describe('openApi', () => {
+  it('describes 404, 503 and 504 of each operation by causes of that operation', () => {
+    interface Documented {
+      readonly operationId: string;
+      readonly responses: Readonly<Record<string, { readonly description: string }>>;
+    }
+    const { paths } = openApi('kubernetes', LISTINGS);
+    const operations = Object.values(paths as Readonly<Record<string, Readonly<Record<string, Documented>>>>).flatMap((each) =>
+      Object.values(each),
+    );
+    const described = (code: string) =>
+      Object.fromEntries(
+        operations.map(({ operationId, responses }) => [operationId, responses[code]?.description.replace(/; retry.*/, '')]),
+      );
+    const [hub, version] = [
+      'The hub did not respond properly, or Purser has not listed its objects yet',
+      'The requested resource version was not reached in time.',
+    ];
+    expect(described('404')).toEqual({
+      createToken: 'The cluster, the service account or the bound object was not found, or a name in the path is invalid.',
+      readCluster: 'The Cluster was not found, or a name in the path is invalid.',
+      listNamespacedManagedToken: 'The namespace in the path is not a valid name.',
+      readNamespacedManagedToken: 'The ManagedToken was not found, or a name in the path is invalid.',
+    });
+    expect(described('503')).toEqual({
+      createToken: 'The hub or the cluster did not respond properly',
+      listCluster: hub,
+      readCluster: hub,
+      listManagedTokenForAllNamespaces: hub,
+      listNamespacedManagedToken: hub,
+      readNamespacedManagedToken: hub,
+    });
+    const list = 'The requested resource version was not reached, or the list was not complete, in time.';
+    expect(described('504')).toEqual({
+      createToken: 'The cluster did not respond in time.',
+      listCluster: list,
+      readCluster: version,
+      listManagedTokenForAllNamespaces: list,
+      listNamespacedManagedToken: list,
+      readNamespacedManagedToken: version,
+    });
+  });
+
   it('documents a list of a namespaced kind for all namespaces, one namespace and one object', () => {
     const kind = { ...CLUSTER_LIST.kind, kind: 'Widget', listKind: 'WidgetList', namespaced: true };
     const { paths, components } = openApi('kubernetes', [{ ...CLUSTER_LIST, plural: 'widgets', kind }]);
@@ -80,7 +127,7 @@ describe('openApi', () => {
   });
 });
 
-const { components, paths } = openApi('orchestrator', Object.values(LISTS));
+const { components, paths } = openApi('orchestrator', LISTINGS);
 const schemas = components.schemas as Schemas;
 const TOKEN = '/orchestrator/{cluster}/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token';
 const LIST = '/auth/v1/clusters';
@@ -236,6 +283,62 @@ describe('Cluster schemas', () => {
     expect(['10.0.0.0/8', '2001:db8::/32', '10.0.0.0/33'].map((range) => isAllowed(range))).toEqual([true, true, false]);
     expect(['https://a', 'a:6443', 'http://a'].map((address) => isAllowed('::/0', address))).toEqual([true, true, false]);
     expect(JSON.stringify(schemas['Cluster'])).not.toContain('x-kubernetes-');
+  });
+});
+
+describe('ManagedToken schemas', () => {
+  const admin = callerOf('admin', 'system:masters');
+  const sample = () => ({
+    apiVersion: 'tokens.purser.dev/v1alpha1' as const,
+    kind: 'ManagedToken' as const,
+    metadata: { namespace: 'team-a', generation: 1, creationTimestamp: '2026-03-01T10:00:00Z', annotations: { a: 'b' } },
+    spec: {
+      clusterName: 'prod-eu',
+      serviceAccount: { namespace: 'deploy', name: 'deployer' },
+      audiences: ['https://kubernetes.default.svc'],
+      expirationSeconds: 3_600,
+      requesterServiceAccountName: 'default',
+      rotation: { renewBefore: '20%', suspend: false },
+      secret: { outputs: ['Token' as const], labels: { app: 'ci' }, keys: [{ key: 'ca', from: 'CA' as const }] },
+      revocation: 'None' as const,
+    },
+    status: {
+      observedGeneration: 1,
+      conditions: [{ type: 'Ready', status: 'True' as const, reason: 'Issued', message: 'm', lastTransitionTime: '2026-03-01T10:00:00Z' }],
+      expirationTimestamp: '2026-03-01T11:00:00Z',
+      rotations: 3,
+      tokenDigest: 'hidden',
+    },
+  });
+
+  function replicaOf(): { readonly hub: TokenHub; readonly replica: TokenReplica } {
+    const hub = new TokenHub();
+    for (const name of ['a', 'b']) hub.tokens.get('')?.put(name, sample());
+    return { hub, replica: new TokenReplica(hub) };
+  }
+
+  it('allows a list, a page and one object', async () => {
+    const { replica } = replicaOf();
+    const list = await replica.get('', admin);
+    const page = await replica.get('limit=1', admin, 'team-a');
+    const one = await replica.getOne('a', admin, { namespace: 'team-a' });
+    expect([list.body.items.length, page.body.metadata.remainingItemCount, one.status]).toEqual([2, 1, 200]);
+    expect(problems(list.body, 'ManagedTokenList')).toEqual([]);
+    expect(problems(page.body, 'ManagedTokenList')).toEqual([]);
+    expect(problems(one.body, 'ManagedToken')).toEqual([]);
+    expect(problems({ ...one.body, status: { tokenDigest: 'x' } }, 'ManagedToken')).not.toEqual([]);
+  });
+
+  it('allows every event of a watch', async () => {
+    const { hub, replica } = replicaOf();
+    const stream = await replica.watch('allowWatchBookmarks=true', admin);
+    hub.tokens.get('')?.put('a', sample());
+    hub.deleteToken('team-a/b');
+    await replica.catchUp();
+    const events = stream.take();
+    expect(events.map(({ type }) => type)).toEqual(['ADDED', 'ADDED', 'BOOKMARK', 'MODIFIED', 'DELETED']);
+    for (const event of events) expect(problems(event, 'ManagedTokenWatchEvent')).toEqual([]);
+    stream.leave();
   });
 });
 

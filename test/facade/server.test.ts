@@ -50,7 +50,7 @@ afterEach(async () => {
   await server.close(0);
 });
 
-async function startServer(options: Pick<ServerOptions, 'arrivalMs'> = {}): Promise<void> {
+async function startServer(options: Partial<Pick<ServerOptions, 'arrivalMs' | 'authenticate' | 'admit'>> = {}): Promise<void> {
   server = createFacadeServer({
     clock: systemClock,
     certificate: serving,
@@ -89,6 +89,23 @@ const request = (first: string, ...lines: readonly string[]) => [`${first} HTTP/
 const GET = request('GET /document');
 const POST = 'POST /things/a';
 const count = (number: number) => (text: string) => responsesIn(text).length >= number;
+
+it('rejects a request whose token is no longer valid after the wait for a seat', async () => {
+  let isValid = true;
+  await server.close(0);
+  await startServer({
+    authenticate: async () => ({
+      user: { username: 'alice', uid: '', groups: [], extra: {} },
+      tokenId: 'a',
+      isStillValid: async () => isValid,
+    }),
+    admit: async () => {
+      isValid = false;
+      return () => {};
+    },
+  });
+  expect(statusOf(await (await sendBytes(request('GET /things'))).read(count(1)))).toBe(401);
+});
 
 describe('CONNECT', () => {
   const CONNECT = request('CONNECT f:443');

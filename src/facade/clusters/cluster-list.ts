@@ -2,7 +2,7 @@
 
 import { NO_SET, setName, setOf } from '../../access/cluster-set.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';
-import { ClusterSchema } from '../../api/cluster-schema.gen.ts';
+import { ClusterColumns, ClusterSchema } from '../../api/cluster-schema.gen.ts';
 import { ClusterConditionType } from '../../api/names.ts';
 import { ClusterReason } from '../../api/reasons.ts';
 import { Clusters } from '../../api/resources.ts';
@@ -13,38 +13,11 @@ import { sentence } from '../../std/sentence.ts';
 import { filteredList, type PublicSchema, pickFields } from '../listwatch/filtered-list.ts';
 import { type OpenApiSchema, object } from '../openapi-schemas.ts';
 
-/** Columns of the CRD, without those of fields that only the hub shows. */
-export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
-  ...conditionColumns().slice(0, 1),
-  {
-    name: 'Reason',
-    type: 'string',
-    description: 'Reason of the Ready condition.',
-    jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
-  },
-  { name: 'Version', type: 'string', description: "Version reported by the cluster's API server.", jsonPath: '.status.version' },
-  { name: 'Type', type: 'string', description: 'Distribution of the cluster.', jsonPath: '.status.type' },
-  ...conditionColumns().slice(1),
-  {
-    name: 'Heartbeat',
-    type: 'date',
-    description: 'Time since Purser last wrote the status, which it does every few minutes while nothing changes.',
-    jsonPath: '.status.conditions[?(@.type=="Ready")].lastHeartbeatTime',
-    priority: 1,
-  },
-  { name: 'Age', type: 'date', description: 'Time since the Cluster was created.', jsonPath: '.metadata.creationTimestamp' },
-];
+/** Columns of fields that only the hub shows. */
+const HUB_COLUMNS: ReadonlySet<string> = new Set(['Endpoint', 'Last Probe']);
 
-/** Returns the column of each condition; kubectl shows all but the first only with `-o wide`. */
-function conditionColumns(): readonly PrinterColumn[] {
-  return [...clusterConditions].map(([type, { meaning }], index) => ({
-    name: type.replace(/(?<=[a-z])(?=[A-Z])/, ' '),
-    type: 'string',
-    description: `Status of the ${type} condition: ${meaning}.`,
-    jsonPath: `.status.conditions[?(@.type=="${type}")].status`,
-    ...(index > 0 && { priority: 1 }),
-  }));
-}
+/** Columns of the cluster list. */
+export const CLUSTER_COLUMNS: readonly PrinterColumn[] = ClusterColumns.filter(({ name }) => !HUB_COLUMNS.has(name));
 
 function setNameOf(cluster: Cluster): string | undefined {
   const set = setOf(cluster);

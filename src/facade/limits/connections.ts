@@ -5,6 +5,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isHttp2 } from '../http2.ts';
 import { bufferOf } from './connection-buffers.ts';
+import { Handshakes } from './handshakes.ts';
 import { toAddressKey } from './source-address.ts';
 
 export interface ConnectionLimits {
@@ -54,6 +55,7 @@ export class Connections {
   /** Follows the connections of a server that does not listen yet. */
   follow(server: Server): void {
     server.maxConnections = this.#limits.total;
+    new Handshakes().follow(server);
     server.prependListener('connection', (socket: Socket) => this.#open(socket));
   }
 

@@ -17,6 +17,8 @@ export interface ReviewRates {
    * Rate for known tokens of one tenant. Each token is reviewed at most every ten seconds, so that only many active tokens reach this rate.
    */
   readonly known: Rate;
+  /** Rate for unknown tokens of one tenant that the hub has signed. */
+  readonly signed: Rate;
 }
 
 /** Result of a review: the user of an accepted token; `failed` if the hub returned no result. */
@@ -42,6 +44,7 @@ const RATES: ReviewRates = {
   suspects: { perSecond: 20, burst: 40 },
   suspect: { perSecond: 5, burst: 10 },
   known: { perSecond: 100, burst: 200 },
+  signed: { perSecond: 20, burst: 64 },
 };
 /** Maximum number of pending reviews and debited tokens of a new address. Each credited token adds one. */
 const ALLOWANCE = 32;
@@ -64,6 +67,8 @@ export class ReviewLimit {
   readonly #tenants = new Recent<DecayingCount>(MAX_TENANTS);
   /** Rates of known tokens by tenant. */
   readonly #known: TenantRates;
+  /** Rates of signed tokens by tenant. */
+  readonly #signed: TenantRates;
 
   constructor(clock: Clock, rates: ReviewRates = RATES) {
     this.#clock = clock;
@@ -71,12 +76,17 @@ export class ReviewLimit {
     this.#shared = new TokenBucket(clock, rates.shared);
     this.#suspects = new TokenBucket(clock, rates.suspects);
     this.#known = new TenantRates(clock, rates.known);
+    this.#signed = new TenantRates(clock, rates.signed);
   }
 
   /** Admits the review of a known token of a user. */
   admitKnown(username: string): Admission {
-    const waitMs = this.#known.take(tenantOf(username));
-    return waitMs > 0 ? { waitMs } : { waitMs: 0, settle: () => {} };
+    return admissionAfter(this.#known.take(tenantOf(username)));
+  }
+
+  /** Admits the review of an unknown token that the hub has signed for a user, which the limits of addresses do not apply to. */
+  admitSigned(username: string): Admission {
+    return admissionAfter(this.#signed.take(tenantOf(username)));
   }
 
   /** Admits the review of an unknown token from an address. The caller must call `settle` once, when the review has ended. */
@@ -110,6 +120,10 @@ export class ReviewLimit {
     this.#tenants.set(tenant, count);
     return count.add();
   }
+}
+
+function admissionAfter(waitMs: number): Admission {
+  return waitMs > 0 ? { waitMs } : { waitMs: 0, settle: () => {} };
 }
 
 /** A count that is halved every `HALF_LIFE_MS`. */

@@ -1,7 +1,7 @@
 // All objects of a list at one revision, sorted by key. A change creates a new collection that shares all unchanged blocks, so that a
 // slow reader, or a list of an old version, has a consistent state.
 
-import { Visibility, type VisibleObject } from '../../access/visibility.ts';
+import { isNamespace, Visibility, type VisibleObject } from '../../access/visibility.ts';
 import { objectKey } from '../../kube/paths.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { goJson, goJsonString } from '../../std/go-text.ts';
@@ -140,13 +140,13 @@ export class Collection {
   }
 
   /**
-   * Returns the items that a caller may see, in one namespace or in all, from the key `start` on. The cost grows with the visible items,
-   * not with the collection, unless the caller may see names in any namespace.
+   * Returns the items that a caller may see, in one namespace or in all, from the key `start` on. The cost grows with the names, and not
+   * with the collection, unless there are more names, or names in any namespace.
    */
   visible(visibility: Visibility, namespace = '', start = ''): Generator<Item> {
     if (namespace !== '') return this.#visibleIn(namespace, visibility, start);
     if (visibility.isEverything) return this.from(start);
-    if (visibility.spansNamespaces) return this.#included(visibility, start);
+    if (visibility.spansNamespaces || visibility.names.length > this.size) return this.#included(visibility, start);
     const named = this.#named(visibility.names, start);
     return visibility.hasSets ? union(named, this.#members(visibility, start)) : named;
   }
@@ -171,10 +171,27 @@ export class Collection {
     }
   }
 
-  *#named(keys: readonly string[], start: string): Generator<Item> {
-    for (const key of keys) {
-      const item = key < start ? undefined : this.get(key);
-      if (item !== undefined) yield item;
+  /** Yields the items with these sorted names, each of which is a key or a whole namespace. */
+  *#named(names: readonly string[], start: string): Generator<Item> {
+    let covered: string | undefined;
+    for (const name of names) {
+      // All keys of a namespace follow its own entry.
+      if (covered !== undefined && name.startsWith(covered)) continue;
+      if (isNamespace(name)) {
+        covered = name;
+        yield* this.#withPrefix(name, start);
+      } else {
+        const item = name < start ? undefined : this.get(name);
+        if (item !== undefined) yield item;
+      }
+    }
+  }
+
+  *#withPrefix(prefix: string, start: string): Generator<Item> {
+    for (const item of this.from(start > prefix ? start : prefix)) {
+      // Keys are sorted, so that those with one prefix are adjacent.
+      if (!item.key.startsWith(prefix)) return;
+      yield item;
     }
   }
 

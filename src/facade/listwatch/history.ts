@@ -20,6 +20,8 @@ export interface Entry {
   readonly after: Item | undefined;
   /** True for the last change of its revision. */
   readonly isLast: boolean;
+  /** Time of the change, on the monotonic clock. */
+  readonly at: number;
   /** Revision after which intermediate changes are unknown, because the hub was listed again; undefined for a watched change. */
   readonly gapSince: number | undefined;
 }
@@ -28,8 +30,13 @@ export interface HistoryOptions {
   readonly clock: Clock;
   /** Maximum number of changes in the log. */
   readonly capacity: number;
-  /** Maximum size of the changes in the log, in bytes; 64 MB by default. A user who may label objects can make them large. */
+  /** Maximum size of the changes in the log, in bytes; 32 MB by default. A user who may label objects can make them large. */
   readonly maxWeight?: number;
+  /**
+   * True if the objects are those of several collections of the hub, which this replica receives in its own order. Revisions then number
+   * the changes in that order: they never decrease, and other replicas have other ones. False by default.
+   */
+  readonly isLocal?: boolean;
   /** Called after every event of the hub. */
   readonly onAdvance?: () => void;
 }
@@ -44,14 +51,19 @@ export interface Wait {
 }
 
 /** The part of an informer that lists use. */
-export type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$'>;
+export type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$' | 'isUnion'>;
 
 /** A batch of the hub in public form; `item` is undefined for a deleted object. */
 interface ItemBatch extends Pick<Batch<never>, 'type' | 'resourceVersion'> {
   readonly changes: readonly { readonly key: string; readonly item: Item | undefined }[];
 }
 
-const MAX_WEIGHT = 64e6;
+const MAX_WEIGHT = 32e6;
+/**
+ * Time for which callers can resume from before a change, in milliseconds, as in Kubernetes. A new permission also covers the past: the
+ * next owner of a namespace can list what it contained before.
+ */
+const MAX_AGE_MS = 300_000;
 const WAIT_MS = 3_000;
 /** Maximum number of restored collections that are kept. Each shares unchanged objects and blocks with the current one. */
 const MAX_RESTORED = 4;
@@ -94,6 +106,11 @@ export class History {
   /** The hub's resourceVersion of the collection; 0 before the first list. */
   get revision(): number {
     return this.#revision;
+  }
+
+  /** True if revisions of this log have no meaning on other replicas. */
+  get isLocal(): boolean {
+    return this.#options.isLocal ?? false;
   }
 
   get oldest(): number {
@@ -145,7 +162,7 @@ export class History {
 
   /** Applies one event of the hub. */
   apply({ type, resourceVersion, changes }: ItemBatch): void {
-    const revision = Number(resourceVersion);
+    const revision = this.isLocal ? this.#localRevision(Number(resourceVersion), changes.length > 0) : Number(resourceVersion);
     if (this.#oldest === Number.POSITIVE_INFINITY)
       return this.load(
         changes.flatMap(({ item }) => item ?? []),
@@ -153,19 +170,26 @@ export class History {
       );
     const gapSince = type === 'listed' ? this.#revision : undefined;
     const isOlder = revision < this.#revision;
+    const at = this.#options.clock.monotonic();
     this.#revision = revision;
     const entries = changes.map(({ key, item: after }, index) => {
       const before = this.#collection.get(key);
       this.#collection = after === undefined ? this.#collection.without(key) : this.#collection.with(after);
-      return { revision, before, after, gapSince, isLast: index === changes.length - 1 };
+      return { revision, at, before, after, gapSince, isLast: index === changes.length - 1 };
     });
     if (isOlder) this.#clear();
     else if (entries.length > 0) this.#append(entries);
-    else if (type === 'listed') this.#append([{ revision, before: undefined, after: undefined, isLast: true, gapSince }]);
+    else if (type === 'listed') this.#append([{ revision, at, before: undefined, after: undefined, isLast: true, gapSince }]);
+  }
+
+  /** Returns a revision that is not before the current one, and after it for changes. */
+  #localRevision(revision: number, hasChanges: boolean): number {
+    return Math.max(revision, this.#revision + (hasChanges ? 1 : 0));
   }
 
   /** Returns the position of the first entry after a revision, which may be in the future; undefined for an unknown revision. */
   positionAfter(revision: number): number | undefined {
+    this.#expire();
     if (revision < this.oldest) return undefined;
     let low = 0;
     let high = this.#entries.length;
@@ -203,14 +227,28 @@ export class History {
       this.#weight += weightOf(entry);
     }
     const { capacity, maxWeight = MAX_WEIGHT } = this.#options;
+    const isOld = entries[0]!.at - this.#entries[0]!.at > MAX_AGE_MS * 1.25;
     // Drops a quarter at once, to keep the cost per entry small.
-    if (this.#entries.length <= capacity * 1.25 && this.#weight <= maxWeight) return;
-    let count = Math.max(this.#entries.length - capacity, 0);
-    let weight = this.#entries.slice(0, count).reduce((sum, entry) => sum - weightOf(entry), this.#weight);
+    if (this.#entries.length <= capacity * 1.25 && this.#weight <= maxWeight && !isOld) return;
+    this.#expire();
+    this.#drop(Math.max(this.#entries.length - capacity, 0));
+    let [count, weight] = [0, this.#weight];
     while (weight > maxWeight * 0.75 && count < this.#entries.length) weight -= weightOf(this.#entries[count++]);
+    this.#drop(count);
+  }
+
+  /** Drops changes that are too old. */
+  #expire(): void {
+    const limit = this.#options.clock.monotonic() - MAX_AGE_MS;
+    const count = this.#entries.findIndex(({ at }) => at >= limit);
+    this.#drop(count === -1 ? this.#entries.length : count);
+  }
+
+  /** Drops the oldest changes. */
+  #drop(count: number): void {
     if (count === 0) return;
     const dropped = this.#entries.splice(0, count);
-    this.#weight = weight;
+    this.#weight = dropped.reduce((sum, entry) => sum - weightOf(entry), this.#weight);
     this.#start += dropped.length;
     this.#oldest = dropped.at(-1)!.revision;
     for (const position of this.#restored.keys()) if (position < this.#start) this.#restored.delete(position);

@@ -1,5 +1,6 @@
 // The endpoints of a filtered list: list, watch and get.
 
+import { randomInt } from 'node:crypto';
 import { Subscription } from 'rxjs';
 import type { ApiObject } from '../../api/resources.ts';
 import { flag } from '../../kubernetes/wire/query.ts';
@@ -43,6 +44,8 @@ export interface ListWatch {
 }
 
 const HISTORY_CAPACITY = 16_384;
+/** Upper bound of salts, which make versions of this replica unknown to others. */
+const MAX_SALT = 2 ** 31;
 /** Limits on the bytes of responses in progress: eight large lists of one caller, and 128 in total. */
 const RESPONSE_LIMITS: ConcurrencyLimits = { perCaller: 8 * RESERVED_BYTES, total: 128 * RESERVED_BYTES };
 /** Limits on initial events in progress. The limits on watches also limit the number of waiting replays. */
@@ -86,9 +89,10 @@ export function sharedLimits(lists: readonly Listing[], { clock, random, watchLi
 /** Creates the endpoints of a list. They respond with 503 until the objects of the hub have been listed. */
 export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T>): ListWatch {
   const { list: listing, objects, limits, clock, random, annotationPrefixes, historyCapacity: capacity = HISTORY_CAPACITY } = options;
-  const access = new RbacAccess(options, listing.permission);
+  const isLocal = objects.isUnion === true;
+  const access = new RbacAccess(options, listing.permission, isLocal ? randomInt(1, MAX_SALT) : 0);
   const watchers = new Watchers(clock);
-  const history = new History({ clock, capacity, onAdvance: () => watchers.wake() });
+  const history = new History({ clock, capacity, isLocal, onAdvance: () => watchers.wake() });
   const deps = {
     listing,
     history,
@@ -107,10 +111,7 @@ export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T
   return {
     list,
     get,
-    routes: [
-      ...listPaths(listing).map((path) => ({ method: 'GET', path, endpoint: list }) as const),
-      { method: 'GET', path: objectPath(listing), endpoint: get },
-    ],
+    routes: listRoutes(listing, { list, get }),
     watching: () => watchers.size,
     run() {
       const running = new Subscription();
@@ -119,6 +120,14 @@ export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T
       return running;
     },
   };
+}
+
+/** Returns the routes of a list. */
+export function listRoutes(listing: Listing, { list, get }: Pick<ListWatch, 'list' | 'get'>): readonly Route[] {
+  return [
+    ...listPaths(listing).map((path) => ({ method: 'GET', path, endpoint: list }) as const),
+    { method: 'GET', path: objectPath(listing), endpoint: get },
+  ];
 }
 
 /** Returns the route patterns of a list: of all objects, and of those in one namespace if the kind is namespaced. */

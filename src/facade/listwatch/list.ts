@@ -51,6 +51,8 @@ const MIN_GZIP_BYTES = 128 * 1024;
 const SLICE_BYTES = 128 * 1024;
 /** Length up to which converted items are joined into one slice, in characters. Conversion is slow and delays other requests. */
 const CONVERTED_LENGTH = 32 * 1024;
+/** Time after which encoding pauses for other requests, in milliseconds. */
+const ENCODE_MS = 5;
 const COMMA = Buffer.from(',');
 const VARY = { vary: 'Authorization, Accept, Accept-Encoding' };
 const ZIPPED = { 'content-encoding': 'gzip' };
@@ -111,10 +113,21 @@ interface LinkedPage {
 }
 
 async function plainReply(deps: ListDeps, request: FacadeRequest, linked: LinkedPage): Promise<FacadeReply> {
+  await encodeItems(linked.page, deps.clock);
   const body = new ListBody(deps.listing, linked);
   const { length } = body;
   if (length <= WHOLE_BYTES) return wholeReply(deps, request, { body: Buffer.concat([...body], length), contentType: 'application/json' });
   return slicedReply(deps, request, { slices: body, contentType: 'application/json', length, isExact: true });
+}
+
+/** Encodes the items that no response has contained so far. Lets other requests run meanwhile: ten thousand items take a second. */
+async function encodeItems({ whole, items }: Page, clock: Clock): Promise<void> {
+  let startedAt = clock.monotonic();
+  for (const { bytes } of whole?.blocks ?? items) {
+    if (bytes.length === 0 || clock.monotonic() - startedAt < ENCODE_MS) continue;
+    await setImmediate();
+    startedAt = clock.monotonic();
+  }
 }
 
 interface ConvertedPage extends LinkedPage {

@@ -1,6 +1,6 @@
 // One page of a list: its version, its items, and the start of the next page.
 
-import type { Visibility } from '../../access/visibility.ts';
+import { Visibility } from '../../access/visibility.ts';
 import {
   continueTokenExpired,
   isExact,
@@ -71,18 +71,30 @@ export async function readPage(history: History, request: PageRequest): Promise<
   await history.waitFor(version, { signal, findVisibility, timeoutMs: timeLeftMs() });
   const visibility = await inTime(findVisibility(), clock, timeLeftMs());
   const isPinned = version > 0n && (token !== undefined || isExact(options, selection));
-  const range = { visibility, namespace, selection, start: token?.start ?? '', limit: pageLimit(options) };
+  const range = {
+    visibility,
+    namespace,
+    selection,
+    start: token === undefined ? '' : `${prefixOf(namespace)}${token.start}`,
+    limit: pageLimit(options),
+  };
   if (!isPinned) return pageOf(history.collection, { ...range, version: currentVersion(visibility, requested) });
   // If the visible names have changed since the first page, the pages together would be inconsistent.
-  const isOther = token !== undefined && requested.fingerprint !== visibility.fingerprint;
-  const collection = isOther ? undefined : collectionAt(history, requested.revision, visibility);
+  const collection = collectionAt(history, requested, { visibility, isSameView: token !== undefined || history.isLocal });
   if (collection === undefined) throw token === undefined ? listExpired() : continueTokenExpired(token);
   return pageOf(collection, { ...range, version: { ...requested, fingerprint: visibility.fingerprint } });
 }
 
-/** Returns the objects at a past revision; undefined for an unknown revision. Restores none for a caller who sees none. */
-function collectionAt(history: History, revision: number, visibility: Visibility): Collection | undefined {
-  const position = history.positionAfter(revision);
+interface View {
+  readonly visibility: Visibility;
+  /** True if only a version of the same names is accepted. A local revision of another replica has other names, by its salt. */
+  readonly isSameView: boolean;
+}
+
+/** Returns the objects at a past version; undefined for an unknown version. Restores none for a caller who sees none. */
+function collectionAt(history: History, requested: FacadeVersion, { visibility, isSameView }: View): Collection | undefined {
+  if (isSameView && requested.fingerprint !== visibility.fingerprint) return undefined;
+  const position = history.positionAfter(requested.revision);
   if (position === undefined) return undefined;
   return visibility.isNothing ? Collection.empty : history.at(position);
 }
@@ -99,7 +111,7 @@ interface Range {
 }
 
 function pageOf(collection: Collection, { visibility, namespace, selection, version, start, limit }: Range): Page {
-  const isWhole = limit === 0 && namespace === '' && start === '' && selection.isEverything && visibility.isEverything;
+  const isWhole = limit === 0 && namespace === '' && start === '' && selection.isEverything && visibility === Visibility.everything;
   if (isWhole) return { version, whole: collection, items: [], continue: '' };
   const items = select(collection.visible(visibility, namespace, start), selection, limit);
   const last = limit === 0 || items.length <= limit ? undefined : items[limit - 1];
@@ -108,9 +120,14 @@ function pageOf(collection: Collection, { visibility, namespace, selection, vers
     version,
     whole: undefined,
     items: items.slice(0, limit),
-    continue: encodeContinue(BigInt(formatVersion(version)), last.key),
+    continue: encodeContinue(BigInt(formatVersion(version)), last.key.slice(prefixOf(namespace).length)),
     ...(selection.isEverything && { remaining: items.length - limit }),
   };
+}
+
+/** Returns the start of all keys of a namespace, which the tokens of its list do not contain; empty for all namespaces. */
+function prefixOf(namespace: string): string {
+  return namespace === '' ? '' : `${namespace}/`;
 }
 
 /** Returns a function that returns the time left until timeoutSeconds have passed, in milliseconds; Infinity without a limit. */

@@ -10,16 +10,33 @@ export interface RbacAccessOptions extends ListReviewsOptions, RbacInformers {
   readonly random: () => number;
 }
 
+/** Duration of an update of viewers that no pause follows, in milliseconds. */
+const SHORT_MS = 1;
+/** Pause after an update, as a multiple of its duration, and its maximum, in milliseconds. */
+const PAUSE_FACTOR = 9;
+const MAX_PAUSE_MS = 2_000;
+
 export class RbacAccess {
   readonly #options: RbacAccessOptions;
   readonly #index: RbacIndex;
   readonly #reviews: ListReviews;
   readonly #viewers = new Map<string, Viewer>();
   readonly #bySubject = new Map<string, Set<Viewer>>();
+  /** Viewers whose permissions have changed during a pause. */
+  readonly #outdated = new Set<Viewer>();
+  #cancelPause: (() => void) | undefined;
+  readonly #salt: number;
+  readonly #everything: Visibility;
+  readonly #salted = new WeakMap<Visibility, Visibility>();
 
-  /** `permission` allows a caller to see the named objects. A caller that may list the resource sees all objects. */
-  constructor(options: RbacAccessOptions, permission: Permission) {
+  /**
+   * `permission` allows a caller to see the named objects. A caller that may list the resource sees all objects. A salt other than 0
+   * changes all fingerprints.
+   */
+  constructor(options: RbacAccessOptions, permission: Permission, salt = 0) {
     this.#options = options;
+    this.#salt = salt;
+    this.#everything = this.#withSalt(Visibility.everything);
     this.#index = new RbacIndex(permission);
     const { group, resource } = permission;
     this.#reviews = new ListReviews(options, { resourceAttributes: { group, resource, verb: 'list' } });
@@ -27,26 +44,36 @@ export class RbacAccess {
 
   /** Follows the roles and bindings of the hub until unsubscribed. */
   run(): Subscription {
-    return this.#index.follow(this.#options).subscribe((subjects) => this.#updateViewers(subjects));
+    const running = this.#index.follow(this.#options).subscribe((subjects) => this.#onChange(subjects));
+    running.add(() => this.#cancelPause?.());
+    return running;
   }
 
   /** Returns the objects that a caller may see now. Throws 503 if the review fails. */
   async visibleTo(user: User): Promise<Visibility> {
-    if (this.#byRules(user).isEverything || (await this.#reviews.allows(user))) return Visibility.everything;
+    this.#viewerOf(user);
+    if (this.#byRules(user).isEverything || (await this.#reviews.allows(user))) return this.#everything;
     return this.#byRules(user);
   }
 
   /** Returns the objects that a caller may see by the cached decision. Never sends a review: `visibleTo` must have been called just before. */
   visibleNow(user: User): Visibility {
-    const viewer = this.#viewers.get(userKey(user));
+    const viewer = this.#viewerOf(user);
     if (viewer !== undefined) return viewer.visibility;
-    return this.#reviews.cached(user) === true ? Visibility.everything : this.#byRules(user);
+    return this.#reviews.cached(user) === true ? this.#everything : this.#byRules(user);
   }
 
   /** Calls `onVisibility` on every change until the returned function is called. */
   follow(user: User, onVisibility: OnVisibility): () => void {
-    const viewer = this.#viewers.get(userKey(user)) ?? this.#add(user);
+    const viewer = this.#viewerOf(user) ?? this.#add(user);
     return viewer.follow(onVisibility);
+  }
+
+  /** Returns the viewer of a user, after all changes; undefined without watches of the user. */
+  #viewerOf(user: User): Viewer | undefined {
+    const viewer = this.#viewers.get(userKey(user));
+    if (viewer !== undefined && this.#outdated.delete(viewer)) viewer.update();
+    return viewer;
   }
 
   #add(user: User): Viewer {
@@ -56,6 +83,7 @@ export class RbacAccess {
       user,
       reviews: this.#reviews,
       byRules: () => this.#byRules(user),
+      everything: this.#everything,
       visibility: this.visibleNow(user),
       clock,
       random,
@@ -68,6 +96,7 @@ export class RbacAccess {
 
   #forget(key: string, viewer: Viewer): void {
     this.#viewers.delete(key);
+    this.#outdated.delete(viewer);
     for (const subject of subjectsOf(viewer.user)) {
       const viewers = this.#bySubject.get(subject);
       viewers?.delete(viewer);
@@ -76,13 +105,32 @@ export class RbacAccess {
   }
 
   #byRules(user: User): Visibility {
-    return this.#index.namesFor(user);
+    return this.#withSalt(this.#index.namesFor(user));
   }
 
-  #updateViewers(subjects: ReadonlySet<string>): void {
+  #withSalt(visibility: Visibility): Visibility {
+    if (this.#salt === 0) return visibility;
+    const salted = this.#salted.get(visibility) ?? visibility.withSalt(this.#salt);
+    this.#salted.set(visibility, salted);
+    return salted;
+  }
+
+  #onChange(subjects: ReadonlySet<string>): void {
     if (subjects.size === 0) return;
     this.#reviews.invalidate();
-    const affected = new Set([...subjects].flatMap((subject) => [...(this.#bySubject.get(subject) ?? [])]));
-    for (const viewer of affected) viewer.update();
+    for (const subject of subjects) for (const viewer of this.#bySubject.get(subject) ?? []) this.#outdated.add(viewer);
+    if (this.#cancelPause === undefined) this.#updateViewers();
+  }
+
+  /** Updates the outdated viewers. A pause follows if it took long, so that many changes of large permissions leave time for requests. */
+  #updateViewers(): void {
+    const { clock } = this.#options;
+    const startedAt = clock.monotonic();
+    const outdated = [...this.#outdated];
+    this.#outdated.clear();
+    for (const viewer of outdated) viewer.update();
+    const tookMs = clock.monotonic() - startedAt;
+    this.#cancelPause =
+      tookMs < SHORT_MS ? undefined : clock.wakeAfter(Math.min(tookMs * PAUSE_FACTOR, MAX_PAUSE_MS), () => this.#updateViewers());
   }
 }

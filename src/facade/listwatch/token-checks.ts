@@ -78,7 +78,7 @@ export class TokenChecks {
   async #isValid(check: Check): Promise<boolean> {
     const { clock } = this.#options;
     try {
-      const isValid = await check.caller.isStillValid();
+      const isValid = await check.caller.isStillValid('stream');
       check.validAt = clock.monotonic();
       return isValid;
     } catch {

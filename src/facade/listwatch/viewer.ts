@@ -3,7 +3,7 @@
 
 import { type AccessAttributes, isAllowed } from '../../access/hub-review.ts';
 import { type User, userKey } from '../../access/user.ts';
-import { Visibility } from '../../access/visibility.ts';
+import type { Visibility } from '../../access/visibility.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../std/clock.ts';
 import { SingleFlight } from '../../std/single-flight.ts';
@@ -97,6 +97,8 @@ export interface ViewerOptions {
   readonly reviews: ListReviews;
   /** Returns the current visibility by RBAC. */
   readonly byRules: () => Visibility;
+  /** Visibility of a caller who may list all objects. */
+  readonly everything: Visibility;
   /** Initial visibility. */
   readonly visibility: Visibility;
   readonly clock: Clock;
@@ -154,14 +156,14 @@ export class Viewer {
   }
 
   async #review(): Promise<void> {
-    const { reviews, byRules, clock } = this.#options;
+    const { reviews, byRules, everything, clock } = this.#options;
     this.#cancel();
     const number = ++this.#reviewNumber;
     try {
       const allowed = await reviews.review(this.user);
       if (this.#reviewNumber !== number) return;
       this.#confirmedAt = clock.monotonic();
-      this.#show(allowed ? Visibility.everything : byRules());
+      this.#show(allowed ? everything : byRules());
     } catch {
       if (this.#reviewNumber !== number) return;
       if (clock.monotonic() - this.#confirmedAt >= PATIENCE_MS) this.#show(byRules());

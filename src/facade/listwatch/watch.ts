@@ -13,7 +13,7 @@ import type { FairQueue } from '../limits/fair-queue.ts';
 import { enforceReadRate } from '../limits/read-rate.ts';
 import { tenantOf } from '../limits/tenant.ts';
 import type { UnreadEvents } from '../limits/unread-events.ts';
-import type { Caller, FacadeReply, FacadeRequest } from '../request.ts';
+import { type Caller, checkCaller, type FacadeReply, type FacadeRequest } from '../request.ts';
 import type { Item } from './collection.ts';
 import { type ConvertedLines, convertedForm, type EventForm, errorLine, type ItemEvent, Replay } from './events.ts';
 import type { Listing } from './filtered-list.ts';
@@ -98,10 +98,12 @@ async function startWatch(deps: WatchDeps, request: FacadeRequest, { takeOver, r
     ? await waitFor(history, requested, { signal, findVisibility: () => access.visibleTo(caller.user) })
     : undefined;
   const releaseSeat = isReplayed && failure === undefined ? await replayQueue.acquire(tenantOf(caller.user.username), signal) : () => {};
-  const stream = await takeOver().catch((error: unknown) => {
-    releaseSeat();
-    throw error;
-  });
+  const stream = await checkCaller(request)
+    .then(takeOver)
+    .catch((error: unknown) => {
+      releaseSeat();
+      throw error;
+    });
   // No await from here until the watcher is added, so that it cannot miss an event.
   const beginReplay = () => enforceRate(stream, clock, releaseSeat);
   const visibility = access.visibleNow(caller.user);

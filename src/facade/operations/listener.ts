@@ -16,6 +16,8 @@ import type { Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from '../certificate.ts';
 import { Connections } from '../limits/connections.ts';
+import { toAddressKey } from '../limits/source-address.ts';
+import { UnreadReplies } from '../limits/unread-replies.ts';
 import { type Health, healthReply } from './health.ts';
 
 export interface OperationsOptions {
@@ -59,12 +61,15 @@ export async function listenForOperations(options: OperationsOptions): Promise<O
 const LIMITS = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 65_000 };
 /** Limits on connections. Probes and scrapes need few of them; the rest are for idle connections. */
 const CONNECTIONS = { waiting: 128, total: 512 };
+/** Limits on responses that clients do not read, in bytes; at least 4 KiB for each, so that they occupy few of the connections. */
+const UNREAD = { perAddress: 512 << 10, total: 1 << 20 };
 /** Maximum time for one response, in milliseconds; the default scrape timeout of Prometheus. */
 const RESPONSE_MS = 10_000;
 /** Maximum number of requests for metrics in progress, those that are being authorized included. */
 const MAX_METRICS_REQUESTS = 64;
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const WRONG_HOST = 'The Host header does not name this machine. Use localhost or 127.0.0.1 in the URL.\n';
+const NOT_FOUND = plainText(404, '404 page not found\n');
 /** Maximum number of scrapes in progress; further ones are rejected with 503. */
 const MAX_SCRAPES = 4;
 const TOO_MANY = 'too many scrapes in progress, please try again';
@@ -89,6 +94,7 @@ const TLS = { minVersion: 'TLSv1.2', handshakeTimeout: 10_000 } as const;
 
 class Requests {
   readonly #options: OperationsOptions;
+  readonly #unread = new UnreadReplies(UNREAD);
   #scrapes = 0;
   #metricsRequests = 0;
 
@@ -103,13 +109,14 @@ class Requests {
     );
     try {
       const [path = '', query = ''] = (request.url ?? '').split('?', 2);
-      if (isLoopback(this.#options.host) && !isLoopbackHost(request.headers.host)) send(response, plainText(421, WRONG_HOST));
+      if (isLoopback(this.#options.host) && !isLoopbackHost(request.headers.host))
+        this.#send(request, response, plainText(421, WRONG_HOST));
       else if (request.method !== 'GET' && request.method !== 'HEAD')
-        send(response, { ...plainText(405, ''), headers: { allow: 'GET, HEAD' } });
+        this.#send(request, response, { ...plainText(405, ''), headers: { allow: 'GET, HEAD' } });
       else if (path === '/metrics') await this.#scrape(request, response);
-      else send(response, healthReply(this.#options.health, path, new URLSearchParams(query)) ?? plainText(404, '404 page not found\n'));
+      else this.#send(request, response, healthReply(this.#options.health, path, new URLSearchParams(query)) ?? NOT_FOUND);
     } catch (error) {
-      this.#fail(error, response);
+      this.#fail(error, request, response);
     }
   }
 
@@ -135,14 +142,20 @@ class Requests {
     }
   }
 
-  #fail(error: unknown, response: ServerResponse): void {
+  #fail(error: unknown, request: IncomingMessage, response: ServerResponse): void {
     if (response.destroyed) return;
     if (response.headersSent) response.destroy();
-    else if (error instanceof StatusError) send(response, errorReply(error));
+    else if (error instanceof StatusError) this.#send(request, response, errorReply(error));
     else {
       this.#options.log.error({ error }, 'operations request failed');
-      send(response, errorReply(internalError('unexpected error')));
+      this.#send(request, response, errorReply(internalError('unexpected error')));
     }
+  }
+
+  #send(message: IncomingMessage, response: ServerResponse, { status, headers, body }: Reply): void {
+    response.writeHead(status, { 'cache-control': 'no-cache, private', ...(headers as Record<string, string>) });
+    response.end(body as string);
+    this.#unread.add({ address: toAddressKey(message.socket.remoteAddress), message, response }, (body as string).length);
   }
 }
 
@@ -157,11 +170,6 @@ function errorReply(error: StatusError): Reply {
     },
     body: `${orderedJson(error.status)}\n`,
   };
-}
-
-function send(response: ServerResponse, { status, headers, body }: Reply): void {
-  response.writeHead(status, { 'cache-control': 'no-cache, private', ...(headers as Record<string, string>) });
-  response.end(body as string);
 }
 
 /** Returns true for an address that only this machine can reach; false without an address. */

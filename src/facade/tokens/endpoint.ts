@@ -20,7 +20,7 @@ import { IssueError } from '../../targets/issue-error.ts';
 import type { RegisteredCluster } from '../../targets/registered-cluster.ts';
 import type { TokenSource } from '../../targets/target.ts';
 import { exchangeToken, type IssuedToken } from '../../targets/token-exchange.ts';
-import type { Endpoint, FacadeRequest } from '../request.ts';
+import { checkCaller, type Endpoint, type FacadeRequest } from '../request.ts';
 import type { Audit, AuditedRequest } from './audit.ts';
 import { dryRun } from './dry-run.ts';
 import type { PostedTokenRequest, TokenRequestParser } from './token-request.ts';
@@ -62,8 +62,6 @@ class Issuance {
   readonly #options: TokenEndpointOptions;
   readonly #request: FacadeRequest;
   readonly #target: IssueTarget;
-  /** Set of the cluster that the caller is authorized for; undefined before the review. A relabelled Cluster needs another review. */
-  #authorizedSet: string | undefined;
   /** Fields of the audit line that are known so far. */
   audited: AuditedRequest;
 
@@ -102,16 +100,18 @@ class Issuance {
     const { authorizer, registered } = this.#options;
     const { caller, signal } = this.#request;
     for (;;) {
-      const registration = registered(this.#target.cluster);
-      const set = setOf(registration?.cluster);
-      if (set === this.#authorizedSet) return registration;
+      const set = setOf(registered(this.#target.cluster)?.cluster);
       await authorizer.authorize(caller.user, { ...this.#target, set }, signal);
-      this.#authorizedSet = set;
+      const registration = registered(this.#target.cluster);
+      // A relabelled Cluster needs another review.
+      if (setOf(registration?.cluster) === set) return registration;
     }
   }
 
   async #issueOrDryRun(posted: PostedTokenRequest): Promise<KubeObject> {
     const { clients, clock, probeIntervalMs } = this.#options;
+    // The caller may have lost token or permission since the request began, whose body may have arrived late.
+    await checkCaller(this.#request);
     const registration = await this.#authorized();
     if (registration === undefined) throw new IssueError('ClusterNotFound');
     const retryAfterMs = unreachableMs(registration.cluster, probeIntervalMs, clock.now());

@@ -1,22 +1,28 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { parse } from 'yaml';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
+import { ClusterColumns } from '../../../src/api/cluster-schema.gen.ts';
 import { ClusterReason } from '../../../src/api/reasons.ts';
+import { clusterConditions } from '../../../src/clusters/policy/conditions.ts';
 import { CLUSTER_COLUMNS, CLUSTER_LIST } from '../../../src/facade/clusters/cluster-list.ts';
-import type { PrinterColumn } from '../../../src/kubernetes/custom-table.ts';
 import { callerOf, HandHub, Replica, requestOf } from '../listwatch/replica.ts';
 
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
 describe('CLUSTER_COLUMNS', () => {
-  it('equals the columns of the CRD without those of fields that only the hub shows', () => {
-    const { spec } = parse(readFileSync('crds/clusters.registry.purser.dev.yaml', 'utf8')) as {
-      readonly spec: { readonly versions: readonly { readonly additionalPrinterColumns: readonly PrinterColumn[] }[] };
-    };
-    expect(CLUSTER_COLUMNS).toEqual(
-      spec.versions[0]?.additionalPrinterColumns.filter(({ name }) => !['Endpoint', 'Last Probe'].includes(name)),
+  it('has no column of a field that only the hub shows', () => {
+    expect(ClusterColumns.filter((column) => !CLUSTER_COLUMNS.includes(column)).map(({ name }) => name)).toEqual([
+      'Endpoint',
+      'Last Probe',
+    ]);
+  });
+
+  it.each([...clusterConditions])('has a column for the condition %s, with its meaning', (type, { meaning }) => {
+    expect(CLUSTER_COLUMNS).toContainEqual(
+      expect.objectContaining({
+        description: `Status of the ${type} condition: ${meaning}.`,
+        jsonPath: `.status.conditions[?(@.type=="${type}")].status`,
+      }),
     );
   });
 

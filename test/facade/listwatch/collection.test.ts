@@ -62,6 +62,30 @@ describe('Collection', () => {
     );
   });
 
+  it('yields the items of visible namespaces and names in order, each once, in one namespace or in all', () => {
+    const namespace = fc.constantFrom('a', 'a-b', 'b', 'c');
+    const short = fc.constantFrom('v', 'w', 'x', 'y', 'z');
+    const keyed = fc.tuple(namespace, short).map((parts) => parts.join('/'));
+    const granted = fc.oneof(
+      keyed,
+      namespace.map((each) => `${each}/`),
+      short.map((each) => `*/${each}`),
+      fc.constantFrom('a', 'a/x/', '/', 'none/'),
+    );
+    const names = fc.oneof(fc.uniqueArray(keyed, { maxLength: 20 }), fc.uniqueArray(granted, { maxLength: 6 }));
+    const start = fc.oneof(fc.constant(''), keyed);
+    fc.assert(
+      fc.property(fc.uniqueArray(keyed), names, fc.option(namespace, { nil: '' }), start, (keys, some, within, from) => {
+        const collection = Collection.of(keys.map((key) => itemOf(key.split('/')[1] ?? '', '1', key.split('/')[0])));
+        const visibility = new Visibility(new Set(some));
+        const isListed = (key: string) => key >= from && key.startsWith(within === '' ? '' : `${within}/`);
+        const expected = [...collection.from('')].filter((item) => isListed(item.key) && visibility.includesObject(item));
+        expect([...collection.visible(visibility, within, from)]).toEqual(expected);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
   it('yields the visible items of one namespace from a key on', () => {
     const keys = ['a/x', 'b-2/x', 'b/x', 'b/y', 'b/z', 'c/x'];
     const collection = Collection.of(keys.map((key) => itemOf(key.split('/')[1] ?? '', '1', key.split('/')[0])));

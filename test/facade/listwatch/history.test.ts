@@ -31,6 +31,25 @@ describe('History', () => {
     expect([history.oldest > 80, history.positionAfter(99) !== undefined, history.positionAfter(50)]).toEqual([true, true, undefined]);
   });
 
+  it('drops changes that are older than five minutes, whether further ones arrive or not', () => {
+    const clock = new FakeClock();
+    const history = new History({ clock, capacity: 1_000 });
+    history.load([itemOf(1, 0)], 1);
+    write(history, 2, 'prod');
+    clock.advance(200_000);
+    write(history, 3, 'prod');
+    expect(history.positionAfter(1)).toBe(history.start);
+    clock.advance(100_001);
+    expect([history.positionAfter(1), history.positionAfter(2), history.oldest]).toEqual([undefined, history.start, 2]);
+    clock.advance(200_000);
+    expect([history.positionAfter(2), history.positionAfter(3), history.oldest]).toEqual([undefined, history.end, 3]);
+    expect(restore(history, 3)).toBe(history.collection);
+    write(history, 4, 'prod');
+    clock.advance(376_000);
+    write(history, 5, 'prod');
+    expect([history.end - history.start, history.oldest]).toEqual([1, 4]);
+  });
+
   it('restores all objects of every revision in the log', () => {
     const name = fc.integer({ min: 0, max: 400 }).map((number) => `c-${number}`);
     const change = fc.record({ name, isDeleted: fc.boolean() });

@@ -1,49 +1,51 @@
-// The main property of lists and watches: after any changes of clusters, permissions, connections and replicas, a client that lists and
-// then watches has the state of a fresh list, or got 410.
+// The main property of lists and watches, for each list: after any changes of objects, permissions, connections and replicas, a client
+// that lists and then watches has the state of a fresh list, or got 410.
 
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { FakeClock } from '../../support/clock.ts';
 import { contents, Reflector } from './reflector.ts';
-import { callerOf, HandHub, Replica, settle } from './replica.ts';
+import { callerOf, HandHub, type ListReplica, Replica, type ReplicaOptions, settle } from './replica.ts';
+import { type TokenGrant, TokenHub, TokenReplica } from './token-replica.ts';
 
-const NAMES = ['a', 'b', 'c', 'd', 'e', 'f'];
-const ROLES = ['r1', 'r2', 'r3'];
 const SUBJECTS = [
   { kind: 'User', name: 'alice' },
   { kind: 'Group', name: 'team' },
   { kind: 'ServiceAccount', name: 'bot', namespace: 'ci' },
 ];
-
-const name = fc.constantFrom(...NAMES);
-const role = fc.constantFrom(...ROLES);
-const subject = fc.constantFrom(...SUBJECTS);
 const SETS = ['prod', 'dev'];
-const GRANTED = [...NAMES, ...SETS.map((set) => `set:${set}`), 'set:-'];
-const names = fc.oneof({ weight: 5, arbitrary: fc.subarray(GRANTED) }, { weight: 1, arbitrary: fc.constant('all' as const) });
+const subject = fc.constantFrom(...SUBJECTS);
 /** Index of a caller of the run. */
 const client = fc.nat(5);
 const replica = fc.nat(1);
-const collection = fc.constantFrom('clusters' as const, 'clusters' as const, 'roles' as const, 'bindings' as const);
+/** Number of an object, of a role and of a permission, which each list maps to its own. */
+const object = fc.nat(5);
+const role = fc.nat(2);
+const names = fc.oneof(
+  { weight: 5, arbitrary: fc.subarray([0, 1, 2, 3, 4, 5, 6, 7, 8]) },
+  { weight: 1, arbitrary: fc.constant('all' as const) },
+);
+/** Informer of a replica: one of those of objects, or of permissions. */
+const follower = fc.oneof(fc.constant(0), fc.nat(6));
 
 function kind<const K extends string, T extends object>(type: K, fields: { [Field in keyof T]: fc.Arbitrary<T[Field]> }) {
   return fc.record({ type: fc.constant(type), ...fields }) as fc.Arbitrary<T & { readonly type: K }>;
 }
 
-const put = kind('put', { name, env: fc.constantFrom('prod', 'dev'), set: fc.constantFrom('', '', ...SETS) });
-const remove = kind('delete', { name });
-const step = kind('step', { replica, of: collection, count: fc.integer({ min: 1, max: 4 }) });
+const put = kind('put', { object, env: fc.constantFrom('prod', 'dev'), set: fc.constantFrom('', '', ...SETS) });
+const remove = kind('delete', { object });
+const step = kind('step', { replica, of: follower, count: fc.integer({ min: 1, max: 4 }) });
 const list = kind('list', { client, replica, limit: fc.constantFrom(0, 0, 1, 2) });
 const watch = kind('watch', { client, replica });
 const read = kind('read', { client, count: fc.integer({ min: 1, max: 3 }) });
 
 const OTHERS = [
-  kind('grant', { role, names, subject }),
+  kind('grant', { role, names, subject, place: fc.nat(4) }),
   kind('withdraw', { role }),
   kind('dropRole', { role }),
   kind('authorizer', { user: fc.constantFrom('alice', 'bob') }),
   kind('bookmark', {}),
-  kind('relist', { replica, of: collection }),
+  kind('relist', { replica, of: follower }),
   kind('watchList', { client, replica }),
   kind('disconnect', { client }),
   kind('stall', { client }),
@@ -70,28 +72,118 @@ const setting: fc.Arbitrary<Setting> = fc.record({
   callers: fc.subarray([0, 1, 2, 3, 4, 5], { minLength: 1 }),
 });
 
-class World {
-  readonly hub = new HandHub();
-  readonly clock = new FakeClock();
-  readonly replicas: readonly Replica[];
-  readonly clients: readonly Reflector[];
+type Put = Extract<Action, { readonly type: 'put' }>;
+type Grant = Extract<Action, { readonly type: 'grant' }>;
 
-  constructor({ historyCapacity, callers }: Setting) {
-    for (const each of NAMES.slice(0, 3)) this.hub.putCluster(each, { env: 'prod' });
-    this.hub.grant('r1', ['a', 'b', 'x'], { kind: 'User', name: 'alice' });
-    this.hub.grant('r2', ['b', 'c', 'set:prod'], { kind: 'Group', name: 'team' });
-    this.hub.grant('admin', 'all', { kind: 'User', name: 'admin' });
-    this.replicas = [0, 1].map(() => new Replica(this.hub, this.clock, { historyCapacity }));
-    const alice = callerOf('alice', 'team');
-    const all = [
+/** A hub and a list under test. */
+interface ListWorld {
+  readonly hub: HandHub;
+  /** Callers of the run, with their queries. */
+  readonly clients: readonly Reflector[];
+  createReplica(clock: FakeClock, options: ReplicaOptions): ListReplica;
+  put(action: Put): void;
+  delete(object: number): void;
+  bookmark(): void;
+  grant(action: Grant): void;
+  withdraw(role: number): void;
+  dropRole(role: number): void;
+}
+
+const ROLES = ['r1', 'r2', 'r3'];
+const alice = callerOf('alice', 'team');
+const bot = callerOf('system:serviceaccount:ci:bot', 'system:serviceaccounts');
+
+function clusterWorld(): ListWorld {
+  const hub = new HandHub();
+  const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const granted = [...keys, ...SETS.map((set) => `set:${set}`), 'set:-'];
+  const nameOf = (number: number) => ROLES[number] as string;
+  for (const each of keys.slice(0, 3)) hub.putCluster(each, { env: 'prod' });
+  hub.grant('r1', ['a', 'b', 'x'], { kind: 'User', name: 'alice' });
+  hub.grant('r2', ['b', 'c', 'set:prod'], { kind: 'Group', name: 'team' });
+  hub.grant('admin', 'all', { kind: 'User', name: 'admin' });
+  return {
+    hub,
+    clients: [
       new Reflector(alice, '', true),
       new Reflector(alice, 'labelSelector=env%3Dprod', false),
       new Reflector(callerOf('bob', 'team'), '', false),
       new Reflector(callerOf('admin'), '', true),
       new Reflector(callerOf('admin'), 'labelSelector=env%3Dprod&fieldSelector=metadata.name!%3Da', false),
-      new Reflector(callerOf('system:serviceaccount:ci:bot', 'system:serviceaccounts'), '', true),
-    ];
-    this.clients = callers.map((index) => all[index] as Reflector);
+      new Reflector(bot, '', true),
+    ],
+    createReplica: (clock, options) => new Replica(hub, clock, options),
+    put: (action) => hub.putCluster(keys[action.object] as string, labelsOf(action), `https://10.0.0.${hub.revision}`),
+    delete: (number) => hub.clusters.delete(keys[number] as string),
+    bookmark: () => hub.clusters.bookmark(),
+    grant: (action) =>
+      hub.grant(nameOf(action.role), action.names === 'all' ? 'all' : action.names.map((each) => granted[each] as string), action.subject),
+    withdraw: (number) => hub.bindings.delete(nameOf(number)),
+    dropRole: (number) => hub.roles.delete(nameOf(number)),
+  };
+}
+
+const NAMESPACES = ['team-a', 'team-b'];
+/** Namespaces of a binding, and kinds of its role. */
+const PLACES: readonly Pick<TokenGrant, 'namespace' | 'roleKind'>[] = [
+  { namespace: undefined, roleKind: 'ClusterRole' },
+  ...NAMESPACES.flatMap((namespace) => (['Role', 'ClusterRole'] as const).map((roleKind) => ({ namespace, roleKind }))),
+];
+
+/** Returns a world with ManagedTokens, of which replicas watch all namespaces together, or each namespace by itself. */
+function tokenWorld(namespaces?: readonly string[]): ListWorld {
+  const hub = new TokenHub(namespaces);
+  const keys = ['team-a/a', 'team-a/b', 'team-a/c', 'team-b/a', 'team-b/b', 'team-b/d'];
+  const granted = ['a', 'b', 'c', 'd', 'x', 'team-a/a', '*', '', '/'];
+  const nameOf = (number: number) => ROLES[number] as string;
+  const grant = (number: number, place: number, grants: TokenGrant['names'], to: TokenGrant['subject']) =>
+    hub.grantTokens({ name: nameOf(number), ...(PLACES[place] as (typeof PLACES)[number]), names: grants, subject: to });
+  for (const each of [...keys.slice(0, 2), ...keys.slice(3, 5)]) hub.putToken(each, { env: 'prod' });
+  grant(0, 1, ['a', 'x'], { kind: 'User', name: 'alice' });
+  grant(1, 4, 'all', { kind: 'Group', name: 'team' });
+  hub.grantTokens({ name: 'admin', namespace: undefined, roleKind: 'ClusterRole', names: 'all', subject: { kind: 'User', name: 'admin' } });
+  return {
+    hub,
+    clients: [
+      new Reflector(alice, '', true),
+      new Reflector(alice, 'labelSelector=env%3Dprod', false, 'team-a'),
+      new Reflector(callerOf('bob', 'team'), '', false),
+      new Reflector(callerOf('admin'), '', true),
+      new Reflector(callerOf('admin'), 'fieldSelector=metadata.name!%3Da', false, 'team-b'),
+      new Reflector(bot, '', true, 'team-b'),
+    ],
+    createReplica: (clock, options) => new TokenReplica(hub, clock, options),
+    put: (action) => hub.putToken(keys[action.object] as string, labelsOf(action), `cluster-${hub.revision}`),
+    delete: (number) => hub.deleteToken(keys[number] as string),
+    bookmark: () => [...hub.tokens.values()].forEach((tokens) => tokens.bookmark()),
+    grant: (action) =>
+      grant(
+        action.role,
+        action.place,
+        action.names === 'all' ? 'all' : action.names.map((each) => granted[each] as string),
+        action.subject,
+      ),
+    withdraw(number) {
+      hub.bindings.delete(nameOf(number));
+      for (const namespace of NAMESPACES) hub.namespacedBindings.delete(`${namespace}/${nameOf(number)}`);
+    },
+    dropRole(number) {
+      hub.roles.delete(nameOf(number));
+      for (const namespace of NAMESPACES) hub.namespacedRoles.delete(`${namespace}/${nameOf(number)}`);
+    },
+  };
+}
+
+class World {
+  readonly #listed: ListWorld;
+  readonly clock = new FakeClock();
+  readonly replicas: readonly ListReplica[];
+  readonly clients: readonly Reflector[];
+
+  constructor(listed: ListWorld, { historyCapacity, callers }: Setting) {
+    this.#listed = listed;
+    this.replicas = [0, 1].map(() => listed.createReplica(this.clock, { historyCapacity }));
+    this.clients = callers.map((index) => listed.clients[index] as Reflector);
   }
 
   async act(action: Action): Promise<void> {
@@ -101,35 +193,37 @@ class World {
     return this.#write(action);
   }
 
-  #follow(action: Extract<Action, { readonly of: string }>): void {
-    const follower = this.replicas[action.replica]?.[action.of];
-    if (action.type === 'relist') return follower?.list();
-    for (let count = 0; count < action.count; count++) follower?.step();
+  #follow(action: Extract<Action, { readonly of: number }>): void {
+    // The informers of objects are the last ones.
+    const followers = [...(this.replicas[action.replica] as ListReplica).followers.values()].reverse();
+    const chosen = followers[action.of % followers.length];
+    if (action.type === 'relist') return chosen?.list();
+    for (let count = 0; count < action.count; count++) chosen?.step();
   }
 
   #write(action: Exclude<Action, { readonly client: number } | { readonly replica: number } | { readonly type: 'time' }>): void {
-    const { hub } = this;
+    const { hub } = this.#listed;
     switch (action.type) {
       case 'put':
-        return hub.putCluster(action.name, labelsOf(action), `https://10.0.0.${hub.revision}`);
+        return this.#listed.put(action);
       case 'delete':
-        return hub.clusters.delete(action.name);
+        return this.#listed.delete(action.object);
       case 'grant':
-        return hub.grant(action.role, action.names, action.subject);
+        return this.#listed.grant(action);
       case 'withdraw':
-        return hub.bindings.delete(action.role);
+        return this.#listed.withdraw(action.role);
       case 'dropRole':
-        return hub.roles.delete(action.role);
+        return this.#listed.dropRole(action.role);
       case 'authorizer':
         return void (hub.listers.delete(action.user) || hub.listers.add(action.user));
       case 'bookmark':
-        return hub.clusters.bookmark();
+        return this.#listed.bookmark();
     }
   }
 
   async #request(action: ClientAction): Promise<void> {
     const reflector = this.clients[action.client % this.clients.length] as Reflector;
-    const at = this.replicas['replica' in action ? action.replica : 0] as Replica;
+    const at = this.replicas['replica' in action ? action.replica : 0] as ListReplica;
     switch (action.type) {
       case 'list':
         return this.#advanceUntilDone(reflector.list(at, action.limit));
@@ -181,30 +275,36 @@ function labelsOf({ env, set }: { readonly env: string; readonly set: string }):
   return { env, ...(set !== '' && { 'registry.purser.dev/set': set }) };
 }
 
-async function check(all: readonly Action[], where: Setting): Promise<void> {
-  const world = new World(where);
+async function check(listed: ListWorld, all: readonly Action[], where: Setting): Promise<void> {
+  const world = new World(listed, where);
   for (const action of all) {
     await world.act(action);
     await settle();
   }
   await world.catchUpAll();
+  const [first] = world.replicas as readonly [ListReplica];
   for (const each of world.clients) {
-    if (!each.isWatching && each.isCurrent) await each.watch(world.replicas[0] as Replica);
+    if (!each.isWatching && each.isCurrent) await each.watch(first);
     await settle();
     each.read();
     if (!each.isCurrent || !each.isWatching) continue;
-    const fresh = await (world.replicas[0] as Replica).get(each.query, each.caller);
+    const fresh = await each.freshList(first);
     expect({ of: each.caller.user.username, query: each.query, has: contents(each.state.values()) }).toEqual({
       of: each.caller.user.username,
       query: each.query,
-      has: contents(fresh.body.items),
+      has: contents(fresh),
     });
   }
   for (const each of world.clients) each.disconnect();
 }
 
 describe('list and watch', () => {
-  it('leaves every client with the state of a fresh list or with 410', async () => {
-    await fc.assert(fc.asyncProperty(actions, setting, check), { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 500) });
+  it.each([
+    ['clusters', clusterWorld],
+    ['managedtokens', () => tokenWorld()],
+    ['managedtokens in several watched namespaces', () => tokenWorld(NAMESPACES)],
+  ] as const)('leaves every client with the state of a fresh list or with 410: %s', async (_, createWorld) => {
+    const property = fc.asyncProperty(actions, setting, (all, where) => check(createWorld(), all, where));
+    await fc.assert(property, { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 500) });
   });
 });

@@ -5,6 +5,7 @@ import { parseVersion } from '../../../src/facade/listwatch/version.ts';
 import type { FacadeReply } from '../../../src/facade/request.ts';
 import { indentJson } from '../../../src/kubernetes/wire/ordered-json.ts';
 import { eventually } from '../../kube/eventually.ts';
+import { SlowClock } from '../../support/slow-clock.ts';
 import {
   callerOf,
   createClusterList,
@@ -451,6 +452,22 @@ describe('large lists', () => {
       await expect(listing).rejects.toBe(gone.signal.reason);
     }
     expect(await replica.get('', lister)).toMatchObject({ status: 200 });
+  });
+
+  it('yields to other requests while it encodes the items of a list', async () => {
+    const clock = new SlowClock();
+    const slow = new Replica(hub, clock);
+    clock.stepMs = 3;
+    let turns = 0;
+    const isDone = new Set<boolean>();
+    const listed = slow.endpoints.list(requestOf('', ADMIN)).finally(() => isDone.add(true));
+    while (isDone.size === 0) {
+      await new Promise(setImmediate);
+      turns += 1;
+    }
+    expect(await listed).toMatchObject({ status: 200 });
+    // Blocks of up to 256 items.
+    expect(turns).toBeGreaterThan(2_000 / 256);
   });
 
   it('yields to other requests between the slices of a list', async () => {

@@ -8,7 +8,7 @@ import { type PageRequest, parseQuery, readPage } from '../../../src/facade/list
 import { CallerVersions, versionAt } from '../../../src/facade/listwatch/version.ts';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import { parseSelectors, Selection } from '../../../src/kubernetes/selection.ts';
-import { encodeContinue } from '../../../src/kubernetes/wire/continue-token.ts';
+import { decodeContinue, encodeContinue } from '../../../src/kubernetes/wire/continue-token.ts';
 import { FakeClock } from '../../support/clock.ts';
 
 const clock = new FakeClock();
@@ -79,6 +79,22 @@ describe('readPage', () => {
       ['b', 'c'],
       ['a', 'b', 'c', 'd'],
     ]);
+  });
+
+  it('continues the list of a namespace from a key within the namespace, as kube-apiserver does', async () => {
+    const history = new History({ clock, capacity: 1_000 });
+    const keys = ['team-a/a', 'team-a/b', 'team-b/a', 'team-b/b', 'team-b/c', 'team-c/a'].map((key) => key.split('/'));
+    history.load(
+      keys.map(([namespace = '', name = '']) => {
+        const metadata = { namespace, name, uid: `${namespace}-${name}`, resourceVersion: '1' };
+        return new Item({ apiVersion: 'v1', kind: 'ManagedToken', metadata }, 0);
+      }),
+      1,
+    );
+    const first = await read(history, 'limit=1', Visibility.everything, { namespace: 'team-b' });
+    expect(decodeContinue(first.continue).start).toBe('a\0');
+    const next = await read(history, `continue=${first.continue}`, Visibility.everything, { namespace: 'team-b' });
+    expect(next.items.map(({ key }) => key)).toEqual(['team-b/b', 'team-b/c']);
   });
 
   it('restores the exact version for a caller who sees some objects', async () => {

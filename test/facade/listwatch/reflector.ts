@@ -1,13 +1,15 @@
 // A client that behaves as client-go's reflector: lists, watches from there, resumes a broken watch, lists again after 410. It checks
 // that versions never decrease.
 
-import type { ListedCluster, Replica, TestCaller, WatchStream } from './replica.ts';
+import { objectKey } from '../../../src/kube/paths.ts';
+import type { ListedObject, ListReplica, TestCaller, WatchStream } from './replica.ts';
 
 export class Reflector {
   readonly caller: TestCaller;
   readonly #query: string;
   readonly #bookmarks: boolean;
-  #state = new Map<string, ListedCluster>();
+  readonly #namespace: string | undefined;
+  #state = new Map<string, ListedObject>();
   /** Version to watch from; undefined if the client has to list. */
   #version: string | undefined;
   /** True until the bookmark after the initial events of a watch. */
@@ -18,15 +20,16 @@ export class Reflector {
   /** Number of 410 responses. */
   expired = 0;
   /** Pages of a list that is not complete. */
-  #pages: { readonly items: ListedCluster[]; next: string } | undefined;
+  #pages: { readonly items: ListedObject[]; next: string } | undefined;
 
-  constructor(caller: TestCaller, query: string, bookmarks: boolean) {
+  constructor(caller: TestCaller, query: string, bookmarks: boolean, namespace?: string) {
     this.caller = caller;
     this.#query = query;
     this.#bookmarks = bookmarks;
+    this.#namespace = namespace;
   }
 
-  get state(): ReadonlyMap<string, ListedCluster> {
+  get state(): ReadonlyMap<string, ListedObject> {
     return this.#state;
   }
 
@@ -34,15 +37,24 @@ export class Reflector {
     return this.#query;
   }
 
+  /** Returns a fresh list of the same objects. */
+  async freshList(replica: ListReplica): Promise<readonly ListedObject[]> {
+    return (await replica.get(this.#query, this.caller, this.#namespace)).body.items;
+  }
+
   get isCurrent(): boolean {
     return this.#version !== undefined;
   }
 
   /** Lists, one page at a time if there is a limit. */
-  async list(replica: Replica, limit: number): Promise<void> {
+  async list(replica: ListReplica, limit: number): Promise<void> {
     this.disconnect();
     const versionQuery = this.#versionQuery(limit);
-    const { status, body } = await replica.get(`${this.#query}${limit > 0 ? `&limit=${limit}` : ''}${versionQuery}`, this.caller);
+    const { status, body } = await replica.get(
+      `${this.#query}${limit > 0 ? `&limit=${limit}` : ''}${versionQuery}`,
+      this.caller,
+      this.#namespace,
+    );
     this.#version = undefined;
     if (status === 410) {
       this.expired += 1;
@@ -57,29 +69,29 @@ export class Reflector {
       return;
     }
     this.#pages = undefined;
-    this.#state = new Map(items.map((item) => [item.metadata.name, item]));
+    this.#state = new Map(items.map((item) => [objectKey(item), item]));
     this.#version = body.metadata.resourceVersion;
     // Without a version, as for the first page of several, a replica that lags behind may return an older list.
     if (versionQuery.startsWith('&resourceVersion=')) checkOrder(this.#listed, this.#version);
     this.#listed = body.metadata.resourceVersion;
   }
 
-  async watch(replica: Replica): Promise<void> {
+  async watch(replica: ListReplica): Promise<void> {
     this.disconnect();
     if (this.#version === undefined) return;
     this.#isInitial = false;
-    this.#stream = await replica.watch(`${this.#query}&resourceVersion=${this.#version}${this.#bookmarkQuery}`, this.caller);
+    this.#stream = await this.#open(replica, `${this.#query}&resourceVersion=${this.#version}${this.#bookmarkQuery}`);
   }
 
   /** Lists by a watch with initial events. */
-  async watchList(replica: Replica): Promise<void> {
+  async watchList(replica: ListReplica): Promise<void> {
     this.disconnect();
     this.#pages = undefined;
     this.#version = undefined;
     this.#state = new Map();
     this.#isInitial = true;
     const query = `${this.#query}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=&allowWatchBookmarks=true`;
-    this.#stream = await replica.watch(query, this.caller);
+    this.#stream = await this.#open(replica, query);
   }
 
   /** Reads some of the received events, in order. */
@@ -100,8 +112,12 @@ export class Reflector {
     }
   }
 
-  #apply(type: string, object: ListedCluster): void {
-    const { name } = object.metadata;
+  async #open(replica: ListReplica, query: string): Promise<WatchStream> {
+    return replica.watch(query, this.caller, undefined, { namespace: this.#namespace });
+  }
+
+  #apply(type: string, object: ListedObject): void {
+    const name = objectKey(object);
     if (this.#state.has(name) !== (type !== 'ADDED')) throw new Error(`${type} ${name} does not fit to ${[...this.#state.keys()].join()}`);
     if (type === 'DELETED') this.#state.delete(name);
     else this.#state.set(name, object);
@@ -140,6 +156,6 @@ function checkOrder(earlier: string, later: string): void {
 }
 
 /** Returns the content of a list without versions, which differ between lists and events. */
-export function contents(clusters: Iterable<ListedCluster>): readonly string[] {
-  return [...clusters].map((cluster) => JSON.stringify({ ...cluster, metadata: { ...cluster.metadata, resourceVersion: '' } })).sort();
+export function contents(objects: Iterable<ListedObject>): readonly string[] {
+  return [...objects].map((object) => JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: '' } })).sort();
 }

@@ -172,44 +172,40 @@ export function createClusterList({ clusters: objects, watchLimits: limits = wat
   return createListWatch({ ...options, list, objects, random, log: silentLog, limits: shared });
 }
 
-/** One replica of the façade. */
-export class Replica {
+/** One replica of the façade with one list, whose informers receive the events of the hub as the test steps them. */
+export class ListReplica {
   readonly clock: FakeClock;
-  readonly clusters: Follower<Cluster>;
-  readonly roles: Follower<ClusterRole>;
-  readonly bindings: Follower<ClusterRoleBinding>;
   readonly endpoints: ListWatch;
+  /** Informers by the names that tests use. */
+  readonly followers: ReadonlyMap<string, Steppable>;
 
-  constructor(hub: HandHub, clock = new FakeClock(), options: ReplicaOptions = {}) {
+  constructor(clock: FakeClock, endpoints: ListWatch, followers: Readonly<Record<string, Steppable>>) {
     this.clock = clock;
-    this.clusters = new Follower(hub, hub.clusters);
-    this.roles = new Follower(hub, hub.roles);
-    this.bindings = new Follower(hub, hub.bindings);
-    const { clusters, roles, bindings } = this;
-    this.endpoints = createClusterList({ clusters, roles, bindings, hub, clock, ...options });
+    this.endpoints = endpoints;
+    this.followers = new Map(Object.entries(followers));
     this.endpoints.run();
-    this.roles.list();
-    this.bindings.list();
-    this.clusters.list();
+    for (const follower of this.followers.values()) follower.list();
   }
 
   /** Receives all pending events, and lets watchers write them. */
   async catchUp(): Promise<void> {
-    for (const follower of [this.roles, this.bindings, this.clusters]) while (follower.isBehind) follower.step();
+    for (const follower of this.followers.values()) while (follower.isBehind) follower.step();
     await settle();
   }
 
-  async get(query: string, caller: TestCaller): Promise<Response> {
-    return toResponse(this.endpoints.list(requestOf(query, caller)));
+  /** Lists the objects of a namespace, or all. */
+  async get(query: string, caller: TestCaller, namespace?: string): Promise<Response> {
+    return toResponse(this.endpoints.list(requestOf(query, caller, namespace)));
   }
 
   async getOne(
     name: string,
     caller: TestCaller,
-    { query = '', accept }: { readonly query?: string; readonly accept?: string } = {},
+    { query = '', accept, namespace }: { readonly query?: string; readonly accept?: string; readonly namespace?: string } = {},
   ): Promise<Response> {
-    const request = requestOf(query, caller);
-    return toResponse(this.endpoints.get({ ...request, preferences: { ...request.preferences, accept }, params: { name } }));
+    const request = requestOf(query, caller, namespace);
+    const params = { ...request.params, name };
+    return toResponse(this.endpoints.get({ ...request, preferences: { ...request.preferences, accept }, params }));
   }
 
   /** Opens a watch; the stream contains the events so far. */
@@ -217,10 +213,10 @@ export class Replica {
     query: string,
     caller: TestCaller,
     accept?: string,
-    { isStalled = false }: { readonly isStalled?: boolean } = {},
+    { isStalled = false, namespace }: { readonly isStalled?: boolean; readonly namespace?: string | undefined } = {},
   ): Promise<WatchStream> {
     const gone = new AbortController();
-    const request = { ...requestOf(`watch=true&${query}`, caller), signal: gone.signal };
+    const request = { ...requestOf(`watch=true&${query}`, caller, namespace), signal: gone.signal };
     const reply = await this.endpoints.list(
       accept === undefined ? request : { ...request, preferences: { ...request.preferences, accept } },
     );
@@ -228,9 +224,31 @@ export class Replica {
     const stream = new WatchStream();
     stream.isStalled = isStalled;
     stream.once('close', () => gone.abort());
-    void writeReply(reply, stream, this.clock);
+    writeReply(reply, stream, this.clock).catch(() => stream.destroy());
     await settle();
     return stream;
+  }
+}
+
+/** The part of a Follower that tests step. */
+export type Steppable = Pick<Follower<ApiObject>, 'list' | 'step' | 'isBehind'>;
+
+/** One replica of the façade with the cluster list. */
+export class Replica extends ListReplica {
+  readonly clusters: Follower<Cluster>;
+  readonly roles: Follower<ClusterRole>;
+  readonly bindings: Follower<ClusterRoleBinding>;
+
+  constructor(hub: HandHub, clock = new FakeClock(), options: ReplicaOptions = {}) {
+    const [clusters, roles, bindings] = [
+      new Follower(hub, hub.clusters),
+      new Follower(hub, hub.roles),
+      new Follower(hub, hub.bindings),
+    ] as const;
+    super(clock, createClusterList({ clusters, roles, bindings, hub, clock, ...options }), { roles, bindings, objects: clusters });
+    this.clusters = clusters;
+    this.roles = roles;
+    this.bindings = bindings;
   }
 }
 
@@ -253,10 +271,10 @@ export function withToken(caller: TestCaller, id: number): TestCaller {
   return { ...caller, user: { ...caller.user, extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${id}`] } } };
 }
 
-export function requestOf(query: string, caller: TestCaller): FacadeRequest {
+export function requestOf(query: string, caller: TestCaller, namespace?: string): FacadeRequest {
   return {
     method: 'GET',
-    params: {},
+    params: namespace === undefined ? {} : { namespace },
     query: new URLSearchParams(query),
     preferences: { accept: undefined, userAgent: undefined, pretty: new URLSearchParams(query).get('pretty') ?? undefined },
     contentType: undefined,
@@ -290,11 +308,16 @@ interface ListBody {
     readonly remainingItemCount?: number;
     readonly name?: string;
   };
-  readonly items: readonly ListedCluster[];
+  readonly items: readonly ListedObject[];
 }
 
-export interface ListedCluster {
-  readonly metadata: { readonly name: string; readonly resourceVersion: string; readonly labels?: Readonly<Record<string, string>> };
+export interface ListedObject {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly resourceVersion: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
 }
 
 async function toResponse(reply: Promise<FacadeReply>): Promise<Response> {
@@ -341,7 +364,7 @@ export async function writeReply(reply: StreamedReply, stream: Writable, clock =
 
 export interface WatchedEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
-  readonly object: ListedCluster & {
+  readonly object: ListedObject & {
     readonly code?: number;
     readonly message?: string;
     readonly metadata: { readonly annotations?: object };

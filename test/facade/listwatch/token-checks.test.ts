@@ -19,7 +19,7 @@ class World {
   readonly #cachesReviews: boolean;
   readonly #checks: TokenChecks;
   readonly #authenticator = new Authenticator({
-    hub: { createReview: (async () => ({ status: this.#review() })) as never },
+    hub: { getText: async () => '', createReview: (async () => ({ status: this.#review() })) as never },
     clock: this.clock,
     log: silentLog,
     audiences: [],

@@ -504,6 +504,17 @@ describe('initial events', () => {
     expect(stalled[8]?.take().length).toBeGreaterThanOrEqual(20);
   });
 
+  it('sends no initial events to a caller whose token is no longer valid after the wait for a seat', async () => {
+    await fill();
+    const carol = callerOf('carol');
+    const stalled = await Promise.all(Array.from({ length: 8 }, () => replica.watch('', carol, undefined, { isStalled: true })));
+    const waiting = await replica.watch('', carol);
+    carol.isValid = false;
+    stalled[0]?.destroy();
+    await settle();
+    expect([waiting.text, waiting.destroyed]).toEqual(['', true]);
+  });
+
   it('keeps one piece of the initial events in memory for a stalled reader', async () => {
     await fill();
     const stream = await replica.watch('', ALICE, undefined, { isStalled: true });

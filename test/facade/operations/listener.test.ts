@@ -164,6 +164,17 @@ describe('listenForOperations', () => {
     await dispatcher.close();
   });
 
+  it('closes the oldest connection of an address with many responses that it does not read', async () => {
+    const { port } = new URL(await listen({ clock: new FakeClock() }));
+    // More than the kernel buffers for one connection.
+    const requests = `GET /livez?verbose&exclude=${'x'.repeat(15_000)} HTTP/1.1\r\nhost: localhost\r\n\r\n`.repeat(600);
+    const clients = Array.from({ length: 40 }, () => connect(Number(port), '127.0.0.1').on('error', () => {}));
+    const closed = new Promise((resolve) => clients[0]?.on('close', resolve));
+    for (const client of clients) client.write(requests);
+    await closed;
+    for (const client of clients) client.destroy();
+  });
+
   it('closes the connection of a client that does not read the metrics within ten seconds', async () => {
     const clock = new FakeClock();
     const url = await listen({ clock, metrics: { text: endless } });

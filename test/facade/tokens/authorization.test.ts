@@ -53,6 +53,30 @@ describe('caller without permission', () => {
   });
 });
 
+describe('token request whose body arrives late', () => {
+  it.each([
+    ['permission', 'SubjectAccessReview', { allowed: false }, 403],
+    ['token', 'TokenReview', { authenticated: false }, 401],
+  ] as const)('issues no token after the caller lost the %s', async (_lost, kind, refusal, code) => {
+    const clock = new FakeClock(Date.now());
+    let isLost = false;
+    const review = (accepted: unknown) => () => (isLost ? refusal : accepted);
+    const accepted = { SubjectAccessReview: { allowed: true }, TokenReview: { authenticated: true, user: { username: 'alice' } } };
+    world = await FacadeWorld.start({ clock, hub: allowingHub({ [kind]: review(accepted[kind]) }) });
+    const request = bytesOf({ more: ['Expect: 100-continue'] });
+    const connection = await world.open();
+    await connection.write(request.subarray(0, -1));
+    await connection.read((text) => text.includes('100 Continue'));
+    isLost = true;
+    clock.advance(10_000);
+    await connection.write(request.subarray(-1));
+    const { text } = await connection.read((received) => /^HTTP\/1\.1 [2-5]/m.test(received));
+    connection.destroy();
+    expect(text).toContain(`HTTP/1.1 ${code} `);
+    expect(world.tokenRequests).toEqual([]);
+  });
+});
+
 describe('token request for a protected namespace', () => {
   it('returns 403 to a caller with a permission for the whole cluster, and names the protected namespace', async () => {
     const review = ({ spec: { resourceAttributes } }: Review) => ({ allowed: resourceAttributes['name'] === 'prod-eu' });

@@ -102,14 +102,13 @@ describe('silent connections', () => {
     const active = await world.open();
     void active.write(bytesOf());
     await eventually(() => expect(held).toHaveLength(1));
-    const idle = await Promise.all(
-      Array.from({ length: 4 }, async () => {
-        const connection = await world.open();
-        void connection.write(bytesOf({ method: 'GET', target: '/none', body: '' }));
-        await connection.read(isWhole);
-        return connection;
-      }),
-    );
+    const idle: Awaited<ReturnType<typeof world.open>>[] = [];
+    for (let count = 0; count < 4; count++) {
+      const connection = await world.open();
+      void connection.write(bytesOf({ method: 'GET', target: '/none', body: '' }));
+      await connection.read(isWhole);
+      idle.push(connection);
+    }
     await eventually(() => expect(idle.filter(({ isClosed }) => isClosed).length).toBeGreaterThanOrEqual(2));
     held[0]?.();
     expect(statusOf(await active.read(isWhole))).toBe(404);

@@ -1,4 +1,4 @@
-// Cluster list of the façade on a real hub: a reflector of client-go, with and without WatchList, and watches whose token is revoked.
+// Lists of the façade on a real hub: reflectors of client-go, with and without WatchList, and watches whose token is revoked.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Cluster } from '../../src/api/cluster.gen.ts';
-import { ClusterRoleBindings, ClusterRoles, Clusters, Namespaces, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
+import { type ApiObject, Namespaces, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { clusterFacade } from '../contract/cluster-facade.ts';
 import { eventually } from '../contract/eventually.ts';
+import { WIRE_KINDS, type WireKind } from '../contract/listed-kinds.ts';
 import { contractServer } from '../contract/server.ts';
 import { reflectorBinary } from '../support/kube-binaries.ts';
 
@@ -32,11 +32,11 @@ class Reflector {
   readonly #program: ChildProcessByStdio<Writable, Readable, null>;
   readonly #lines: Interface;
 
-  constructor(token: string, watchList: boolean) {
+  constructor(token: string, { plural, watchList }: { readonly plural: string; readonly watchList: boolean }) {
     const binary = reflectorBinary();
     if (binary === undefined) throw new Error('The reflector was not found. Run `npm run kube:build`.');
     const env = { ...process.env, KUBE_FEATURE_WatchListClient: String(watchList) };
-    this.#program = spawn(binary, [facade.url, join(folder, 'ca.crt'), token], { env, stdio: ['pipe', 'pipe', 'ignore'] });
+    this.#program = spawn(binary, [facade.url, join(folder, 'ca.crt'), token, plural], { env, stdio: ['pipe', 'pipe', 'ignore'] });
     this.#lines = createInterface({ input: this.#program.stdout });
   }
 
@@ -53,47 +53,35 @@ class Reflector {
   }
 }
 
-async function listClusters(token: string): Promise<unknown> {
-  const { body } = await facade.request('GET', '/auth/v1/clusters', { headers: { authorization: `Bearer ${token}` } });
-  const { items } = JSON.parse(body) as { readonly items: readonly Cluster[] };
-  return items.map(({ metadata, spec }) => ({ name: metadata.name, labels: metadata.labels, spec }));
-}
-
-function buildCluster(name: string, round: number): Cluster {
-  const serverEndpoints = [{ clientCIDR: '0.0.0.0/0', serverAddress: `https://10.0.0.${round}` }];
-  const spec = { orchestratorApiEndpoints: { serverEndpoints } };
-  return { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name, labels: { round: String(round) } }, spec };
-}
-
-async function grant(names: readonly string[]): Promise<void> {
-  const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters'], verbs: ['list'], resourceNames: names }];
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'team' };
-  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'alice' }];
-  await facade.hub.apply(ClusterRoles, { metadata: { name: 'team' }, rules }, { force: true });
-  await facade.hub.apply(ClusterRoleBindings, { metadata: { name: 'team' }, roleRef, subjects }, { force: true });
+async function listObjects({ path }: WireKind, token: string): Promise<unknown> {
+  const { body } = await facade.request('GET', path, { headers: { authorization: `Bearer ${token}` } });
+  const { items } = JSON.parse(body) as { readonly items: readonly (ApiObject & { readonly spec: unknown })[] };
+  return items.map(({ metadata: { namespace, name, labels }, spec }) => ({ ...(namespace && { namespace }), name, labels, spec }));
 }
 
 describe('reflector of client-go', () => {
-  it.each([
-    ['list and watch', false],
-    ['WatchList', true],
-  ])('converges to the state of a fresh list while clusters and permissions change, with %s', async (_, watchList) => {
-    const { alice, admin } = facade.tokens;
-    const names = Array.from({ length: 12 }, (__, index) => `c${index}`);
-    await grant(names.slice(0, 4));
-    const reflectors = [new Reflector(alice, watchList), new Reflector(admin, watchList)];
-    const expectSynced = async () => {
-      expect(await reflectors[0]?.state()).toEqual(await listClusters(alice));
-      expect(await reflectors[1]?.state()).toEqual(await listClusters(admin));
-    };
-    for (let round = 1; round <= 6; round++) {
-      for (const name of names) await facade.hub.apply(Clusters, buildCluster(name, round), { force: true });
-      await grant(names.slice(round, round + 5));
-      await facade.hub.delete(Clusters, { name: names[round] ?? '' });
-      await eventually(expectSynced);
-    }
-    for (const reflector of reflectors) await reflector.stop();
-  });
+  it.each(WIRE_KINDS.flatMap(([plural, kind]) => [false, true].map((watchList) => [plural, watchList, kind] as const)))(
+    'converges to the state of a fresh list while %s and permissions change, with WatchList: %s',
+    async (plural, watchList, kind) => {
+      const { hub, tokens } = facade;
+      const { alice, admin } = tokens;
+      await kind.prepare(hub);
+      const keys = Array.from({ length: 12 }, (_, index) => kind.keyOf(index));
+      await kind.grant(hub, 'alice', keys.slice(0, 4));
+      const reflectors = [new Reflector(alice, { plural, watchList }), new Reflector(admin, { plural, watchList })];
+      const expectSynced = async () => {
+        expect(await reflectors[0]?.state()).toEqual(await listObjects(kind, alice));
+        expect(await reflectors[1]?.state()).toEqual(await listObjects(kind, admin));
+      };
+      for (let round = 1; round <= 6; round++) {
+        for (const key of keys) await kind.put(hub, key, { round: String(round) });
+        await kind.grant(hub, 'alice', keys.slice(round, round + 5));
+        await kind.delete(hub, keys[round] ?? '');
+        await eventually(expectSynced);
+      }
+      for (const reflector of reflectors) await reflector.stop();
+    },
+  );
 });
 
 /** Starts a watch, and returns its response. */

@@ -1,0 +1,55 @@
+// Public fields of a kind by an allow-list of paths: one schema both documents them and removes all other fields of objects.
+
+import { type Fields, isFields } from '../../kubernetes/untrusted.ts';
+import type { OpenApiSchema, Properties } from '../openapi-schemas.ts';
+
+/**
+ * Returns the part of a schema with the fields of these paths, such as `status.conditions.type`, each of which ends at a field without
+ * properties. Objects have no other fields. Throws for a path that the schema does not have.
+ */
+export function restrictSchema(schema: OpenApiSchema, paths: readonly string[]): OpenApiSchema {
+  const { items, properties, required = [], ...rest } = schema;
+  if (items?.properties !== undefined) return { ...schema, items: restrictSchema(items, paths) };
+  const isField = paths.every((path) => path === '');
+  if (isField !== (properties === undefined)) throw new Error(`the schema has other fields than: ${paths.join(', ')}`);
+  if (properties === undefined) return schema;
+  const parts = Map.groupBy(paths, (path) => path.split('.', 1)[0] as string);
+  const kept = [...parts].map(([name, below]) => {
+    const field = ownProperty(properties, name);
+    if (field === undefined) throw new Error(`the schema has no field ${name}`);
+    const restPaths = below.map((path) => path.slice(name.length + 1));
+    return [name, restrictSchema(field, restPaths)] as const;
+  });
+  const stillRequired = required.filter((name) => parts.has(name));
+  return {
+    ...rest,
+    ...(stillRequired.length > 0 && { required: stillRequired }),
+    properties: Object.fromEntries(kept),
+    additionalProperties: false,
+  };
+}
+
+/** Returns the parts of a value that a schema has; undefined for a value of another type. */
+export function pickBySchema(value: unknown, schema: OpenApiSchema): unknown {
+  const { type, items = {} } = schema;
+  if (type === 'object') return isFields(value) ? pickProperties(value, schema) : undefined;
+  if (type === 'array') return Array.isArray(value) ? value.map((item) => pickBySchema(item, items)).filter(isDefined) : undefined;
+  return typeof value === (type === 'integer' ? 'number' : type) ? value : undefined;
+}
+
+function pickProperties(value: Fields, { properties, additionalProperties: values }: OpenApiSchema): Fields {
+  const schemaOf = (name: string) => (properties === undefined ? values || undefined : ownProperty(properties, name));
+  const picked = Object.entries(value).map(([name, field]) => {
+    const schema = schemaOf(name);
+    return [name, schema && pickBySchema(field, schema)] as const;
+  });
+  return Object.fromEntries(picked.filter(([, field]) => isDefined(field)));
+}
+
+function ownProperty(properties: Properties, name: string): OpenApiSchema | undefined {
+  return Object.hasOwn(properties, name) ? properties[name] : undefined;
+}
+
+function isDefined(value: unknown): boolean {
+  return value !== undefined;
+}

@@ -1,0 +1,73 @@
+// The list of ManagedTokens: public fields, their OpenAPI schema, and table columns.
+
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import { ManagedTokenColumns, ManagedTokenSchema } from '../../api/managed-token-schema.gen.ts';
+import { ManagedTokens } from '../../api/resources.ts';
+import { bytesOf } from '../../kube/namespace-bytes.ts';
+import { fieldsOf, textOf } from '../../kubernetes/untrusted.ts';
+import { filteredList } from '../listwatch/filtered-list.ts';
+import { pickBySchema, restrictSchema } from '../listwatch/public-schema.ts';
+
+/**
+ * Paths of the public fields. Callers may read the ManagedToken on the hub, so that the spec and the messages of conditions are no
+ * secret; the records that Purser keeps in the status for itself are not part of the list.
+ */
+export const PUBLIC_FIELDS = [
+  'spec.clusterName',
+  'spec.serviceAccount.namespace',
+  'spec.serviceAccount.name',
+  'spec.audiences',
+  'spec.expirationSeconds',
+  'spec.boundObjectRef.apiVersion',
+  'spec.boundObjectRef.kind',
+  'spec.boundObjectRef.name',
+  'spec.boundObjectRef.uid',
+  'spec.requesterServiceAccountName',
+  'spec.rotation.renewBefore',
+  'spec.rotation.suspend',
+  'spec.secret.name',
+  'spec.secret.labels',
+  'spec.secret.annotations',
+  'spec.secret.outputs',
+  'spec.secret.server',
+  'spec.secret.keys.key',
+  'spec.secret.keys.from',
+  'spec.secret.argocd.project',
+  'spec.secret.argocd.namespaces',
+  'spec.secret.argocd.clusterResources',
+  'spec.secret.argocd.shard',
+  'spec.secret.argocd.labelsFromCluster',
+  'spec.revocation',
+  'status.observedGeneration',
+  'status.conditions.type',
+  'status.conditions.status',
+  'status.conditions.observedGeneration',
+  'status.conditions.lastTransitionTime',
+  'status.conditions.reason',
+  'status.conditions.message',
+  'status.secretName',
+  'status.serviceAccountUID',
+  'status.issuedAt',
+  'status.expirationTimestamp',
+  'status.nextRotationTime',
+  'status.credentialID',
+  'status.rotations',
+] as const;
+
+const { apiVersion: _, kind: __, metadata: ___, ...described } = ManagedTokenSchema.properties;
+const { properties: schemas = {} } = restrictSchema({ type: 'object', properties: described }, PUBLIC_FIELDS);
+
+/** Size of the public form besides its text, in bytes. */
+const BASE_WEIGHT = 1_000;
+
+/** The list of ManagedTokens. */
+export const MANAGED_TOKEN_LIST = filteredList<ManagedToken>({
+  resource: ManagedTokens,
+  verbs: ['get', 'list'],
+  publicFields: ({ spec, status }) => fieldsOf(pickBySchema({ spec, status }, { type: 'object', properties: schemas })),
+  schema: { description: 'Public fields of a ManagedToken; the custom resource has more.', properties: schemas, optional: ['status'] },
+  columns: ManagedTokenColumns,
+  selectableFields: { 'spec.clusterName': ({ spec }) => textOf(fieldsOf(spec)['clusterName']) },
+  weightOf: (token) => BASE_WEIGHT + bytesOf(token),
+  exampleName: 'ci-deployer',
+});

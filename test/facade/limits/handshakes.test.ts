@@ -1,0 +1,71 @@
+import { EventEmitter } from 'node:events';
+import type { Server } from 'node:http';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Handshakes } from '../../../src/facade/limits/handshakes.ts';
+import { turn } from '../../kube/eventually.ts';
+
+describe('Handshakes', () => {
+  let server: EventEmitter;
+  let started: string[];
+
+  beforeEach(() => {
+    server = new EventEmitter();
+    const names: string[] = [];
+    started = names;
+    server.on('connection', ({ remoteAddress }: { readonly remoteAddress: string }) => void names.push(remoteAddress));
+    new Handshakes().follow(server as unknown as Server);
+  });
+
+  /** Accepts connections of an address, and returns the last. */
+  function accept(address: string, count = 1): { destroyed: boolean } {
+    const sockets = Array.from({ length: count }, () => Object.assign(new EventEmitter(), { remoteAddress: address, destroyed: false }));
+    for (const socket of sockets) server.emit('connection', socket);
+    return sockets.at(-1) as { destroyed: boolean };
+  }
+
+  async function turns(count: number): Promise<void> {
+    for (let index = 0; index < count; index++) await turn();
+  }
+
+  it('starts a handshake as soon as no other connection is accepted', async () => {
+    accept('192.0.2.1');
+    await turns(2);
+    expect(started).toEqual(['192.0.2.1']);
+  });
+
+  it('starts at most four in a turn, and all in the end', async () => {
+    accept('192.0.2.1', 10);
+    const counts: number[] = [];
+    for (let index = 0; index < 5; index++) {
+      await turn();
+      counts.push(started.length);
+    }
+    expect(counts).toEqual([0, 4, 8, 10, 10]);
+  });
+
+  it('starts the handshake of another address next, however many wait', async () => {
+    accept('192.0.2.1', 1_000);
+    accept('192.0.2.2');
+    await turns(2);
+    expect(started).toContain('192.0.2.2');
+  });
+
+  it('starts handshakes also while connections are accepted without a pause', async () => {
+    for (let index = 0; index < 100; index++) {
+      accept('192.0.2.1');
+      await turn();
+    }
+    expect(started.length).toBeGreaterThanOrEqual(12);
+  });
+
+  it('starts no handshake of a connection that was closed, and others in its place', async () => {
+    for (let index = 0; index < 10; index++) accept('192.0.2.1').destroyed = true;
+    accept('192.0.2.1', 4);
+    await turns(2);
+    expect(started).toHaveLength(4);
+  });
+
+  it('survives an error of a connection that waits', () => {
+    expect(() => (accept('192.0.2.1') as unknown as EventEmitter).emit('error', new Error('reset'))).not.toThrow();
+  });
+});

@@ -1,0 +1,202 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Subject } from 'rxjs';
+import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
+import type { ApiObject, ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../../../src/api/resources.ts';
+import { watchLimits } from '../../../src/facade/limits/concurrency.ts';
+import { sharedLimits } from '../../../src/facade/listwatch/list-watch.ts';
+import { createOnDemandList } from '../../../src/facade/listwatch/on-demand.ts';
+import { MANAGED_TOKEN_LIST } from '../../../src/facade/managed-tokens/managed-token-list.ts';
+import type { Informer, Problem } from '../../../src/kube/informer.ts';
+import { serviceUnavailable, statusError } from '../../../src/kubernetes/status.ts';
+import { HandInformer } from '../../runtime/hand-informer.ts';
+import { FakeClock } from '../../support/clock.ts';
+import { silentLog } from '../../support/silent-log.ts';
+import { callerOf, HandHub, ListReplica, settle } from './replica.ts';
+
+const ADMIN = callerOf('admin', 'system:masters');
+const IDLE_MS = 600_000;
+const FORBIDDEN = statusError('Forbidden', 'roles.rbac.authorization.k8s.io is forbidden: User "system:serviceaccount:x" cannot list', {});
+
+/** An informer of the test that can also fail. */
+class FailingInformer<T extends ApiObject> extends HandInformer<T> implements Informer<T> {
+  readonly problems$ = new Subject<Problem>();
+
+  fail(error: unknown): void {
+    this.problems$.next({ error, retryMs: 1_000 });
+  }
+}
+
+/** Informers of one period. */
+class Started {
+  readonly objects = new FailingInformer<ManagedToken>();
+  readonly roles = new FailingInformer<Role>();
+  readonly bindings = new FailingInformer<RoleBinding>();
+
+  /** Receives the first lists. */
+  sync(...tokens: readonly ManagedToken[]): void {
+    this.roles.list();
+    this.bindings.list();
+    this.objects.list(...tokens);
+  }
+
+  get runs(): readonly boolean[] {
+    return [this.objects, this.roles, this.bindings].map(({ runs }) => runs);
+  }
+}
+
+let clock: FakeClock;
+let periods: Started[];
+let problems: Problem[];
+let replica: ListReplica;
+let stop: () => void;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  periods = [];
+  problems = [];
+  const random = () => 0.5;
+  const [roles, bindings] = [new HandInformer<ClusterRole>(), new HandInformer<ClusterRoleBinding>()];
+  const list = createOnDemandList({
+    list: MANAGED_TOKEN_LIST,
+    createInformers: () => {
+      const started = new Started();
+      periods.push(started);
+      return started;
+    },
+    onProblem: (problem) => problems.push(problem),
+    roles,
+    bindings,
+    hub: new HandHub(),
+    clock,
+    random,
+    log: silentLog,
+    limits: sharedLimits([MANAGED_TOKEN_LIST], { clock, random, watchLimits: watchLimits(undefined) }),
+  });
+  replica = new ListReplica(clock, list, {});
+  const running = list.run();
+  stop = () => running.unsubscribe();
+});
+
+function tokenOf(name: string): ManagedToken {
+  return { metadata: { name, namespace: 'team-a', uid: name, resourceVersion: '7' }, spec: {} } as unknown as ManagedToken;
+}
+
+async function namesListed(): Promise<readonly string[]> {
+  const { status, body } = await replica.get('', ADMIN);
+  expect(status).toBe(200);
+  return body.items.map(({ metadata }) => metadata.name);
+}
+
+/** Sends the first request, and lets the informers sync. */
+async function start(...tokens: readonly ManagedToken[]): Promise<readonly string[]> {
+  const names = namesListed();
+  await settle();
+  periods.at(-1)?.sync(...tokens);
+  return names;
+}
+
+describe('createOnDemandList', () => {
+  it('creates no informers before the first request', () => {
+    expect([periods.length, clock.pending]).toEqual([0, 0]);
+  });
+
+  it('starts the informers with the first request, which waits until all of them are synced', async () => {
+    const listed = namesListed();
+    await settle();
+    const [first] = periods as [Started];
+    expect(first.runs).toEqual([true, true, true]);
+    first.objects.list(tokenOf('a'));
+    first.bindings.list();
+    await settle();
+    const order: string[] = [];
+    void listed.then(() => order.push('listed'));
+    await settle();
+    expect(order).toEqual([]);
+    first.roles.list();
+    expect(await listed).toEqual(['a']);
+  });
+
+  it('creates the informers once for concurrent requests', async () => {
+    const both = Promise.all([namesListed(), namesListed()]);
+    await settle();
+    periods[0]?.sync(tokenOf('a'));
+    expect(await both).toEqual([['a'], ['a']]);
+    expect(periods).toHaveLength(1);
+  });
+
+  it('responds with 503 if the hub has not been listed within five seconds, and lists later', async () => {
+    const early = replica.get('', ADMIN);
+    await settle();
+    clock.advance(5_000);
+    expect(await early).toMatchObject({ status: 503, body: { message: 'the managedtokens of the hub have not been listed yet' } });
+    periods[0]?.sync(tokenOf('a'));
+    expect(await namesListed()).toEqual(['a']);
+  });
+
+  it('responds with 503 at once while the hub rejects an informer, without the name of the service account', async () => {
+    const waiting = replica.get('', ADMIN);
+    await settle();
+    periods[0]?.roles.fail(FORBIDDEN);
+    const responses = [await waiting, await replica.get('', ADMIN), await replica.getOne('a', ADMIN, { namespace: 'team-a' })];
+    for (const { status, text } of responses) {
+      expect(status).toBe(503);
+      expect(text).toContain('Purser has no permission on the hub to list managedtokens, roles and rolebindings');
+      expect(text).not.toContain('serviceaccount');
+    }
+    expect(problems.map(({ error }) => error)).toEqual([FORBIDDEN]);
+  });
+
+  it('lists as soon as the missing permission is granted', async () => {
+    const rejected = replica.get('', ADMIN);
+    await settle();
+    periods[0]?.roles.fail(FORBIDDEN);
+    expect((await rejected).status).toBe(503);
+    periods[0]?.sync(tokenOf('a'));
+    expect(await namesListed()).toEqual(['a']);
+  });
+
+  it('waits after a problem other than a missing permission', async () => {
+    const listed = namesListed();
+    await settle();
+    periods[0]?.objects.fail(serviceUnavailable('down', 1));
+    periods[0]?.sync(tokenOf('a'));
+    expect(await listed).toEqual(['a']);
+  });
+
+  it('keeps the list while a later watch of the hub fails', async () => {
+    await start(tokenOf('a'));
+    periods[0]?.roles.fail(FORBIDDEN);
+    expect(await namesListed()).toEqual(['a']);
+  });
+
+  it('stops the informers ten minutes after the last request, and starts new ones with the next', async () => {
+    await start(tokenOf('a'));
+    clock.advance(IDLE_MS - 1);
+    expect(await namesListed()).toEqual(['a']);
+    clock.advance(IDLE_MS - 1);
+    expect(periods[0]?.runs).toEqual([true, true, true]);
+    clock.advance(1);
+    expect([periods[0]?.runs, clock.pending]).toEqual([[false, false, false], 0]);
+    expect(await start(tokenOf('b'))).toEqual(['b']);
+    expect(periods).toHaveLength(2);
+  });
+
+  it('follows the hub while a watch is open', async () => {
+    await start();
+    const stream = await replica.watch('timeoutSeconds=3000', ADMIN);
+    clock.advance(2 * IDLE_MS);
+    periods[0]?.objects.apply(tokenOf('b'));
+    await settle();
+    expect(stream.take().map(({ type }) => type)).toEqual(['ADDED']);
+    stream.leave();
+    await settle();
+    clock.advance(2 * IDLE_MS);
+    expect(periods[0]?.runs).toEqual([false, false, false]);
+  });
+
+  it('stops the informers when it is stopped', async () => {
+    await start();
+    stop();
+    expect([periods[0]?.runs, clock.pending]).toEqual([[false, false, false], 0]);
+  });
+});

@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Visibility } from '../../../src/access/visibility.ts';
+import { RbacAccess } from '../../../src/facade/listwatch/rbac-access.ts';
+import { MANAGED_TOKEN_LIST } from '../../../src/facade/managed-tokens/managed-token-list.ts';
+import { type Clock, systemClock } from '../../../src/std/clock.ts';
+import { FakeClock } from '../../support/clock.ts';
+import { silentLog } from '../../support/silent-log.ts';
+import { SlowClock } from '../../support/slow-clock.ts';
+import { callerOf, Follower } from './replica.ts';
+import { TokenHub } from './token-replica.ts';
+
+const { user } = callerOf('alice', 'team');
+
+/** Access of Alice, who watches, to ManagedTokens that RoleBindings of the group `team` grant. */
+class World {
+  readonly hub = new TokenHub();
+  readonly #bindings = new Follower(this.hub, this.hub.namespacedBindings);
+  readonly access: RbacAccess;
+  /** Visibilities of the watch, in order. */
+  readonly shown: Visibility[] = [];
+  readonly stop: () => void;
+
+  constructor(clock: Clock) {
+    const [roles, bindings] = [new Follower(this.hub, this.hub.roles), new Follower(this.hub, this.hub.bindings)];
+    const inNamespaces = { roles: new Follower(this.hub, this.hub.namespacedRoles), bindings: this.#bindings };
+    this.access = new RbacAccess(
+      { roles, bindings, inNamespaces, hub: this.hub, clock, random: () => 0.5, log: silentLog },
+      MANAGED_TOKEN_LIST.permission,
+    );
+    const running = this.access.run();
+    this.grant('team-0');
+    for (const follower of [roles, bindings, inNamespaces.roles, this.#bindings]) follower.list();
+    const unfollow = this.access.follow(user, (visibility) => this.shown.push(visibility));
+    this.stop = () => {
+      unfollow();
+      running.unsubscribe();
+    };
+  }
+
+  /** Binds the group in a namespace; the replica receives it. */
+  grant(namespace: string): void {
+    this.hub.grantTokens({ name: 'all', namespace, roleKind: 'ClusterRole', names: 'all', subject: { kind: 'Group', name: 'team' } });
+    this.#bindings.step();
+  }
+}
+
+describe('RbacAccess', () => {
+  it('shows each change at once while updates are short', () => {
+    const world = new World(new FakeClock());
+    for (const namespace of ['team-1', 'team-2']) world.grant(namespace);
+    expect(world.shown.map(({ names }) => names.length)).toEqual([2, 3]);
+  });
+
+  it('shows changes during the pause after a long update together', () => {
+    const clock = new SlowClock();
+    const world = new World(clock);
+    clock.stepMs = 20;
+    world.grant('team-1');
+    clock.stepMs = 0;
+    const { length } = world.shown;
+    for (let index = 2; index < 1_000; index++) world.grant(`team-${index}`);
+    expect(world.shown).toHaveLength(length);
+    clock.advance(2_000);
+    expect(world.shown.slice(length).map(({ names }) => names.length)).toEqual([1_000]);
+  });
+
+  it('shows a caller who lists during a pause the current permissions in the list and in the watch', async () => {
+    const clock = new SlowClock();
+    const world = new World(clock);
+    clock.stepMs = 20;
+    world.grant('team-1');
+    clock.stepMs = 0;
+    world.grant('team-2');
+    const visibility = await world.access.visibleTo(user);
+    expect(visibility.names).toEqual(['team-0/', 'team-1/', 'team-2/']);
+    expect(world.shown.at(-1)).toBe(visibility);
+    expect(world.access.visibleNow(user)).toBe(visibility);
+  });
+
+  it('updates the watch of a group for few of 20,000 new RoleBindings, and then for all of them', async () => {
+    const world = new World(systemClock);
+    for (let index = 1; index < 20_000; index++) world.grant(`team-${index}`);
+    expect(world.shown.length).toBeLessThan(2_000);
+    while (world.shown.at(-1)?.names.length !== 20_000) await new Promise(setImmediate);
+    world.stop();
+  });
+});
