@@ -5,7 +5,9 @@ import type { CertificateSource } from '../facade/certificate.ts';
 import { createFacade } from '../facade/facade.ts';
 import { watchLimits } from '../facade/limits/concurrency.ts';
 import type { ReviewLimit } from '../facade/limits/review-limit.ts';
-import { createLists, LISTS } from '../facade/lists.ts';
+import { createLists, LISTS, type ListOnDemand, onDemand } from '../facade/lists.ts';
+import { createManagedTokenInformers } from '../facade/managed-tokens/informers.ts';
+import { MANAGED_TOKEN_LIST } from '../facade/managed-tokens/managed-token-list.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type Component, STOP_MS } from '../runtime/lifecycle.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
@@ -13,6 +15,7 @@ import { registeredCluster } from '../targets/registered-cluster.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { TokenInformers } from '../tokens/informers.ts';
 import { untilFound } from './certificate.ts';
+import { logProblem } from './hub.ts';
 import type { AppOptions } from './options.ts';
 
 export interface FacadeParts {
@@ -35,6 +38,17 @@ export function facadeInformers(informers: TokenInformers): FacadeInformers {
   return { ...(Object.fromEntries(listed) as Pick<TokenInformers, keyof typeof LISTS>), credentials, roles, bindings };
 }
 
+/** Returns the list of ManagedTokens. A façade without controller has no other use for them and for the permissions of namespaces. */
+function managedTokens({ clock, random, log, settings: { namespaces } }: AppOptions, client: KubeClient): ListOnDemand {
+  return onDemand(MANAGED_TOKEN_LIST, {
+    createInformers: () => createManagedTokenInformers({ client, clock, random, namespaces }),
+    onProblem: (problem) => logProblem(log, problem, LIST_REMEDY),
+  });
+}
+
+const LIST_REMEDY =
+  'let Purser list and watch managedtokens, roles and rolebindings, as the ClusterRole purser-facade-tokens in deploy/base/access.yaml does';
+
 /** Creates the components of the façade; they start after the caches are synced. */
 export function facade(
   options: AppOptions,
@@ -47,6 +61,7 @@ export function facade(
   const lists = createLists({
     lists: LISTS,
     informers,
+    listsOnDemand: [managedTokens(options, hub)],
     roles,
     bindings,
     hub,

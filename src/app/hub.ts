@@ -11,6 +11,7 @@ import { hasReason } from '../kubernetes/status.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import type { SetInformers } from '../sets/informers.ts';
 import { retryUntilDone } from '../std/backoff.ts';
+import { defined } from '../std/defined.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { TokenInformers } from '../tokens/informers.ts';
 import type { AppOptions, AppSettings } from './options.ts';
@@ -105,9 +106,10 @@ function logUnsynced(named: readonly Named[], { clock, log }: Pick<Tools, 'clock
 
 const LOG_INTERVAL_MS = 10_000;
 
-function logProblem(log: Logger, { error }: Problem): void {
+/** Logs a failed watch, with the remedy for missing permissions. */
+export function logProblem(log: Logger, { error }: Problem, forbiddenRemedy?: string): void {
   if (isExpired(error)) log.debug({ error }, 'watch expired');
   // kube-apiserver responds with 429 just after it starts to serve a new kind.
   else if (hasReason(error, 'TooManyRequests')) log.info({ error }, 'watch throttled');
-  else log.warn({ error }, 'watch failed');
+  else log.warn({ error, ...(hasReason(error, 'Forbidden') && defined({ remedy: forbiddenRemedy })) }, 'watch failed');
 }

@@ -3,14 +3,14 @@
 
 import { setOf } from '../access/cluster-set.ts';
 import { grantingNames, issueNames, reviewIssue } from '../access/issue-permission.ts';
-import { serviceAccountUser, type User } from '../access/user.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { Stored } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { orIssueError } from '../targets/issue-error.ts';
 import { findRequester, isRequesterAllowed } from '../tokens/authority.ts';
-import { requesterKeyOf, type SetView } from './informers.ts';
-import type { StoredSet } from './policy/template.ts';
+import type { StoredToken } from '../tokens/policy/spec.ts';
+import type { SetView } from './informers.ts';
+import { requesterKeyOf, requesterOf, type TokenRequest, tokenRequest } from './token-request.ts';
 
 export interface SetAuthorityOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'list'>;
@@ -27,36 +27,42 @@ export class SetAuthority {
   }
 
   /** Returns whether the requester exists; looks up one that the informer lacks. Throws an IssueError if that fails. */
-  async hasRequester(set: StoredSet, signal: AbortSignal): Promise<boolean> {
+  async hasRequester(request: TokenRequest, signal: AbortSignal): Promise<boolean> {
     const { hub, view } = this.#options;
-    return view.hasRequester(set) || (await findRequester(hub, requesterKeyOf(set), signal));
+    return view.hasRequester(requesterKeyOf(request)) || (await findRequester(hub, requesterKeyOf(request), signal));
   }
 
-  /** Returns whether RBAC allows a requester that exists to issue the token of a cluster. Sends no requests. */
-  allows(set: StoredSet, cluster: Stored<Cluster>): boolean {
-    const names = this.#namesFor(set, cluster.metadata.name, cluster);
-    return this.#options.view.permissions.allows(requesterOf(set), grantingNames(names));
+  /**
+   * Returns a function that returns whether RBAC allows a requester that exists to issue the token of a cluster. Sends no requests. A tenant
+   * without any permission can cause many runs, each of which asks for all Clusters.
+   */
+  permissionOf(request: TokenRequest): (cluster: Stored<Cluster>) => boolean {
+    const granted = this.#options.view.permissions.namesFor(requesterOf(request));
+    if (granted.isNothing) return () => false;
+    return (cluster) => grantingNames(this.#namesFor(request, cluster.metadata.name, cluster)).some((name) => granted.includes(name));
+  }
+
+  /** Returns whether the requester of a ManagedToken exists, and RBAC allows it to issue the token as it is. Sends no requests. */
+  allowsToken(token: StoredToken, cluster: Stored<Cluster>): boolean {
+    const request = tokenRequest(token);
+    if (token.spec.clusterName !== cluster.metadata.name || !this.#options.view.hasRequester(requesterKeyOf(request))) return false;
+    return this.permissionOf(request)(cluster);
   }
 
   /**
    * Reviews the permission for a cluster on the hub; `cluster` is undefined if it is not registered, which takes as many requests. Throws
    * an IssueError if the review fails.
    */
-  async review(set: StoredSet, name: string, cluster: Stored<Cluster> | undefined, signal: AbortSignal): Promise<boolean> {
+  async review(request: TokenRequest, name: string, cluster: Stored<Cluster> | undefined, signal: AbortSignal): Promise<boolean> {
     const { hub } = this.#options;
-    const allowed = await reviewIssue(this.#namesFor(set, name, cluster), (attributes) =>
-      orIssueError(isRequesterAllowed(hub, requesterOf(set), attributes, signal), 'AuthorizationFailed', signal),
+    const allowed = await reviewIssue(this.#namesFor(request, name, cluster), (attributes) =>
+      orIssueError(isRequesterAllowed(hub, requesterOf(request), attributes, signal), 'AuthorizationFailed', signal),
     );
     return allowed !== undefined;
   }
 
-  #namesFor({ spec }: StoredSet, name: string, cluster: Stored<Cluster> | undefined): readonly string[] {
-    const { namespace, name: serviceAccount } = spec.template.spec.serviceAccount;
-    const target = { cluster: name, namespace, serviceAccount, set: setOf(cluster) };
+  #namesFor({ serviceAccount: { namespace, name } }: TokenRequest, clusterName: string, cluster: Stored<Cluster> | undefined) {
+    const target = { cluster: clusterName, namespace, serviceAccount: name, set: setOf(cluster) };
     return issueNames(target, undefined, this.#options.protectedNamespaces);
   }
-}
-
-function requesterOf({ metadata, spec }: StoredSet): User {
-  return serviceAccountUser(metadata.namespace, spec.template.spec.requesterServiceAccountName);
 }

@@ -6,6 +6,7 @@ import { Clusters, ManagedTokens, type Stored } from '../api/resources.ts';
 import { hasReason, StatusError, undefinedFor } from '../kubernetes/status.ts';
 import { exponentialMs } from '../std/backoff.ts';
 import { cleanMessage } from '../std/clean-message.ts';
+import { goJson } from '../std/go-text.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { withdrawalAfter } from '../tokens/policy/withdrawal.ts';
 import { reduceToken } from '../tokens/reduce.ts';
@@ -14,6 +15,7 @@ import { leftovers, type TokenPatch } from './policy/leftovers.ts';
 import { isAsRendered, type PlannedWrite } from './policy/plan.ts';
 import { childName, type RenderedToken, renderToken, type StoredSet } from './policy/template.ts';
 import type { SetRun } from './run.ts';
+import { templateRequest, tokenRequest } from './token-request.ts';
 import type { RemovalChecks } from './tracked-set.ts';
 
 /** Creates or changes a ManagedToken. A rejected write is recorded, and retried later; throws for other failures. */
@@ -33,7 +35,7 @@ export async function writeChild(run: SetRun, { clusterName, token }: PlannedWri
     run.signal.throwIfAborted();
     // Another write was faster; the informer delivers it.
     if (hasReason(error, 'AlreadyExists', 'Conflict', 'NotFound')) run.requeue(clock.now() + CONFLICT_MS);
-    else if (isRejection(error)) tracked.failWrite(clusterName, cleanMessage(error.message), clock.now());
+    else if (isRejection(error)) tracked.failWrite(clusterName, cleanMessage(error.message), clock.monotonic());
     else throw error;
   }
 }
@@ -94,17 +96,23 @@ export function ownerReference({ metadata }: StoredSet) {
 
 /** Removes a ManagedToken once several checks, as after a withdrawn permission, have confirmed that its cluster is no member. */
 export async function removeChild(run: SetRun, token: StoredToken): Promise<void> {
-  const { tracked, clock, budgets } = run;
-  const { uid, namespace } = token.metadata;
+  // Earlier checks of this run may have spent the budget.
+  if (!isCheckDue(run, token)) return;
+  const { tracked, clock } = run;
+  const { uid } = token.metadata;
   const checks = tracked.checks.get(uid) ?? { confirmedAt: [], nextAt: 0 };
-  const now = clock.now();
-  if (checks.isRemoved === true) return;
-  const nextAt = Math.max(checks.nextAt, now + budgets.waitMs(namespace));
-  if (nextAt > now) return run.requeue(nextAt);
+  const now = clock.monotonic();
   const next = (await isStillSurplus(run, token)) ? confirmedChecks(checks, now) : contradictedChecks(checks, now);
   if (next === 'remove') return await deleteChild(run, token);
   tracked.checks.set(uid, next);
-  run.requeue(next.nextAt);
+  run.requeue(clock.now() + next.nextAt - now);
+}
+
+/** Returns whether the next check of a ManagedToken to remove is due; requests a run for one that is due later. */
+export function isCheckDue({ tracked, clock, budgets, requeue }: SetRun, { metadata: { uid, namespace } }: StoredToken): boolean {
+  const dueIn = Math.max((tracked.checks.get(uid)?.nextAt ?? 0) - clock.monotonic(), budgets.waitMs(namespace));
+  if (dueIn > 0) requeue(clock.now() + dueIn);
+  return dueIn <= 0;
 }
 
 function confirmedChecks({ confirmedAt }: RemovalChecks, now: number): RemovalChecks | 'remove' {
@@ -124,25 +132,35 @@ async function deleteChild({ hub, tracked, clock, signal, isCurrent }: SetRun, {
   const { namespace, name, uid } = metadata;
   if (!isCurrent()) return;
   await undefinedFor(hub.delete(ManagedTokens, { namespace, name }, { uid, signal }), 'NotFound', 'Conflict');
-  tracked.checks.set(uid, { confirmedAt: [], nextAt: 0, isRemoved: true });
-  if (!tracked.approved.has(uid)) tracked.recordRemoval(clock.now());
+  tracked.recordRemoval(uid, clock.monotonic());
 }
 
 /**
- * Reads the Cluster and reviews the permission on the hub: a list that is empty by mistake must not remove tokens. A tenant can create
- * ManagedTokens that the set controls for any name, so the number of requests must not depend on Clusters.
+ * Reads the Cluster and reviews the permissions of template and ManagedToken on the hub: a list that is empty by mistake must not remove
+ * tokens. A tenant can create ManagedTokens that the set controls for any name, so the number of requests must not depend on Clusters.
  */
-async function isStillSurplus({ hub, set, hasRequester, authority, signal }: SetRun, token: StoredToken): Promise<boolean> {
+async function isStillSurplus(run: SetRun, token: StoredToken): Promise<boolean> {
+  const { hub, set, authority, signal } = run;
   const name = clusterOf(set, token);
+  if (name === undefined) return true;
   const { items } = await hub.list(Clusters, { fieldSelector: `metadata.name=${name}`, signal });
   const [cluster]: readonly Stored<Cluster>[] = items;
-  const isAllowed = hasRequester && (await authority.review(set, name, cluster, signal));
-  return !isAllowed || cluster === undefined || !selects(set, cluster);
+  const isGone = cluster === undefined || !selects(set, cluster);
+  const [wanted, own] = [templateRequest(set), tokenRequest(token)];
+  if (run.hasRequester && (await authority.review(wanted, name, cluster, signal))) return isGone;
+  if (goJson(own) === goJson(wanted) || token.spec.clusterName !== name) return true;
+  const isPermitted = (await authority.hasRequester(own, signal)) && (await authority.review(own, name, cluster, signal));
+  return isGone || !isPermitted;
 }
 
-/** Returns the cluster that a ManagedToken was created for, even if a user has changed its spec, unless its name ends with a hash. */
-function clusterOf({ metadata }: StoredSet, token: StoredToken): string {
+/**
+ * Returns the cluster that a ManagedToken was created for, even if a user has changed its spec, unless its name ends with a hash; undefined
+ * if it has no name of the set.
+ */
+function clusterOf({ metadata }: StoredSet, token: StoredToken): string | undefined {
   const { clusterName } = token.spec;
   const { name } = token.metadata;
-  return childName(metadata.name, clusterName) === name ? clusterName : name.slice(metadata.name.length + 1);
+  if (childName(metadata.name, clusterName) === name) return clusterName;
+  const prefix = `${metadata.name}-`;
+  return name.startsWith(prefix) ? name.slice(prefix.length) : undefined;
 }

@@ -149,13 +149,15 @@ async function writeProfiles(run: SetRun, members: readonly Member[], kept: Read
   const { profiles } = tracked;
   const isEnabled = set.spec.clusterProfiles;
   profiles.prune(kept);
-  const writes = members.flatMap((member) => plannedWrite(run, member));
-  await forEachBounded(writes.slice(0, MAX_REQUESTS), CONCURRENCY, async (write) => {
-    if (isCurrent()) await writeProfile(run, write);
-  });
   const surplus = [...profiles.controlled].filter(([name]) => !kept.has(name));
   await forEachBounded(surplus.slice(0, MAX_REQUESTS), CONCURRENCY, async ([name, { uid }]) => {
     if (isCurrent()) await removeProfile(run, name, uid);
+  });
+  const planned = members.flatMap((member) => plannedWrite(run, member));
+  // A quota that rejects new ClusterProfiles must stop neither removals, which make room, nor updates.
+  const writes = planned.toSorted((a, b) => Number(profiles.controlled.has(b.name)) - Number(profiles.controlled.has(a.name)));
+  await forEachBounded(writes.slice(0, MAX_REQUESTS), CONCURRENCY, async (write) => {
+    if (isCurrent()) await writeProfile(run, write);
   });
   const isCut = [writes, surplus].some(({ length }) => length > MAX_REQUESTS);
   if (profiles.isPartial && profiles.controlled.size <= kept.size) profiles.listedAt = undefined;
@@ -188,7 +190,7 @@ function resultOf(run: SetRun): ProfilesAspect {
 function keptNames({ set, view, tracked }: SetRun, members: readonly Member[]): ReadonlySet<string> {
   const { namespace, name, uid } = set.metadata;
   const tokens = view.tokensOfSet(controllerKeyOf(namespace, uid)).filter(({ metadata }) => {
-    return metadata.deletionTimestamp === undefined && tracked.checks.get(metadata.uid)?.isRemoved !== true;
+    return metadata.deletionTimestamp === undefined && !tracked.removed.has(metadata.uid);
   });
   return new Set([...members.map(({ clusterName }) => childName(name, clusterName)), ...tokens.map(({ metadata }) => metadata.name)]);
 }

@@ -8,6 +8,7 @@ import { SetAnnotation } from '../api/names.ts';
 import { ManagedTokenSets, type Secret, type ServiceAccount, type Stored } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { createReducedInformer, type Informer, unionOf } from '../kube/informer.ts';
+import { keepWithin, NamespaceBytes } from '../kube/namespace-bytes.ts';
 import type { Store } from '../kube/store.ts';
 import { type LabelSelector, matchesLabels, toLabelSelector } from '../kubernetes/selectors/label-selector.ts';
 import { SelectorError } from '../kubernetes/selectors/selector.ts';
@@ -16,8 +17,9 @@ import { type RegisteredCluster, registeredCluster } from '../targets/registered
 import type { TokenInformers } from '../tokens/informers.ts';
 import type { StoredSecret } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
-import { identityOf, keepWithin, NamespaceBytes } from '../tokens/reduce.ts';
+import { identityOf } from '../tokens/reduce.ts';
 import type { StoredSet } from './policy/template.ts';
+import { requesterKeyOf, templateRequest } from './token-request.ts';
 
 export interface SetInformerOptions {
   readonly client: KubeClient;
@@ -101,7 +103,7 @@ export class SetView {
       ownerReferences.filter(({ controller }) => controller).map(({ uid }) => controllerKeyOf(namespace, uid)),
     );
     this.setsOfNamespace = this.sets.index(({ metadata }) => [metadata.namespace]);
-    this.setsOfRequester = this.sets.index((set) => [requesterKeyOf(set)]);
+    this.setsOfRequester = this.sets.index((set) => [requesterKeyOf(templateRequest(set))]);
     this.#countTokens = this.tokens.tally(({ metadata }) => [metadata.namespace]);
     this.#countSets = this.sets.tally(({ metadata }) => [metadata.namespace]);
   }
@@ -114,19 +116,15 @@ export class SetView {
     return registeredCluster(clusterName, this.clusters, this.#credentials);
   }
 
-  hasRequester(set: StoredSet): boolean {
-    return this.#requesters.has(requesterKeyOf(set));
+  /** Returns whether a service account exists, by its key. */
+  hasRequester(key: string): boolean {
+    return this.#requesters.has(key);
   }
 }
 
 /** Returns the key of the controller of ManagedTokens. It contains the namespace, so that no user of another namespace can add some. */
 export function controllerKeyOf(namespace: string, uid: string): string {
   return `${namespace}/${uid}`;
-}
-
-/** Returns the key of the service account that requests the tokens of a set. */
-export function requesterKeyOf({ metadata, spec }: StoredSet): string {
-  return `${metadata.namespace}/${spec.template.spec.requesterServiceAccountName}`;
 }
 
 /** Returns the selector of a set; undefined if it is invalid. */

@@ -13,14 +13,15 @@ import { forEachBounded } from '../std/bounded.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { RUN_MS } from '../tokens/run.ts';
-import { removeChild, writeChild } from './children.ts';
+import { isCheckDue, removeChild, writeChild } from './children.ts';
 import { publishProfiles } from './cluster-profiles.ts';
 import { controllerKeyOf, MAX_SET_BYTES, reduceSet, selectorOf, selects } from './informers.ts';
-import { failsAt, type Member, planSet, rolloutOf, type SetObservation } from './policy/plan.ts';
+import { failsAt, isControlledBy, type Member, planSet, rolloutOf, type SetObservation } from './policy/plan.ts';
 import { decideRemoval, REMOVAL_WINDOW_MS, type RemovalDecision } from './policy/removal.ts';
 import { desiredStatus, invalidStatus } from './policy/status.ts';
 import { childName, renderToken, type StoredSet } from './policy/template.ts';
 import type { SetDeps, SetRun } from './run.ts';
+import { permissionFor, templateRequest } from './token-request.ts';
 
 /** Requests of one set at a time. */
 const CONCURRENCY = 16;
@@ -56,7 +57,7 @@ export async function reconcileSet(deps: SetDeps, key: string, signal: AbortSign
   tracked.ranAt = deps.clock.now();
   const deadline = startDeadline(deps.timers, RUN_MS, signal);
   try {
-    const hasRequester = await deps.authority.hasRequester(run.set, deadline.signal);
+    const hasRequester = await deps.authority.hasRequester(templateRequest(run.set), deadline.signal);
     await runSet({ ...run, hasRequester, signal: deadline.signal });
   } catch (error) {
     // Own writes are tracked; the next run continues.
@@ -82,7 +83,8 @@ async function runSet(run: SetRun): Promise<void> {
   const current = { ...run, set };
   const writes = [...creations, ...changes];
   await attempt(run, errors, () => forEachAllowed(current, writes, writeChild));
-  await attempt(run, errors, () => forEachAllowed(current, removal.type === 'allowed' ? observation.surplus : [], removeChild));
+  const removable = removal.type === 'allowed' ? observation.surplus.filter((token) => isCheckDue(run, token)) : [];
+  await attempt(run, errors, () => forEachAllowed(current, removable, removeChild));
   const after = writes.length > 0 ? await observe(current) : { ...observation, set };
   const profiles = await attempt(run, errors, () => publishProfiles(current, after));
   const { hasRequester } = run;
@@ -126,17 +128,21 @@ async function observe(run: SetRun): Promise<SetObservation> {
   const now = clock.now();
   const selected = await selectedClusters(run);
   const tokenOf = (child: string) => tracked.latest(child, view.tokens.get(`${namespace}/${child}`), now);
+  const hasPermission = authority.permissionOf(templateRequest(set));
   const members = await inChunks(selected, (cluster): readonly Member[] => {
-    // A cluster without permission is not a member, and is not reported.
-    if (!hasRequester || !authority.allows(set, cluster)) return [];
     const clusterName = cluster.metadata.name;
-    const writeFailure = tracked.writeFailure(clusterName, now);
     const token = tokenOf(childName(name, clusterName));
-    return [{ clusterName, rendering: renderingFor(set, cluster, token), token, writeFailure }];
+    const isAllowed = hasRequester && hasPermission(cluster);
+    // A cluster without permission is not a member, and is not reported, unless only the template lacks the permission.
+    if (!isAllowed && !isPermitted(run, token, cluster)) return [];
+    const rendering = isAllowed ? renderingFor(set, cluster, token) : { missing: permissionFor(set, clusterName) };
+    return [{ clusterName, rendering, token, writeFailure: tracked.writeFailure(clusterName, clock.monotonic()) }];
   });
   const names = new Set(members.map(({ clusterName }) => childName(name, clusterName)));
   const surplus = controlledTokens(run).filter(({ metadata }) => !names.has(metadata.name));
-  tracked.prune(new Set(selected.map(({ metadata }) => metadata.name)), new Set(surplus.map(({ metadata }) => metadata.uid)));
+  const uidsOf = (tokens: readonly StoredToken[]) => new Set(tokens.map(({ metadata }) => metadata.uid));
+  const informed = view.tokensOfSet(controllerKeyOf(namespace, set.metadata.uid));
+  tracked.prune(new Set(selected.map(({ metadata }) => metadata.name)), uidsOf(surplus), uidsOf(informed));
   const overridden = members
     .filter(({ clusterName, token }) => tracked.isOverridden(clusterName, token))
     .map(({ clusterName }) => clusterName);
@@ -148,11 +154,16 @@ async function observe(run: SetRun): Promise<SetObservation> {
   };
 }
 
+/** Returns whether the set controls a ManagedToken that may stay as it is: a mistake in the template must not remove tokens. */
+function isPermitted({ set, authority }: SetRun, token: StoredToken | undefined, cluster: Stored<Cluster>): boolean {
+  if (token === undefined || token.metadata.deletionTimestamp !== undefined || !isControlledBy(token, set.metadata.uid)) return false;
+  return authority.allowsToken(token, cluster);
+}
+
 /** Returns the ManagedTokens that the set controls, without those that are being deleted. */
 function controlledTokens({ set, tracked, view }: SetRun): readonly StoredToken[] {
   const { namespace, uid } = set.metadata;
-  const isKept = ({ metadata }: StoredToken) =>
-    metadata.deletionTimestamp === undefined && tracked.checks.get(metadata.uid)?.isRemoved !== true;
+  const isKept = ({ metadata }: StoredToken) => metadata.deletionTimestamp === undefined && !tracked.removed.has(metadata.uid);
   return view.tokensOfSet(controllerKeyOf(namespace, uid)).filter(isKept);
 }
 
@@ -187,7 +198,7 @@ function removalDecision(run: SetRun, { surplus }: SetObservation): RemovalDecis
   const decision = decideRemoval({
     uids: surplus.map(({ metadata }) => metadata.uid).filter((uid) => !tracked.approved.has(uid)),
     total: controlledTokens(run).length,
-    removed: unknownMs > 0 ? undefined : tracked.removedSince(clock.now()),
+    removed: unknownMs > 0 ? undefined : tracked.removedSince(clock.monotonic()),
     confirmation: set.metadata.annotations?.[SetAnnotation.confirmRemoval],
   });
   if (decision.type === 'allowed' && decision.isConfirmed) for (const { metadata } of surplus) tracked.approved.add(metadata.uid);
@@ -207,9 +218,10 @@ async function forEachAllowed<T>(run: SetRun, items: readonly T[], work: (run: S
 function requeueLater({ tracked, clock, requeue }: SetRun, { members }: SetObservation): void {
   const now = clock.now();
   const pendingUntil = members.flatMap(({ token }) => (token === undefined ? [] : (failsAt(token) ?? []))).filter((at) => at > now);
-  const nextAt = pendingUntil.reduce((earliest, at) => Math.min(earliest, at), tracked.nextWriteAt(now));
+  const nextWriteAt = now + tracked.nextWriteAt(clock.monotonic()) - clock.monotonic();
+  const nextAt = pendingUntil.reduce((earliest, at) => Math.min(earliest, at), nextWriteAt);
   if (nextAt !== Infinity) requeue(nextAt);
-  if (tracked.removedSince(now) > 0) requeue(now + REMOVAL_WINDOW_MS);
+  if (tracked.removedSince(clock.monotonic()) > 0) requeue(now + REMOVAL_WINDOW_MS);
 }
 
 /** Writes the status if it changes, at most once a second, and records events. */

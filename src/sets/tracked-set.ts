@@ -30,18 +30,16 @@ export class TrackedSets {
   }
 }
 
-/** Checks that a ManagedToken is to be removed. */
+/** Checks that a ManagedToken is to be removed. Times are on the monotonic clock. */
 export interface RemovalChecks {
   /** Times of the first and the last check. */
   readonly confirmedAt: readonly number[];
   readonly nextAt: number;
   /** Number of checks that contradicted the informers. */
   readonly contradictions?: number;
-  /** True once the deletion was requested. */
-  readonly isRemoved?: boolean;
 }
 
-/** A write of a ManagedToken that the server rejected. */
+/** A write of a ManagedToken that the server rejected; `retryAt` is on the monotonic clock. */
 interface FailedWrite {
   readonly message: string;
   readonly failures: number;
@@ -66,6 +64,8 @@ export class TrackedSet {
   isTriggeredByTenant = false;
   /** Checks before removals, by the UIDs of ManagedTokens. */
   readonly checks = new Map<string, RemovalChecks>();
+  /** UIDs of ManagedTokens whose deletion was requested, until the informer no longer has them. */
+  readonly removed = new Set<string>();
   /** UIDs of ManagedTokens whose removal was confirmed by the annotation. */
   readonly approved = new Set<string>();
   /** Rejected writes by the names of clusters. */
@@ -74,6 +74,7 @@ export class TrackedSet {
   readonly #writes = new Map<string, OwnWrite<StoredToken>>();
   /** States of ManagedTokens that differ from their rendering right after a write, by the names of clusters. */
   readonly #overridden = new Map<string, string>();
+  /** Times of removals that were not confirmed by the annotation, on the monotonic clock. */
   #removedAt: readonly number[] = [];
   /** Time on the monotonic clock from which on all removals within the last minute are known; undefined before the first decision. */
   removalsKnownAt: number | undefined;
@@ -123,14 +124,15 @@ export class TrackedSet {
     return token !== undefined && this.#overridden.get(clusterName) === stateOf(token.metadata);
   }
 
-  /** Counts a removal that was not confirmed by the annotation. */
-  recordRemoval(now: number): void {
-    this.#removedAt = [...this.#removedAt.filter((at) => now - at < REMOVAL_WINDOW_MS), now];
+  /** Records a removal, and counts it unless it was confirmed by the annotation. */
+  recordRemoval(uid: string, now: number): void {
+    this.removed.add(uid);
+    if (!this.approved.has(uid)) this.#removedAt = [...this.#removedAt.filter((at) => now - at < REMOVAL_WINDOW_MS), now];
   }
 
   /** Returns the number of removals by this process within the last minute. */
   removedSince(now: number): number {
-    return this.#removedAt.filter((at) => Math.abs(now - at) < REMOVAL_WINDOW_MS).length;
+    return this.#removedAt.filter((at) => now - at < REMOVAL_WINDOW_MS).length;
   }
 
   /** Returns the earliest time after `now` of another attempt to write; Infinity for none. */
@@ -139,13 +141,14 @@ export class TrackedSet {
     return times.reduce((earliest, at) => Math.min(earliest, at), Infinity);
   }
 
-  /** Forgets clusters that are no members, and ManagedTokens that are not to be removed. */
-  prune(clusters: ReadonlySet<string>, surplus: ReadonlySet<string>): void {
+  /** Forgets clusters that are not selected, ManagedTokens that are not to be removed, and those that the informer does not have. */
+  prune(clusters: ReadonlySet<string>, surplus: ReadonlySet<string>, informed: ReadonlySet<string>): void {
     for (const map of [this.#failedWrites, this.#overridden]) {
       for (const name of map.keys()) if (!clusters.has(name)) map.delete(name);
     }
     for (const uid of this.checks.keys()) if (!surplus.has(uid)) this.checks.delete(uid);
     for (const uid of this.approved) if (!surplus.has(uid)) this.approved.delete(uid);
+    for (const uid of this.removed) if (!informed.has(uid)) this.removed.delete(uid);
   }
 }
 

@@ -24,8 +24,9 @@ import type { StoredToken } from '../tokens/policy/spec.ts';
 import type { SetAuthority } from './authority.ts';
 import { type SetInformers, type SetView, selects } from './informers.ts';
 import { readyOf } from './policy/plan.ts';
-import { type StoredSet, templateTexts } from './policy/template.ts';
+import { childName, type StoredSet, templateTexts } from './policy/template.ts';
 import type { SetDeps } from './run.ts';
+import { templateRequest } from './token-request.ts';
 import type { TrackedSets } from './tracked-set.ts';
 
 /** A set to reconcile. */
@@ -36,7 +37,7 @@ export interface Trigger {
 }
 
 /** Parts of a term that triggers need. */
-export type TriggerDeps = Pick<SetDeps, 'view' | 'memory'> & { readonly authority: Pick<SetAuthority, 'allows'> };
+export type TriggerDeps = Pick<SetDeps, 'view' | 'memory'> & { readonly authority: Pick<SetAuthority, 'permissionOf' | 'allowsToken'> };
 
 const TOKEN_SPACING_MS = 1_000;
 const CLUSTER_SPACING_MS = 500;
@@ -163,8 +164,14 @@ function setsOfToken(change: Change<StoredToken>, { setsOfNamespace }: SetView):
 const PREFIX_LENGTH = 230;
 
 /** Returns the sets with a Cluster before or after its change. Runs for others would reveal, by the delay of the next, a hidden Cluster. */
-function setsOfCluster(change: Change<Cluster>, { sets }: SetView, authority: TriggerDeps['authority']): readonly string[] {
-  const isMember = (set: StoredSet) => statesOf(change).some((cluster) => selects(set, cluster) && authority.allows(set, cluster));
+function setsOfCluster(change: Change<Cluster>, { sets, tokens }: SetView, authority: TriggerDeps['authority']): readonly string[] {
+  const isMember = (set: StoredSet) => {
+    const token = tokens.get(`${set.metadata.namespace}/${childName(set.metadata.name, change.key)}`);
+    return statesOf(change).some((cluster) => {
+      if (!selects(set, cluster)) return false;
+      return authority.permissionOf(templateRequest(set))(cluster) || (token !== undefined && authority.allowsToken(token, cluster));
+    });
+  };
   return sets.list().filter(isMember).map(objectKey);
 }
 

@@ -1,11 +1,12 @@
 // Recognizes the hub among the targets: a Cluster with any name and credential may represent the hub.
 
-import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { Namespaces } from '../api/resources.ts';
 import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
+import { isSignedBy, KEY_SET_PATH, parseKeySet } from '../kubernetes/signing-keys.ts';
 import { StatusError } from '../kubernetes/status.ts';
-import { fieldsOf, textOf, uidOf } from '../kubernetes/untrusted.ts';
+import { uidOf } from '../kubernetes/untrusted.ts';
 import { defined } from '../std/defined.ts';
 import { Once } from '../std/single-flight.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
@@ -81,7 +82,7 @@ export class HubIdentity {
 
   /** Returns the keys with which the hub signs tokens of service accounts; undefined if Purser may not read them. */
   async #signingKeys(): Promise<readonly KeyObject[] | undefined> {
-    const text = await undefinedIfRejected(this.#hub.client.getText('/openid/v1/jwks'));
+    const text = await undefinedIfRejected(this.#hub.client.getText(KEY_SET_PATH));
     return text === undefined ? undefined : parseKeySet(text);
   }
 }
@@ -89,15 +90,6 @@ export class HubIdentity {
 /** Names by which pods reach the API server of the cluster that they run in. */
 const POD_NAMES = /^kubernetes(\.default(\.svc(\..+)?)?)?$/;
 const KUBE_SYSTEM = { name: 'kube-system' };
-const MAX_KEYS = 64;
-const ALGORITHMS: Readonly<Record<string, string>> = {
-  RS256: 'sha256',
-  RS384: 'sha384',
-  RS512: 'sha512',
-  ES256: 'sha256',
-  ES384: 'sha384',
-  ES512: 'sha512',
-};
 
 /** Returns the response; undefined for an error response. Throws an IssueError without a response. */
 async function undefinedIfRejected<T>(response: Promise<T>): Promise<T | undefined> {
@@ -110,27 +102,3 @@ async function undefinedIfRejected<T>(response: Promise<T>): Promise<T | undefin
 }
 
 const REJECTION_CODES: ReadonlySet<number> = new Set([401, 403, 404]);
-
-/** Parses a JSON Web Key Set; undefined for a text without usable keys. */
-function parseKeySet(text: string): readonly KeyObject[] | undefined {
-  try {
-    const { keys } = fieldsOf(JSON.parse(text));
-    const listed: readonly unknown[] = Array.isArray(keys) ? keys.slice(0, MAX_KEYS) : [];
-    const usable = listed.map((key) => createPublicKey({ key: key as JsonWebKey, format: 'jwk' }));
-    return usable.length === 0 ? undefined : usable;
-  } catch {
-    return undefined;
-  }
-}
-
-function isSignedBy(token: string, key: KeyObject): boolean {
-  const [header = '', payload = '', signature = ''] = token.split('.');
-  try {
-    const algorithm = ALGORITHMS[textOf(fieldsOf(JSON.parse(Buffer.from(header, 'base64url').toString()))['alg'])];
-    const signed = Buffer.from(`${header}.${payload}`);
-    return algorithm !== undefined && verify(algorithm, signed, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'base64url'));
-  } catch {
-    // The token is not a JWT, or the key has another type.
-    return false;
-  }
-}

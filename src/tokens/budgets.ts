@@ -3,6 +3,7 @@
 
 import { Annotation } from '../api/names.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { BYTES_PER_NAMESPACE, bytesOf } from '../kube/namespace-bytes.ts';
 import type { Clock } from '../std/clock.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import type { Budget, Excess } from '../telemetry/exposition.ts';
@@ -13,7 +14,6 @@ import { requestOf } from './policy/record.ts';
 import { latestRetryAt } from './policy/rotation.ts';
 import type { StoredToken } from './policy/spec.ts';
 import { expiresAt } from './priority.ts';
-import { BYTES_PER_NAMESPACE, bytesOf } from './reduce.ts';
 import type { TokenDeps } from './run.ts';
 
 /** Budgets that requests, and reconciles after changes in the namespace, spend. */

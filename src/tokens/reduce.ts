@@ -3,8 +3,9 @@
 
 import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import { AnchorFinalizer, Annotation, Label, SetAnnotation, SetFieldManager, TokensGroup } from '../api/names.ts';
-import type { ApiObject, Secret, Stored } from '../api/resources.ts';
-import type { NamespacedMeta, ObjectMeta, StoredIdentity } from '../api/wire.ts';
+import type { Secret, Stored } from '../api/resources.ts';
+import type { ObjectMeta } from '../api/wire.ts';
+import { bytesIn, keepWithin, recordBytes } from '../kube/namespace-bytes.ts';
 import { ownedNames } from '../kubernetes/managed-fields.ts';
 import { defined } from '../std/defined.ts';
 import { digestOf } from '../std/digest.ts';
@@ -24,7 +25,7 @@ export function reduceSecret(object: Stored<Secret>, { isOverBudget }: Pick<Stor
   const isTooLarge = bytes > MAX_METADATA_LENGTH;
   const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
   const secret = isTooLarge || isOverBudget ? { ...stubOfSecret(whole), ...marks } : whole;
-  sizes.set(secret, secret === whole ? bytes + bytesIn(whole.claims) : bytesIn(secret));
+  recordBytes(secret, secret === whole ? bytes + bytesIn(whole.claims) : bytesIn(secret));
   return secret;
 }
 
@@ -120,33 +121,6 @@ export function reduceToken(
   return keepWithin(MAX_TOKEN_BYTES, { reduced, isOverBudget }, stubOf);
 }
 
-/** Marks of an object that is not kept whole. */
-interface SizeMarks {
-  readonly isTooLarge?: true;
-  readonly isOverBudget?: true;
-}
-
-/** Returns the reduced object, or its stub with marks if it is too large or its namespace is over its budget. Records its size. */
-export function keepWithin<T extends object>(
-  maxBytes: number,
-  { reduced, isOverBudget }: { readonly reduced: T; readonly isOverBudget: true | undefined },
-  stub: (object: T) => T,
-): T & SizeMarks {
-  const bytes = bytesIn(reduced);
-  const isTooLarge = bytes > maxBytes;
-  const marks: SizeMarks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
-  const kept = isTooLarge || isOverBudget ? { ...stub(reduced), ...marks } : reduced;
-  sizes.set(kept, kept === reduced ? bytes : bytesIn(kept));
-  return kept;
-}
-
-/** Returns the approximate size of a reduced object in memory, in bytes. */
-export function bytesOf(object: object): number {
-  return sizes.get(object) ?? 0;
-}
-
-const sizes = new WeakMap<object, number>();
-
 const MAX_ANNOTATIONS = 16;
 /** Maximum number of labels, and of annotations, of a template, as in the CRD of ManagedTokenSets. */
 const MAX_TEMPLATE_TEXTS = 32;
@@ -222,55 +196,3 @@ function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
 
 const MAX_PART_BYTES = 8_192;
 const STUB_ANNOTATIONS: ReadonlySet<string> = new Set([Annotation.rotate, Annotation.revoke, SetAnnotation.templateDigest]);
-
-/** Returns the approximate size of a value in memory, in bytes. */
-function bytesIn(value: unknown): number {
-  return JSON.stringify(value)?.length ?? 0;
-}
-
-/** Share of a namespace in memory, in bytes: about thirty thousand ManagedTokens of usual size. */
-export const BYTES_PER_NAMESPACE = 64 << 20;
-/** Size up to which an object is kept in any case, in bytes: a stub would take about as much. */
-const MAX_SMALL_BYTES = 4_096;
-
-/** Memory that the objects of each namespace take. A namespace over its share keeps only stubs of large ones. */
-export class NamespaceBytes {
-  readonly #kept = new Map<string, { readonly namespace: string; readonly bytes: number }>();
-  readonly #totals = new Map<string, number>();
-
-  /** Reduces a ManagedToken, and counts it until `forget`. */
-  readonly reduceToken = (token: Stored<ManagedToken>): StoredToken => this.reduce(token, reduceToken);
-
-  /** Reduces a Secret, and counts it until `forget`. */
-  readonly reduceSecret = (secret: Stored<Secret>): Stored<StoredSecret> => this.reduce(secret, reduceSecret);
-
-  /** Reduces an object with a function that records its size, and counts it until `forget`. */
-  reduce<T extends ApiObject<NamespacedMeta>, S extends ApiObject>(
-    object: Stored<T>,
-    reduce: (object: Stored<T>, options?: { readonly isOverBudget: true }) => Stored<S>,
-  ): Stored<S> {
-    this.forget(object);
-    const { uid, namespace } = object.metadata;
-    const total = this.#totals.get(namespace) ?? 0;
-    const whole = reduce(object);
-    const isOver = bytesOf(whole) > MAX_SMALL_BYTES && total + bytesOf(whole) > BYTES_PER_NAMESPACE;
-    const kept = isOver ? reduce(object, { isOverBudget: true }) : whole;
-    this.#kept.set(uid, { namespace, bytes: bytesOf(kept) });
-    this.#totals.set(namespace, total + bytesOf(kept));
-    return kept;
-  }
-
-  /** Forgets a deleted object. */
-  readonly forget = ({ metadata: { uid } }: { readonly metadata: StoredIdentity }): void => {
-    const { namespace = '', bytes = 0 } = this.#kept.get(uid) ?? {};
-    if (!this.#kept.delete(uid)) return;
-    const total = (this.#totals.get(namespace) ?? 0) - bytes;
-    if (total > 0) this.#totals.set(namespace, total);
-    else this.#totals.delete(namespace);
-  };
-
-  /** Number of counted objects. */
-  get size(): number {
-    return this.#kept.size;
-  }
-}

@@ -408,12 +408,30 @@ describe('ClusterProfiles without permission', () => {
 
   it('reports the missing permission, and publishes once it is granted', async () => {
     await begin('a');
-    const restore = await world.withdrawProfiles();
+    const restore = await world.withdrawProfiles(['list']);
     await world.create('fleet', { clusterProfiles: true });
     await untilPublished('False Forbidden');
     expect((await world.get()).status?.conditions?.at(-1)?.message).toContain('cannot list resource "clusterprofiles"');
     await restore();
     await untilProfiles(world, ['fleet-a']);
+    await untilPublished('True Published');
+  });
+
+  it('updates and removes ClusterProfiles while the hub rejects new ones, such as for a quota', async () => {
+    await begin('b', 'c');
+    await world.create('fleet', { clusterProfiles: true });
+    await untilProfiles(world, ['fleet-b', 'fleet-c']);
+    await untilPublished('True Published');
+    const restore = await world.withdrawProfiles(['create']);
+    await world.register(['a']);
+    await world.tokens.allow('a', { name: `${world.namespace}-a` });
+    await untilPublished('False Forbidden');
+    await reportHealth(world, 'b', SICK);
+    await world.tokens.until(async () => healthOf((await read('fleet-b')).status) === 'ControlPlaneHealthy=False Timeout');
+    await world.label('c', { env: 'test' });
+    await untilProfiles(world, ['fleet-b']);
+    await restore();
+    await untilProfiles(world, ['fleet-a', 'fleet-b']);
     await untilPublished('True Published');
   });
 });

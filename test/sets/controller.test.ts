@@ -185,6 +185,24 @@ describe('set controller', () => {
     await world.admin.patch(Clusters, { name: 'a' }, { metadata: { finalizers: null } });
   });
 
+  it('removes a ManagedToken that a user gives to the set under a name of no cluster', async () => {
+    await begin(['a']);
+    const { metadata } = await world.create();
+    await world.until(complete(1));
+    const { apiVersion, kind, spec } = await world.tokens.get('fleet-a');
+    const owner = { apiVersion, kind: 'ManagedTokenSet', name: 'fleet', uid: metadata.uid ?? '', controller: true };
+    const forged = { name: 'other-a', namespace: world.namespace, ownerReferences: [owner] };
+    await world.admin.create(ManagedTokens, {
+      apiVersion,
+      kind,
+      metadata: forged,
+      spec: { ...spec, secret: { ...spec.secret, name: 'x' } },
+    });
+    await world.until('1/1/1/0 Ready=True AllReady Progressing=True RollingOut');
+    await world.until(complete(1));
+    expect(await world.names()).toEqual(['fleet-a']);
+  });
+
   it('does not report a Cluster that the requester may not issue for, until it may', async () => {
     await world.register(['a', 'hidden']);
     await allow(['a']);
@@ -251,7 +269,7 @@ describe('set controller', () => {
   it('reports a requester that does not exist, until it is created', async () => {
     await begin(['a']);
     await world.create('fleet', { spec: { requesterServiceAccountName: 'deployr' } });
-    await world.until('0/0/0/0 Ready=False RequesterNotFound Progressing=False Complete');
+    await world.until('0/0/0/0 Ready=False RequesterNotFound Progressing=False RequesterNotFound');
     await world.admin.create(ServiceAccounts, { metadata: { namespace: world.namespace, name: 'deployr' } });
     await world.until('0/0/0/0 Ready=True NoClusters Progressing=False Complete');
   });

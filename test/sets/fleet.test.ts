@@ -1,11 +1,12 @@
 // Sets with 5,000 Clusters: informers that the test fills, and a hub that stores objects in memory.
 
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, ServiceAccount } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
+import { statusError } from '../../src/kubernetes/status.ts';
 import { SetAuthority } from '../../src/sets/authority.ts';
 import { reduceSet, type SetInformers, SetView } from '../../src/sets/informers.ts';
 import type { StoredSet } from '../../src/sets/policy/template.ts';
@@ -38,6 +39,10 @@ class Fleet {
   readonly deps: SetDeps;
   readonly calls: string[] = [];
   readonly triggered = new Set<string>();
+  /** Error of creations; undefined if they succeed. */
+  rejection: Error | undefined;
+  /** True if the watch does not deliver deletions. */
+  isWatchLate = false;
   /** Largest number of requests at the same time. */
   concurrent = 0;
   #running = 0;
@@ -107,7 +112,11 @@ class Fleet {
       return object;
     };
     return {
-      create: (_: unknown, token: ManagedToken) => send('create', () => store(token, 1)),
+      create: (_: unknown, token: ManagedToken) =>
+        send('create', () => {
+          if (this.rejection !== undefined) throw this.rejection;
+          return store(token, 1);
+        }),
       apply: (_: unknown, token: ManagedToken) => send('apply', () => store(token, 2)),
       updateStatus: (_: unknown, set: StoredSet) =>
         send('status', () => {
@@ -117,7 +126,11 @@ class Fleet {
         }),
       createReview: () => send('review', () => ({ status: { allowed: false } })),
       list: () => send('list', () => ({ items: this.clusters.store.list() })),
-      delete: () => send('delete', () => {}),
+      delete: (_: unknown, { name }: { name: string }) =>
+        send('delete', () => {
+          const token = this.tokens.store.get(`team-a/${name}`);
+          if (token !== undefined && !this.isWatchLate) this.tokens.delete(token);
+        }),
     } as unknown as KubeClient;
   }
 }
@@ -154,6 +167,14 @@ describe('set with 5,000 Clusters', () => {
     expect(conditions?.map(({ reason }) => reason)).toEqual(['NoClusters', 'Complete']);
   });
 
+  it('evaluates the permissions of the requester once in a run', async () => {
+    fleet.register(SIZE, false);
+    await fleet.settle();
+    const namesFor = jest.spyOn(fleet.deps.view.permissions, 'namesFor');
+    expect(await fleet.settle()).toBe(1);
+    expect(namesFor).toHaveBeenCalledTimes(1);
+  });
+
   it.each([
     ['selected', { a: 'b' }],
     ['not selected', { a: 'c' }],
@@ -172,6 +193,47 @@ describe('set with 5,000 Clusters', () => {
     fleet.clock.advance(30_000);
     await fleet.settle();
     expect(fleet.calls).toEqual([...check, 'status', ...check, 'delete']);
+  });
+
+  it('waits for the next checks of many ManagedTokens to remove, and then removes all of them', async () => {
+    const surplus = Array.from({ length: 600 }, (_, index) => `gone${index}`);
+    fleet.register(SIZE - surplus.length, true);
+    await fleet.settle();
+    for (const name of surplus) fleet.tokens.apply(aChild(aSet(), name));
+    await fleet.settle();
+    const check = (each: RegExp) => fleet.count(each) / surplus.length;
+    expect([check(/^list$/), check(/^review$/), check(/^delete$/)]).toEqual([1, 6, 0]);
+    expect(await fleet.settle()).toBe(1);
+    fleet.clock.advance(30_000);
+    await fleet.settle();
+    expect([check(/^list$/), check(/^review$/), check(/^delete$/)]).toEqual([2, 12, 1]);
+    expect(fleet.tokens.store.size).toBe(SIZE - surplus.length);
+  });
+
+  it('removes a ManagedToken once, however late the watch delivers its deletion', async () => {
+    fleet.register(30, true);
+    await fleet.settle();
+    const surplus = Array.from({ length: 10 }, (_, index) => aChild(aSet(), `gone${index}`));
+    for (const token of surplus) fleet.tokens.apply(token);
+    fleet.isWatchLate = true;
+    for (let runs = 0; runs < 5; runs++) {
+      await fleet.settle();
+      fleet.clock.advance(16_000);
+    }
+    expect(fleet.count(/^delete$/)).toBe(10);
+    expect(fleet.sets.store.get(KEY)?.status?.conditions?.map(({ reason }) => reason)).toEqual(['AllReady', 'Complete']);
+  });
+
+  it('attempts a rejected write again within five minutes, also if the clock is set back', async () => {
+    fleet.register(1, true);
+    fleet.rejection = statusError('Forbidden', 'exceeded quota');
+    await fleet.settle();
+    expect(fleet.sets.store.get(KEY)?.status?.failures).toMatchObject([{ clusterName: 'c0', reason: 'WriteFailed' }]);
+    fleet.rejection = undefined;
+    fleet.clock.set(fleet.clock.now() - 3_600_000);
+    fleet.clock.advance(5_000);
+    await fleet.settle();
+    expect(fleet.tokens.store.size).toBe(1);
   });
 
   it('is triggered by changes of labels, and not by the status of a Cluster', () => {

@@ -62,6 +62,34 @@ describe('rollout of a ManagedTokenSet', () => {
     await world.tokens.until(async () => (await world.names()).includes('fleet-new'));
   });
 
+  it.each([
+    ['service account', account('deployerr')],
+    ['requester', { spec: { template: { spec: { requesterServiceAccountName: 'defualt' } } } }],
+  ])('stops, and keeps all ManagedTokens, if the template names a %s without permission', async (_, mistake) => {
+    await world.register(numbered(4));
+    for (const name of numbered(4)) await world.tokens.allow(`${name}/deploy/deployer`, { name: `${world.namespace}-${name}` });
+    await world.tokens.run({ hasSets: true });
+    await world.create();
+    await world.until(complete(4));
+    const uids = (await world.children()).map(({ metadata }) => metadata.uid);
+    await world.patch(mistake);
+    await world.tokens.until(async () => (await world.summary()).endsWith('Progressing=False RolloutStopped'));
+    const { status } = await world.get();
+    expect(status).toMatchObject({ clusters: 4, updated: 0, failing: 4, failures: numbered(4).map(() => ({ reason: 'Forbidden' })) });
+    expect(await eventReasons()).toEqual(['Warning RolloutStopped']);
+    await world.tokens.pass(120_000, 5_000);
+    expect((await world.children()).map(({ metadata }) => metadata.uid)).toEqual(uids);
+    expect(await changedTo('deployer')).toBe(4);
+    await world.label('c00', { env: 'test' });
+    await world.tokens.until(async () => (await world.names()).join() === 'fleet-c01,fleet-c02,fleet-c03');
+    await world.tokens.forbid(`${world.namespace}-c01`);
+    await world.tokens.until(async () => (await world.names()).join() === 'fleet-c02,fleet-c03');
+    await world.patch({
+      spec: { template: { spec: { requesterServiceAccountName: 'default', ...account('deployer').spec.template.spec } } },
+    });
+    await world.until(complete(2));
+  });
+
   it('writes nothing more after the set is deleted', async () => {
     await begin(6, 1);
     await world.patch({ spec: { template: { spec: { expirationSeconds: 7200 } } } });

@@ -80,11 +80,14 @@ export class SetWorld {
     await this.admin.delete(ManagedTokenSets, { namespace: this.namespace, name });
   }
 
-  /** Withdraws Purser's permissions for ClusterProfiles. Returns a function that grants them again. */
-  async withdrawProfiles(): Promise<() => Promise<void>> {
+  /** Withdraws these verbs of Purser's permissions for ClusterProfiles. Returns a function that grants them again. */
+  async withdrawProfiles(withdrawn: readonly string[]): Promise<() => Promise<void>> {
     const name = 'purser-controller-tokens';
     const { rules = [] } = await this.admin.get(ClusterRoles, { name });
-    const others = rules.filter(({ resources = [] }) => !resources.some((resource) => resource.startsWith('clusterprofiles')));
+    const others = rules.map(({ verbs, ...rule }) => {
+      const isMeant = rule.resources?.includes('clusterprofiles') === true;
+      return { ...rule, verbs: isMeant ? verbs.filter((verb) => !withdrawn.includes(verb)) : verbs };
+    });
     await this.admin.patch(ClusterRoles, { name }, { rules: others });
     return async () => void (await this.admin.patch(ClusterRoles, { name }, { rules }));
   }

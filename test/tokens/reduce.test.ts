@@ -2,12 +2,13 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { AnchorFinalizer, Annotation, Label, LabelValue } from '../../src/api/names.ts';
 import type { Secret, Stored } from '../../src/api/resources.ts';
+import { bytesOf, NamespaceBytes } from '../../src/kube/namespace-bytes.ts';
 import { createTokenInformers } from '../../src/tokens/informers.ts';
 import { secretConflictFailure } from '../../src/tokens/policy/messages.ts';
 import { parseRecord } from '../../src/tokens/policy/record.ts';
 import { conflictOf, type SecretConflict } from '../../src/tokens/policy/secret.ts';
 import { type StoredToken, specProblems } from '../../src/tokens/policy/spec.ts';
-import { bytesOf, NamespaceBytes, reduceSecret, reduceToken } from '../../src/tokens/reduce.ts';
+import { reduceSecret, reduceToken } from '../../src/tokens/reduce.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
 import { aGrant, aToken, jwt, writtenSecret } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -201,7 +202,7 @@ function sized(index: number, kilobytes: number, namespace = 'crowd'): ManagedTo
 }
 
 function crowd(bytes: NamespaceBytes) {
-  return Array.from({ length: MANY }, (_, index) => bytes.reduceToken(stored(sized(index, SHARE_KILOBYTES))));
+  return Array.from({ length: MANY }, (_, index) => bytes.reduce(stored(sized(index, SHARE_KILOBYTES)), reduceToken));
 }
 
 describe('NamespaceBytes', () => {
@@ -217,8 +218,8 @@ describe('NamespaceBytes', () => {
   it('keeps small ManagedTokens of a namespace over its share, and all ManagedTokens of others', () => {
     const bytes = new NamespaceBytes();
     crowd(bytes);
-    expect(bytes.reduceToken(stored(sized(MANY, 0))).isOverBudget).toBeUndefined();
-    expect(bytes.reduceToken(stored(sized(0, SHARE_KILOBYTES, 'team-a'))).isOverBudget).toBeUndefined();
+    expect(bytes.reduce(stored(sized(MANY, 0)), reduceToken).isOverBudget).toBeUndefined();
+    expect(bytes.reduce(stored(sized(0, SHARE_KILOBYTES, 'team-a')), reduceToken).isOverBudget).toBeUndefined();
   });
 
   it('keeps stubs of Secrets above 4 kB in a namespace over its share, and other Secrets completely', () => {
@@ -226,7 +227,7 @@ describe('NamespaceBytes', () => {
     crowd(bytes);
     const named = (namespace: string, length: number) => {
       const { metadata, ...secret } = secretWith(length);
-      return bytes.reduceSecret({ ...secret, metadata: { ...metadata, namespace, uid: `${namespace}-${length}` } });
+      return bytes.reduce({ ...secret, metadata: { ...metadata, namespace, uid: `${namespace}-${length}` } }, reduceSecret);
     };
     const stub = named('crowd', 8 * KILOBYTE);
     expect([stub.isOverBudget, bytesOf(stub) < KILOBYTE]).toEqual([true, true]);
@@ -242,13 +243,14 @@ describe('NamespaceBytes', () => {
       const { metadata, ...rest } = secretWith(30 * KILOBYTE);
       return { ...rest, metadata: { ...metadata, namespace: 'crowd', uid: `secret-${index}` } };
     };
-    for (let index = 0; index < 2_200; index++) bytes.reduceSecret(secret(index));
-    expect(bytes.reduceToken(stored(sized(0, SHARE_KILOBYTES))).isOverBudget).toBe(true);
+    for (let index = 0; index < 2_200; index++) bytes.reduce(secret(index), reduceSecret);
+    expect(bytes.reduce(stored(sized(0, SHARE_KILOBYTES)), reduceToken).isOverBudget).toBe(true);
   });
 
   it('counts each ManagedToken once, however often it changes', () => {
     const bytes = new NamespaceBytes();
-    for (let change = 0; change < MANY; change++) expect(bytes.reduceToken(stored(sized(0, SHARE_KILOBYTES))).isOverBudget).toBeUndefined();
+    for (let change = 0; change < MANY; change++)
+      expect(bytes.reduce(stored(sized(0, SHARE_KILOBYTES)), reduceToken).isOverBudget).toBeUndefined();
     expect(bytes.size).toBe(1);
   });
 
@@ -256,7 +258,7 @@ describe('NamespaceBytes', () => {
     const bytes = new NamespaceBytes();
     const kept = crowd(bytes);
     for (const token of kept.slice(0, 100)) bytes.forget(token);
-    expect(bytes.reduceToken(stored(sized(MANY - 1, SHARE_KILOBYTES))).isOverBudget).toBeUndefined();
+    expect(bytes.reduce(stored(sized(MANY - 1, SHARE_KILOBYTES)), reduceToken).isOverBudget).toBeUndefined();
     for (const token of kept) bytes.forget(token);
     expect(bytes.size).toBe(0);
   });

@@ -12,16 +12,33 @@ export interface WireCall {
 /** Records requests from now on, without watches and lists of informers. */
 export class WireCalls {
   readonly #calls: WireCall[] = [];
+  /** Requests in progress, without watches. */
+  readonly #open = new Set<unknown>();
+  #count = 0;
   readonly #listener: ChannelListener = (message) => {
     const { request } = message as { request: { origin: string; method: string; path: string; headers: string | readonly string[] } };
+    this.#count += 1;
+    if (!/[?&]watch=/.test(request.path)) this.#open.add(request);
     const headers = typeof request.headers === 'string' ? request.headers.split('\r\n') : pairs(request.headers);
     const bearer = headers.find((header) => /^authorization: /i.test(header))?.replace(/^authorization: Bearer /i, '') ?? '';
     const [path = ''] = request.path.split('?');
     this.#calls.push({ server: request.origin, method: request.method, path, bearer });
   };
 
+  readonly #onEnd: ChannelListener = (message) => void this.#open.delete((message as { readonly request: unknown }).request);
+
   constructor() {
     subscribe('undici:request:create', this.#listener);
+    for (const channel of ENDS) subscribe(channel, this.#onEnd);
+  }
+
+  /** Number of requests so far. */
+  get count(): number {
+    return this.#count;
+  }
+
+  get hasOpen(): boolean {
+    return this.#open.size > 0;
   }
 
   /** Returns the requests with these bearers in order, such as `POST subjectaccessreviews`, without lists and watches. */
@@ -37,8 +54,11 @@ export class WireCalls {
 
   stop(): void {
     unsubscribe('undici:request:create', this.#listener);
+    for (const channel of ENDS) unsubscribe(channel, this.#onEnd);
   }
 }
+
+const ENDS = ['undici:request:trailers', 'undici:request:error'];
 
 function pairs(headers: readonly string[]): readonly string[] {
   return headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));

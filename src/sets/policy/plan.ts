@@ -12,8 +12,11 @@ import { contentDigest, contentOf, renderedFrom, type StoredSet, templateDigest 
 /** A cluster that the set has a ManagedToken for, or should have one for. */
 export interface Member {
   readonly clusterName: string;
-  /** Digest of the rendered ManagedToken, or the problem of the template; a rendering for each member would take much memory. */
-  readonly rendering: { readonly digest: string } | { readonly problem: string };
+  /**
+   * Digest of the rendered ManagedToken, or the problem of the template; a rendering for each member would take much memory. `missing` is
+   * the permission that the requester lacks for the token of the template, if the ManagedToken is permitted as it is.
+   */
+  readonly rendering: { readonly digest: string } | { readonly problem: string } | { readonly missing: string };
   /** ManagedToken of the member's name, of whatever controller; undefined if there is none. */
   readonly token: StoredToken | undefined;
   /** Failure of the last write, until its next attempt; undefined without one. */
@@ -35,6 +38,8 @@ export interface SetObservation {
 export type MemberState =
   /** The template renders no valid ManagedToken. */
   | 'invalid'
+  /** The requester may not issue the token of the template; the ManagedToken is left as it is. */
+  | 'denied'
   /** The ManagedToken is not controlled by the set. */
   | 'conflict'
   | 'missing'
@@ -71,6 +76,7 @@ export interface Rollout {
 
 /** Returns the state of a member's ManagedToken. */
 export function memberState({ metadata, spec }: StoredSet, { rendering, token }: Member): MemberState {
+  if ('missing' in rendering) return 'denied';
   if ('problem' in rendering) return 'invalid';
   if (token === undefined) return 'missing';
   if (!isControlledBy(token, metadata.uid)) return 'conflict';
@@ -116,9 +122,11 @@ export function planSet(observation: SetObservation, rollout: Rollout, now: numb
   const outdated = of('outdated');
   const changed = current.flatMap(({ clusterName, token }) => (token !== undefined && isChanged(token) ? [{ clusterName, token }] : []));
   const unsettled = changed.filter(({ token }) => !isSettled(token, now)).length;
-  const failed = changed.filter(({ token }) => isSettled(token, now) && failedSince(token, rollout));
-  const wave = Math.min(maxConcurrent, current.length + outdated.length);
-  const isStopped = outdated.length > 0 && failed.length > 0 && failed.length * WAVE_SHARE >= wave;
+  const denied = of('denied');
+  const left = outdated.length + denied.length;
+  const failed = [...changed.filter(({ token }) => isSettled(token, now) && failedSince(token, rollout)), ...denied];
+  const wave = Math.min(maxConcurrent, current.length + left);
+  const isStopped = left > 0 && failed.length > 0 && failed.length * WAVE_SHARE >= wave;
   const writable = (list: readonly Member[]) => list.filter(({ writeFailure }) => writeFailure === undefined);
   const next = isStopped
     ? []
@@ -128,7 +136,7 @@ export function planSet(observation: SetObservation, rollout: Rollout, now: numb
   return {
     creations: writable(of('missing')).map(toWrite),
     changes: [...writable(of('drifted')).filter(({ clusterName }) => !overridden.has(clusterName)), ...next].map(toWrite),
-    waiting: outdated.length - next.length,
+    waiting: left - next.length,
     unsettled,
     stoppedBy: isStopped ? failed.map(({ clusterName }) => clusterName) : [],
   };

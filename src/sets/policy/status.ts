@@ -90,7 +90,7 @@ function unlessSame({ status }: StoredSet, next: ManagedTokenSetStatus): Managed
 
 function isReady(set: StoredSet, member: Member): boolean {
   const state = memberState(set, member);
-  const isOurs = state === 'current' || state === 'drifted' || state === 'outdated';
+  const isOurs = state === 'current' || state === 'drifted' || state === 'outdated' || state === 'denied';
   return isOurs && member.token !== undefined && readyOf(member.token)?.status === 'True';
 }
 
@@ -99,6 +99,7 @@ function failureOf(set: StoredSet, member: Member, now: number): readonly Manage
   const { clusterName, rendering, token, writeFailure } = member;
   const failure = (reason: string, message: string) => [{ clusterName, reason, message: message.slice(0, MAX_MESSAGE_LENGTH) }];
   const state = memberState(set, member);
+  if ('missing' in rendering) return failure('Forbidden', sentence(`${ReadyReason.Forbidden}: ${deniedDetail(set, rendering.missing)}`));
   if ('problem' in rendering) return failure('TemplateInvalid', sentence(`${SetReason.TemplateInvalid}: ${rendering.problem}`));
   if (state === 'conflict') {
     const remedy = `delete ManagedToken ${token?.metadata.name}, or rename the set`;
@@ -108,6 +109,11 @@ function failureOf(set: StoredSet, member: Member, now: number): readonly Manage
   if (token === undefined || !isSettled(token, now)) return [];
   const ready = readyOf(token);
   return ready?.status === 'False' ? failure(ready.reason, ready.message) : [];
+}
+
+function deniedDetail({ metadata, spec }: StoredSet, permission: string): string {
+  const requester = `${metadata.namespace}/${spec.template.spec.requesterServiceAccountName}`;
+  return `let service account ${requester} ${permission}, or correct the template`;
 }
 
 function readyCondition(outcome: SetOutcome, ready: number, failures: readonly ManagedTokenSetFailure[]): TypedAspect {
@@ -126,7 +132,7 @@ function requesterDetail({ metadata, spec }: StoredSet): string {
 }
 
 function progressingCondition(
-  { observation, plan, removal }: SetOutcome,
+  { observation, hasRequester, plan, removal }: SetOutcome,
   failures: readonly ManagedTokenSetFailure[],
   now: number,
 ): TypedAspect {
@@ -140,7 +146,9 @@ function progressingCondition(
     return [type, toAspect('False', 'RolloutStopped', `${failure ? firstFailure(failure) : name}. ${rest}`)];
   }
   const pending = members.filter((member) => isPending(set, member, now)).length;
-  if (pending === 0 && surplus.length === 0) return [type, toAspect('False', 'Complete')];
+  if (pending === 0 && surplus.length === 0) {
+    return [type, hasRequester ? toAspect('False', 'Complete') : toAspect('False', 'RequesterNotFound', requesterDetail(set))];
+  }
   const detail = `${members.length - pending} of ${members.length} clusters are finished${surplus.length === 0 ? '' : `, ${surplus.length} to be removed`}`;
   return [type, toAspect('True', 'RollingOut', detail)];
 }
@@ -148,13 +156,13 @@ function progressingCondition(
 /** Returns whether a member's ManagedToken will change without another change of the set. */
 function isPending(set: StoredSet, member: Member, now: number): boolean {
   const state = memberState(set, member);
-  if (state === 'invalid' || state === 'conflict') return false;
+  if (state === 'invalid' || state === 'denied' || state === 'conflict') return false;
   return state !== 'current' || member.token === undefined || !isSettled(member.token, now);
 }
 
 function removalDetail({ metadata }: StoredSet, { count, value }: Extract<RemovalDecision, { type: 'paused' }>): string {
   const command = `kubectl annotate -n ${metadata.namespace} mts/${metadata.name} ${SetAnnotation.confirmRemoval}=${value} --overwrite`;
-  return `${count} ManagedTokens have no matching Cluster any more. Check the labels of the Clusters, spec.clusterSelector and the permission of the requester; to remove the ManagedTokens, run: ${command}`;
+  return `${count} ManagedTokens have no matching Cluster any more. Check the labels of the Clusters, spec.clusterSelector and the permission of the requester, or run ${command} to remove the ManagedTokens`;
 }
 
 function firstFailure({ clusterName, reason, message }: ManagedTokenSetFailure): string {

@@ -21,6 +21,7 @@ describe('memberState', () => {
     ['current', aMember(set, 'a', set)],
     ['conflict', aMember(set, 'a', set, { controllerUid: 'another' })],
     ['invalid', { ...aMember(set, 'a', set), rendering: { problem: 'x' } }],
+    ['denied', { ...aMember(set, 'a', before), rendering: { missing: 'issue x' } }],
   ])('returns %s', (state, member) => {
     expect(memberState(set, member)).toBe(state);
   });
@@ -69,6 +70,15 @@ describe('planSet', () => {
     expect(plan([...outdated, ...failed(4, NOON)]).changes).toEqual([]);
     expect(plan([...outdated, ...failed(10, NOON - 1_000)]).stoppedBy).toEqual([]);
     expect(plan(failed(4, NOON)).stoppedBy).toEqual([]);
+  });
+
+  it('stops when the requester may not issue the tokens of a third of a wave', () => {
+    const outdated = numbered(20).map((name) => aMember(set, name, before, { ready: 'True' }));
+    const denied = (count: number) =>
+      numbered(count, 50).map((name) => ({ ...aMember(set, name, before, { ready: 'True' }), rendering: { missing: 'issue x' } }));
+    expect(plan([...outdated, ...denied(3)])).toMatchObject({ stoppedBy: [], waiting: 13 });
+    expect(plan([...outdated, ...denied(4)])).toMatchObject({ stoppedBy: numbered(4, 50), changes: [], waiting: 24 });
+    expect(plan(denied(1))).toMatchObject({ stoppedBy: numbered(1, 50), changes: [], waiting: 1 });
   });
 
   it('does not count new ManagedTokens as failures of the rollout', () => {

@@ -1,0 +1,41 @@
+// The request for the tokens of a set: who requests tokens of which service account.
+
+import { exactName } from '../access/issue-permission.ts';
+import { serviceAccountUser, type User } from '../access/user.ts';
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { RegistryGroup } from '../api/names.ts';
+import type { StoredToken } from '../tokens/policy/spec.ts';
+import type { StoredSet } from './policy/template.ts';
+
+/** A service account of a namespace of the hub, and the service account of clusters whose tokens it requests. */
+export interface TokenRequest extends Pick<ManagedToken['spec'], 'requesterServiceAccountName' | 'serviceAccount'> {
+  readonly namespace: string;
+}
+
+/** Returns the request of the ManagedTokens that the template of a set renders. */
+export function templateRequest({ metadata: { namespace }, spec: { template } }: StoredSet): TokenRequest {
+  const { requesterServiceAccountName, serviceAccount } = template.spec;
+  return { namespace, requesterServiceAccountName, serviceAccount };
+}
+
+/** Describes the permission to issue the token of the template for a cluster, for messages. */
+export function permissionFor(set: StoredSet, cluster: string): string {
+  const { namespace, name: serviceAccount } = templateRequest(set).serviceAccount;
+  return `issue clusters/token ${JSON.stringify(exactName({ cluster, namespace, serviceAccount }))} in ${RegistryGroup}`;
+}
+
+/** Returns the request of a ManagedToken as it is. */
+export function tokenRequest({ metadata: { namespace }, spec }: StoredToken): TokenRequest {
+  const { requesterServiceAccountName, serviceAccount } = spec;
+  return { namespace, requesterServiceAccountName, serviceAccount };
+}
+
+/** Returns the key of the requester. */
+export function requesterKeyOf({ namespace, requesterServiceAccountName }: TokenRequest): string {
+  return `${namespace}/${requesterServiceAccountName}`;
+}
+
+/** Returns the requester as a user of the hub. */
+export function requesterOf({ namespace, requesterServiceAccountName }: TokenRequest): User {
+  return serviceAccountUser(namespace, requesterServiceAccountName);
+}
