@@ -41,7 +41,7 @@ export default {
       ...common,
       displayName: 'unit',
       testMatch: ['<rootDir>/{test,apiserver/test}/**/*.test.ts'],
-      testPathIgnorePatterns: ['<rootDir>/test/real/', '<rootDir>/test/pods/', ...LONG],
+      testPathIgnorePatterns: ['<rootDir>/test/real/', '<rootDir>/test/pods/', '<rootDir>/test/browser/', ...LONG],
       globals: { testServer: 'embedded' },
     },
     // Real etcd and kube-apiserver processes: `npm run test:kube`.
@@ -50,6 +50,13 @@ export default {
       displayName: 'kube',
       testMatch: ['<rootDir>/test/{contract,real}/**/*.test.ts', ...LONG],
       globals: { testServer: 'real' },
+    },
+    // The web UI in Chromium: `npm run test:ui`.
+    {
+      ...common,
+      displayName: 'ui',
+      testMatch: ['<rootDir>/test/browser/**/*.test.ts'],
+      globals: { testServer: 'embedded' },
     },
     // The image on a node: `npm run test:pods`.
     {

@@ -1,0 +1,82 @@
+// The view that the address of the page names, after the `#`: it can be bookmarked, shared and reached with the back button.
+
+import { ORDERS, type Order } from './filters.ts';
+import { CLUSTER_STATES, type ClusterState, TOKEN_STATES, type TokenState } from './states.ts';
+import { ZOOM_NAMES, type Zoom } from './timeline.ts';
+import { escapeInvisible } from './visible-text.ts';
+
+export const VIEWS = ['overview', 'tokens', 'clusters'] as const;
+export type View = (typeof VIEWS)[number];
+
+/** An object whose details are shown. */
+export interface Opened {
+  readonly kind: 'token' | 'cluster';
+  readonly key: string;
+}
+
+/** Everything that the address contains. */
+export interface Address {
+  readonly view: View;
+  readonly query: string;
+  readonly tokenState: TokenState | undefined;
+  readonly clusterState: ClusterState | undefined;
+  readonly zoom: Zoom;
+  readonly order: Order;
+  readonly opened: Opened | undefined;
+}
+
+export const START: Address = {
+  view: 'overview',
+  query: '',
+  tokenState: undefined,
+  clusterState: undefined,
+  zoom: '6h',
+  order: 'name',
+  opened: undefined,
+};
+
+/** Maximum length of a query, in characters. */
+const MAX_QUERY = 512;
+
+/** Parses the part of an address after the `#`. Unknown views and values are replaced by those of the start. */
+export function parseAddress(hash: string): Address {
+  const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s);
+  const parameters = new URLSearchParams(search);
+  const view = oneOf(VIEWS, path) ?? START.view;
+  const state = parameters.get('state');
+  return {
+    view,
+    query: (parameters.get('q') ?? '').slice(0, MAX_QUERY),
+    tokenState: view === 'tokens' ? oneOf(TOKEN_STATES, state) : undefined,
+    clusterState: view === 'clusters' ? oneOf(CLUSTER_STATES, state) : undefined,
+    zoom: oneOf(ZOOM_NAMES, parameters.get('zoom')) ?? START.zoom,
+    order: oneOf(ORDERS, parameters.get('order')) ?? START.order,
+    opened: openedOf(parameters),
+  };
+}
+
+/** Returns the opened object. Its key is as those of objects from a response, which have no invisible characters. */
+function openedOf(parameters: URLSearchParams): Opened | undefined {
+  const token = parameters.get('token');
+  if (token) return { kind: 'token', key: escapeInvisible(token) };
+  const cluster = parameters.get('cluster');
+  return cluster ? { kind: 'cluster', key: escapeInvisible(cluster) } : undefined;
+}
+
+/** Returns the part of the address after and with the `#`. Values of the start are omitted. */
+export function formatAddress(address: Address): string {
+  const { view, query, zoom, order, opened } = address;
+  const state = view === 'tokens' ? address.tokenState : view === 'clusters' ? address.clusterState : undefined;
+  const parameters = new URLSearchParams();
+  if (query !== '') parameters.set('q', query);
+  if (state !== undefined) parameters.set('state', state);
+  if (zoom !== START.zoom) parameters.set('zoom', zoom);
+  if (order !== START.order) parameters.set('order', order);
+  if (opened !== undefined) parameters.set(opened.kind, opened.key);
+  const search = parameters.toString().replaceAll('%2F', '/').replaceAll('%3A', ':');
+  return `#/${view}${search === '' ? '' : `?${search}`}`;
+}
+
+function oneOf<T extends string>(known: readonly T[], text: string | null): T | undefined {
+  return known.find((each) => each === text);
+}

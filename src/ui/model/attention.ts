@@ -1,0 +1,129 @@
+// Objects that need attention, the most urgent first: clusters that fail, with the tokens that they affect, then tokens.
+
+import { chainLinkOf } from './chain.ts';
+import type { Cluster, Token } from './objects.ts';
+import { type ClusterState, clusterState, explanationOf, isUsable, problemOf, type TokenState, tokenState } from './states.ts';
+
+export interface ClusterAttention {
+  readonly kind: 'cluster';
+  readonly key: string;
+  readonly state: ClusterState;
+  readonly reason: string;
+  readonly message: string;
+  readonly since: number | undefined;
+  /** Number of tokens that fail because of the cluster. */
+  readonly failingTokens: number;
+  /** Earliest expiry of these tokens that are still valid; undefined without one. */
+  readonly firstExpiry: number | undefined;
+}
+
+export interface TokenAttention {
+  readonly kind: 'token';
+  readonly key: string;
+  readonly state: TokenState;
+  readonly cluster: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly since: number | undefined;
+  readonly expiresAt: number | undefined;
+  /** True if the Secret holds a valid token. */
+  readonly isUsable: boolean;
+}
+
+export type Attention = ClusterAttention | TokenAttention;
+
+/** States of tokens that need attention. */
+const URGENT: ReadonlySet<TokenState> = new Set<TokenState>(['expired', 'failing', 'expiring']);
+
+/** Returns the objects that need attention. Tokens that fail because of a listed cluster are counted there. */
+export function attentionOf(clusters: Iterable<Cluster>, tokens: Iterable<Token>, now: number): readonly Attention[] {
+  const failing = new Map([...clusters].flatMap((cluster) => (clusterState(cluster) === 'ready' ? [] : [[cluster.key, cluster] as const])));
+  const caused = new Map<string, TokenAttention[]>();
+  const others: TokenAttention[] = [];
+  for (const token of tokens) {
+    const attention = toTokenAttention(token, now);
+    if (attention === undefined) continue;
+    const isCaused = failing.has(token.cluster) && chainLinkOf(attention.reason) === 'cluster';
+    if (!isCaused) others.push(attention);
+    else append(caused, token.cluster, attention);
+  }
+  const affected = [...failing.values()].map((cluster) => toClusterAttention(cluster, caused.get(cluster.key) ?? []));
+  return [...affected.sort(byEffect), ...others.sort(byUrgency)];
+}
+
+function append(lists: Map<string, TokenAttention[]>, key: string, attention: TokenAttention): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [attention]);
+  else list.push(attention);
+}
+
+function toTokenAttention(token: Token, now: number): TokenAttention | undefined {
+  const state = tokenState(token, now);
+  if (!URGENT.has(state)) return undefined;
+  const { key, cluster, expiresAt } = token;
+  return { kind: 'token', key, state, cluster, ...causeOf(token, state, now), expiresAt, isUsable: isUsable(token, now) };
+}
+
+type Cause = Pick<TokenAttention, 'reason' | 'message' | 'since'>;
+
+/** Returns cause and remedy of a token in an urgent state. */
+export function causeOf(token: Token, state: TokenState, now: number): Cause {
+  const condition = explanationOf(token);
+  const { expiresAt } = token;
+  if (state === 'expiring') return expiringCause(token);
+  const isIssued = condition?.type === 'Ready' && condition.status === 'True';
+  if (state === 'expired' && (condition === undefined || isIssued))
+    return { reason: 'Expired', message: `The token expired before it was renewed. ${CHECK_PURSER}`, since: expiresAt };
+  if (condition === undefined || isIssued)
+    return { reason: 'Pending', message: `No token has been issued yet. ${CHECK_PURSER}`, since: token.createdAt };
+  const isOver = state === 'expired' && expiresAt !== undefined && expiresAt <= now;
+  return { reason: condition.reason, message: condition.message, since: isOver ? expiresAt : condition.since };
+}
+
+const CHECK_PURSER = 'Check that Purser runs: kubectl get pods -n purser-system.';
+
+/** Returns the cause of a valid token that Purser does not renew in time. */
+function expiringCause({ isSuspended, namespace, name, renewsAt, ready }: Token): Cause {
+  if (!isSuspended) return { reason: 'RenewalOverdue', message: `The renewal is overdue. ${CHECK_PURSER}`, since: renewsAt };
+  return {
+    reason: 'Suspended',
+    message: `Rotation is suspended. Resume it with purser resume mt/${name} -n ${namespace}.`,
+    since: ready?.since,
+  };
+}
+
+function toClusterAttention(cluster: Cluster, affected: readonly TokenAttention[]): ClusterAttention {
+  const problem = problemOf(cluster);
+  const expiries = affected.flatMap((token) => (token.isUsable && token.expiresAt !== undefined ? [token.expiresAt] : []));
+  return {
+    kind: 'cluster',
+    key: cluster.key,
+    state: clusterState(cluster),
+    reason: problem?.reason ?? 'NotProbed',
+    message: problem?.message ?? `Purser has not probed the cluster yet. ${CHECK_PURSER}`,
+    since: problem?.since,
+    failingTokens: affected.length,
+    firstExpiry: expiries.length === 0 ? undefined : expiries.reduce((a, b) => Math.min(a, b)),
+  };
+}
+
+const CLUSTER_RANK: Readonly<Record<ClusterState, number>> = { failing: 0, unknown: 1, warning: 2, ready: 3 };
+
+function byEffect(a: ClusterAttention, b: ClusterAttention): number {
+  return b.failingTokens - a.failingTokens || CLUSTER_RANK[a.state] - CLUSTER_RANK[b.state] || compareTexts(a.key, b.key);
+}
+
+const TOKEN_RANK: Readonly<Partial<Record<TokenState, number>>> = { expired: 0, failing: 1, expiring: 2 };
+
+/** Tokens that are not usable come first, the oldest problem first; then tokens by expiry. */
+function byUrgency(a: TokenAttention, b: TokenAttention): number {
+  if (a.isUsable !== b.isUsable) return a.isUsable ? 1 : -1;
+  const [left, right] = a.isUsable ? [a.expiresAt, b.expiresAt] : [a.since, b.since];
+  return (TOKEN_RANK[a.state] ?? 3) - (TOKEN_RANK[b.state] ?? 3) || (left ?? 0) - (right ?? 0) || compareTexts(a.key, b.key);
+}
+
+/** Compares texts by code unit, as the API does. */
+export function compareTexts(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

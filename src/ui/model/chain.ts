@@ -1,0 +1,102 @@
+// The chain of one token from its cluster to its Secret. The reason of a condition names the link that failed.
+
+import type { Token } from './objects.ts';
+import { explanationOf, isUsable, tokenState } from './states.ts';
+
+export const LINKS = ['cluster', 'permission', 'account', 'token', 'secret'] as const;
+export type LinkName = (typeof LINKS)[number];
+
+export type Verdict = 'ok' | 'failed' | 'waiting' | 'unknown';
+
+/** One link. `message` is cause and remedy if it failed, empty otherwise. */
+export interface Link {
+  readonly name: LinkName;
+  readonly verdict: Verdict;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Words for verdicts. */
+export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
+  ok: 'OK',
+  failed: 'Failed',
+  waiting: 'Waiting',
+  unknown: 'Not reached',
+};
+
+/** Reasons by the link that fails. Reasons that are not listed concern the token itself. */
+const REASONS: Readonly<Record<Exclude<LinkName, 'token'>, readonly string[]>> = {
+  cluster: [
+    'ClusterNotFound',
+    'ClusterUnreachable',
+    'ClusterTimeout',
+    'TLSVerifyFailed',
+    'CredentialMissing',
+    'CredentialRejected',
+    'CredentialNotForCluster',
+    'EndpointNotPinned',
+    'CANotPinned',
+    'EndpointConflict',
+    'HubTokenForbidden',
+    'HubTokenFailed',
+    'NamespaceNotAllowed',
+    'AddressNotAllowed',
+    'IdentityUnknown',
+    'TargetForbidden',
+    'TargetThrottled',
+    'TargetFailed',
+    'ResponseUntrusted',
+    'CircuitOpen',
+  ],
+  permission: ['Forbidden', 'WithdrawalPending', 'MassWithdrawal', 'RemovalDelayed', 'AuthorizationFailed'],
+  account: ['ServiceAccountNotFound', 'BoundObjectNotFound', 'OwnNamespace'],
+  secret: ['SecretConflict', 'SecretReadFailed', 'SecretWriteFailed'],
+};
+
+const LINK_BY_REASON: ReadonlyMap<string, LinkName> = new Map(
+  Object.entries(REASONS).flatMap(([link, reasons]) => reasons.map((reason) => [reason, link as LinkName] as const)),
+);
+
+/** Returns the link that fails for a reason. */
+export function chainLinkOf(reason: string): LinkName {
+  return LINK_BY_REASON.get(reason) ?? 'token';
+}
+
+/** Returns the links of a token in the order in which it is issued. */
+export function chainOf(token: Token, now: number): readonly Link[] {
+  const state = tokenState(token, now);
+  const condition = explanationOf(token);
+  if (state === 'ready' || condition === undefined)
+    return LINKS.map((name) => ({ name, verdict: condition ? 'ok' : 'waiting', ...NO_CAUSE }));
+  const { reason, message } = condition;
+  if (state === 'suspended' || state === 'expiring') return LINKS.map((name) => ({ name, verdict: 'ok', ...NO_CAUSE }));
+  const broken = LINKS.indexOf(chainLinkOf(reason));
+  // A valid token passed the whole chain when it was issued.
+  const rest: Verdict = isUsable(token, now) ? 'ok' : 'unknown';
+  return LINKS.map((name, index) => {
+    if (index === broken) return { name, verdict: state === 'pending' ? 'waiting' : 'failed', reason, message };
+    return { name, verdict: index < broken ? 'ok' : rest, ...NO_CAUSE };
+  });
+}
+
+const NO_CAUSE = { reason: '', message: '' } as const;
+
+/** A command to copy, and its purpose. */
+export interface Command {
+  readonly purpose: string;
+  readonly text: string;
+}
+
+/** Returns commands that help with a token in its state. */
+export function commandsFor(token: Token, now: number): readonly Command[] {
+  const { namespace, name, isSuspended } = token;
+  const state = tokenState(token, now);
+  const object = `mt/${name} -n ${namespace}`;
+  return [
+    ...(state === 'ready' || state === 'suspended' ? [] : [{ purpose: 'Check each link live', text: `purser status ${object}` }]),
+    { purpose: 'Show conditions and events', text: `kubectl describe managedtoken ${name} -n ${namespace}` },
+    ...(isSuspended
+      ? [{ purpose: 'Resume rotation', text: `purser resume ${object}` }]
+      : [{ purpose: 'Request a new token', text: `purser rotate ${object}` }]),
+  ];
+}

@@ -1,0 +1,175 @@
+// Clusters and ManagedTokens as the page shows them. Everything in a response is untrusted: a field of another type counts as absent, and
+// texts have no invisible characters.
+
+import { escapeInvisible } from './visible-text.ts';
+
+/** Fields of an object from a response. */
+type Fields = Readonly<Record<string, unknown>>;
+
+export type ConditionStatus = 'True' | 'False' | 'Unknown';
+
+/** A condition. Times are in milliseconds since the epoch. */
+export interface Condition {
+  readonly type: string;
+  readonly status: ConditionStatus;
+  readonly reason: string;
+  /** Cause and remedy; empty without one. */
+  readonly message: string;
+  readonly since: number | undefined;
+}
+
+/** A ManagedToken. Times are in milliseconds since the epoch; undefined if the status has none. */
+export interface Token {
+  /** Namespace and name, separated by a slash. */
+  readonly key: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly cluster: string;
+  /** Namespace and name of the service account on the target cluster, separated by a slash. */
+  readonly account: string;
+  /** Name of the service account on the hub that requests the token. */
+  readonly requester: string;
+  readonly audiences: readonly string[];
+  readonly outputs: readonly string[];
+  readonly secret: string;
+  readonly revocation: string;
+  readonly isSuspended: boolean;
+  readonly createdAt: number | undefined;
+  readonly issuedAt: number | undefined;
+  readonly expiresAt: number | undefined;
+  readonly renewsAt: number | undefined;
+  readonly rotations: number | undefined;
+  readonly credentialId: string;
+  readonly ready: Condition | undefined;
+  readonly rotationFailing: Condition | undefined;
+}
+
+/** A Cluster. */
+export interface Cluster {
+  /** Name of the Cluster. */
+  readonly key: string;
+  readonly labels: readonly string[];
+  readonly version: string;
+  readonly type: string;
+  readonly endpoints: readonly string[];
+  readonly conditions: readonly Condition[];
+  /** Duration of the last probe, in milliseconds; undefined without permission to read the Cluster on the hub. */
+  readonly latencyMs: number | undefined;
+  /** Expiry of Purser's credential; undefined without permission to read the Cluster on the hub. */
+  readonly credentialExpiresAt: number | undefined;
+}
+
+/** Returns a ManagedToken; undefined for an object without a name. */
+export function toToken(object: unknown): Token | undefined {
+  const { metadata, spec, status } = fieldsOf(object);
+  const [namespace, name] = [textOf(fieldsOf(metadata)['namespace']), textOf(fieldsOf(metadata)['name'])];
+  if (namespace === '' || name === '') return undefined;
+  return {
+    key: `${namespace}/${name}`,
+    namespace,
+    name,
+    ...specOf(fieldsOf(spec)),
+    ...statusOf(fieldsOf(metadata), fieldsOf(status), name, spec),
+  };
+}
+
+function specOf(spec: Fields) {
+  const account = fieldsOf(spec['serviceAccount']);
+  return {
+    cluster: textOf(spec['clusterName']),
+    account: `${textOf(account['namespace'])}/${textOf(account['name'])}`,
+    requester: textOf(spec['requesterServiceAccountName']),
+    audiences: textsOf(spec['audiences']),
+    outputs: textsOf(fieldsOf(spec['secret'])['outputs']),
+    revocation: textOf(spec['revocation']),
+    isSuspended: fieldsOf(spec['rotation'])['suspend'] === true,
+  };
+}
+
+function statusOf(metadata: Fields, status: Fields, name: string, spec: unknown) {
+  const conditions = conditionsOf(status['conditions']);
+  const { rotations } = status;
+  return {
+    secret: textOf(status['secretName']) || textOf(fieldsOf(fieldsOf(spec)['secret'])['name']) || name,
+    createdAt: parseTime(metadata['creationTimestamp']),
+    issuedAt: parseTime(status['issuedAt']),
+    expiresAt: parseTime(status['expirationTimestamp']),
+    renewsAt: parseTime(status['nextRotationTime']),
+    rotations: typeof rotations === 'number' ? rotations : undefined,
+    credentialId: textOf(status['credentialID']),
+    ready: conditions.find(({ type }) => type === 'Ready'),
+    rotationFailing: conditions.find(({ type }) => type === 'RotationFailing'),
+  };
+}
+
+/** Returns a Cluster; undefined for an object without a name. */
+export function toCluster(object: unknown): Cluster | undefined {
+  const { metadata, spec, status } = fieldsOf(object);
+  const { name, labels } = fieldsOf(metadata);
+  const key = textOf(name);
+  if (key === '') return undefined;
+  const observed = fieldsOf(status);
+  const latency = observed['probeLatencyMilliseconds'];
+  const { serverEndpoints } = fieldsOf(fieldsOf(spec)['orchestratorApiEndpoints']);
+  return {
+    key,
+    labels: Object.entries(fieldsOf(labels)).flatMap(([label, value]) =>
+      typeof value === 'string' ? [`${escapeInvisible(label)}=${escapeInvisible(value)}`] : [],
+    ),
+    version: textOf(observed['version']),
+    type: textOf(observed['type']),
+    endpoints: textsOf(listOf(serverEndpoints).map((endpoint) => fieldsOf(endpoint)['serverAddress'])),
+    conditions: conditionsOf(observed['conditions']),
+    latencyMs: typeof latency === 'number' ? latency : undefined,
+    credentialExpiresAt: parseTime(observed['credentialExpirationTime']),
+  };
+}
+
+/** Returns the condition of a Cluster with this type; undefined without one. */
+export function findCondition({ conditions }: Cluster, type: string): Condition | undefined {
+  return conditions.find((condition) => condition.type === type);
+}
+
+/** Returns a Cluster with the fields and messages that only the hub shows. */
+export function withHubFields(cluster: Cluster, hub: Cluster | undefined): Cluster {
+  if (hub === undefined) return cluster;
+  const { latencyMs, credentialExpiresAt } = hub;
+  return { ...cluster, latencyMs, credentialExpiresAt, conditions: hub.conditions.length > 0 ? hub.conditions : cluster.conditions };
+}
+
+function conditionsOf(value: unknown): readonly Condition[] {
+  return listOf(value).flatMap((each) => {
+    const { status, reason, message, lastTransitionTime } = fieldsOf(each);
+    const type = textOf(fieldsOf(each)['type']);
+    if (type === '' || (status !== 'True' && status !== 'False' && status !== 'Unknown')) return [];
+    return [{ type, status, reason: textOf(reason), message: textOf(message), since: parseTime(lastTransitionTime) }];
+  });
+}
+
+/** Parses an RFC 3339 text to milliseconds; undefined for anything else. */
+export function parseTime(value: unknown): number | undefined {
+  if (typeof value !== 'string' || !RFC_3339.test(value)) return undefined;
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? undefined : at;
+}
+
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[-+]\d\d:\d\d)$/i;
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : NONE;
+}
+
+const NONE: Fields = Object.freeze({});
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as readonly unknown[]) : [];
+}
+
+/** Returns a text that people can read; empty for anything else. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? escapeInvisible(value) : '';
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return listOf(value).flatMap((each) => textOf(each) || []);
+}

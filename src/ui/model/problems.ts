@@ -1,0 +1,83 @@
+// Failed requests: cause and remedy for the reader, and the time until the next attempt.
+
+import { escapeInvisible } from './visible-text.ts';
+
+/** A failed request, as the page shows it. */
+export interface Problem {
+  /** HTTP status; 0 without a response. */
+  readonly status: number;
+  readonly cause: string;
+  readonly remedy: string;
+  /** Minimum time until the next attempt, in milliseconds; undefined if the server sets none. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** A failed request, as an error. */
+export class RequestError extends Error {
+  override readonly name = 'RequestError';
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.cause);
+    this.problem = problem;
+  }
+}
+
+/** Maximum length of a message from a server, in characters. */
+const MAX_MESSAGE = 300;
+
+const REMEDIES: Readonly<Record<number, string>> = {
+  401: 'Log in with a valid token.',
+  403: 'Ask an administrator for a Role or ClusterRole that permits get, list and watch.',
+  404: 'The façade does not serve this list. Update Purser.',
+  429: 'The page tries again when the limit allows it.',
+};
+const SERVER_REMEDY = 'The page tries again. If the error persists, check the log of Purser.';
+
+/** Server of a list, as the page names it. */
+export type Server = 'façade' | 'hub';
+
+/** Returns the problem of a response with an error status; `message` is the message of its Status object, or empty. */
+export function problemOf(status: number, message: string, retryAfter: string | null, server: Server = 'façade'): Problem {
+  const seconds = Number(retryAfter ?? Number.NaN);
+  return {
+    status,
+    cause: causeOf(status, message, server),
+    remedy: REMEDIES[status] ?? SERVER_REMEDY,
+    ...(retryAfter !== null && seconds >= 0 && { retryAfterMs: Math.min(seconds, 300) * 1_000 }),
+  };
+}
+
+function causeOf(status: number, message: string, server: Server): string {
+  const text = escapeInvisible(message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message);
+  if (status === 401) return `The ${server} does not accept the token: it is invalid or has expired.`;
+  if (status === 429) return `The ${server} limits the number of requests.`;
+  if (status === 403) return text === '' ? 'You do not have permission to list these objects.' : `Permission denied: ${text}`;
+  return `The ${server} responded with status ${status}${text === '' ? '.' : `: ${text}`}`;
+}
+
+/** Problem of a request without a response. */
+export const NO_RESPONSE: Problem = {
+  status: 0,
+  cause: 'The façade does not respond.',
+  remedy: 'The page tries again. Check your network, and that Purser runs.',
+};
+
+/** Problem of a response that is not from the façade. */
+export const NOT_UNDERSTOOD: Problem = {
+  status: 0,
+  cause: 'The response is not a list of Kubernetes objects.',
+  remedy: 'The page tries again. Check the proxy between this browser and the façade.',
+};
+
+const FIRST_DELAY_MS = 500;
+const MAX_DELAY_MS = 10_000;
+/** Time until the next attempt without permission, in milliseconds. */
+const FORBIDDEN_DELAY_MS = 30_000;
+
+/** Returns the time until the next attempt, in milliseconds. `random` is from 0 to 1, so that many pages do not retry together. */
+export function retryDelay(failures: number, problem: Problem, random: number): number {
+  const backoff = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(failures, 16));
+  const least = problem.status === 403 ? FORBIDDEN_DELAY_MS : 0;
+  return Math.max(problem.retryAfterMs ?? 0, least, backoff * (0.5 + random / 2));
+}

@@ -1,0 +1,41 @@
+// Rows of a long list that are drawn: those in view, and a few on either side.
+
+/** Range of rows, from the first to before the last. */
+export interface RowRange {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** Number of rows that are drawn outside of the view, so that scrolling shows no gap. */
+const MARGIN = 8;
+
+/** Returns the rows to draw. Lengths are in pixels. */
+export function visibleRows(count: number, rowHeight: number, scrollTop: number, viewHeight: number): RowRange {
+  const first = Math.max(0, Math.floor(scrollTop / rowHeight) - MARGIN);
+  const end = Math.min(count, Math.ceil((scrollTop + viewHeight) / rowHeight) + MARGIN);
+  return { first: Math.min(first, end), end };
+}
+
+/** Keys that move the active row. */
+const MOVES: Readonly<Record<string, (index: number, page: number, last: number) => number>> = {
+  ArrowDown: (index) => index + 1,
+  ArrowUp: (index) => index - 1,
+  PageDown: (index, page) => index + page,
+  PageUp: (index, page) => index - page,
+  Home: () => 0,
+  End: (_index, _page, last) => last,
+};
+
+/** Returns the row that a key activates; undefined for another key and for an empty list. `page` is the number of rows in view. */
+export function moveActive(key: string, active: number, count: number, page: number): number | undefined {
+  const move = Object.hasOwn(MOVES, key) ? MOVES[key] : undefined;
+  if (move === undefined || count === 0) return undefined;
+  return Math.min(count - 1, Math.max(0, move(active, Math.max(1, page), count - 1)));
+}
+
+/** Returns the scroll position that shows a whole row, as near as possible to the current one. */
+export function scrollToRow(index: number, rowHeight: number, scrollTop: number, viewHeight: number): number {
+  const top = index * rowHeight;
+  if (top < scrollTop) return top;
+  return Math.max(scrollTop, top + rowHeight - viewHeight);
+}

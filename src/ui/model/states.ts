@@ -1,0 +1,106 @@
+// States of tokens and clusters, the most urgent first.
+
+import { type Cluster, type Condition, findCondition, type Token } from './objects.ts';
+
+/** States of a token, the most urgent first. */
+export const TOKEN_STATES = ['expired', 'failing', 'expiring', 'pending', 'suspended', 'ready'] as const;
+export type TokenState = (typeof TOKEN_STATES)[number];
+
+/** States of a cluster, the most urgent first. */
+export const CLUSTER_STATES = ['failing', 'warning', 'unknown', 'ready'] as const;
+export type ClusterState = (typeof CLUSTER_STATES)[number];
+
+/** Words for the states of tokens. */
+export const TOKEN_WORDS: Readonly<Record<TokenState, string>> = {
+  expired: 'Expired',
+  failing: 'Failing',
+  expiring: 'Expires soon',
+  pending: 'Pending',
+  suspended: 'Suspended',
+  ready: 'Ready',
+};
+
+/** Words for the states of clusters. */
+export const CLUSTER_WORDS: Readonly<Record<ClusterState, string>> = {
+  failing: 'Not ready',
+  warning: 'Warning',
+  unknown: 'Unknown',
+  ready: 'Ready',
+};
+
+/** Time after the planned renewal from which a renewal is overdue, in milliseconds. */
+const OVERDUE_MS = 60_000;
+/** Time before expiry from which a token that is not renewed needs attention, in milliseconds. */
+const SOON_MS = 86_400_000;
+/** Time for a first token, in milliseconds; a ManagedToken without a token is pending until then. */
+const FIRST_TOKEN_MS = 60_000;
+
+/** Returns the state of a token. */
+export function tokenState(token: Token, now: number): TokenState {
+  const { ready, rotationFailing, isSuspended } = token;
+  if (isExpired(token, now)) return 'expired';
+  if (rotationFailing?.status === 'True') return 'failing';
+  if (ready?.status === 'True') return validState(token, now);
+  if (isSuspended && (ready === undefined || ready.reason === 'Suspended')) return 'suspended';
+  return isNew(token, now) ? 'pending' : 'failing';
+}
+
+function validState(token: Token, now: number): TokenState {
+  const { expiresAt, isSuspended } = token;
+  if (expiresAt !== undefined && expiresAt - now < SOON_MS && !isRenewed(token, now)) return 'expiring';
+  return isSuspended ? 'suspended' : 'ready';
+}
+
+/** Returns true if the token in the Secret is valid. */
+export function isUsable({ ready, expiresAt }: Token, now: number): boolean {
+  return ready?.status === 'True' && (expiresAt === undefined || expiresAt > now);
+}
+
+/** Returns the condition that explains the state of a token; undefined if none does. */
+export function explanationOf({ ready, rotationFailing }: Token): Condition | undefined {
+  return rotationFailing?.status === 'True' ? rotationFailing : ready;
+}
+
+function isExpired({ ready, expiresAt }: Token, now: number): boolean {
+  return (
+    ready?.reason === 'Expired' || (expiresAt !== undefined && expiresAt <= now && ready !== undefined && ready.reason !== 'Suspended')
+  );
+}
+
+/** Returns true if Purser is going to renew the token before it expires. */
+function isRenewed({ isSuspended, renewsAt }: Token, now: number): boolean {
+  return !isSuspended && (renewsAt === undefined || renewsAt + OVERDUE_MS > now);
+}
+
+function isNew({ ready, createdAt }: Token, now: number): boolean {
+  if (ready !== undefined && ready.reason !== 'Pending') return false;
+  const since = ready?.since ?? createdAt;
+  return since === undefined || now - since < FIRST_TOKEN_MS;
+}
+
+/** Reason of a condition that resolves itself. */
+const RESOLVING = 'CredentialRenewalPending';
+
+/** Returns the state of a cluster. */
+export function clusterState(cluster: Cluster): ClusterState {
+  const ready = findCondition(cluster, 'Ready');
+  if (ready === undefined || ready.status === 'Unknown') return 'unknown';
+  if (ready.status === 'False') return 'failing';
+  return problemOf(cluster) === undefined ? 'ready' : 'warning';
+}
+
+/** Returns the condition that explains the state of a cluster that needs attention; undefined for a ready one. */
+export function problemOf(cluster: Cluster): Condition | undefined {
+  const ready = findCondition(cluster, 'Ready');
+  const isCause = ({ type, status, reason }: Condition) => type !== 'Ready' && status !== 'True' && reason !== RESOLVING;
+  if (ready !== undefined && ready.status !== 'True')
+    return cluster.conditions.find((each) => isCause(each) && each.reason === ready.reason) ?? ready;
+  return cluster.conditions.find(isCause);
+}
+
+/** Returns the number of objects in each state. */
+export function countBy<S extends string>(states: readonly S[], each: Iterable<S>): Readonly<Record<S, number>> {
+  const counts = Object.fromEntries(states.map((state) => [state, 0])) as Record<S, number>;
+  for (const state of each) counts[state] += 1;
+  return counts;
+}

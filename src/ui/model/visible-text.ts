@@ -1,0 +1,14 @@
+// Texts of servers and tenants for people. Invisible characters could reorder a text, or hide a part of it.
+
+/**
+ * Invisible characters, as a class for regular expressions with the flag `u`: control, format, private, unassigned and surrogate
+ * characters, further characters that are not drawn, and separators of lines and paragraphs.
+ */
+export const INVISIBLE = String.raw`\p{C}\p{Default_Ignorable_Code_Point}\u2028\u2029`;
+
+const ESCAPED = new RegExp(`(?![\\t\\r\\n])[${INVISIBLE}]`, 'gu');
+
+/** Returns a text with escapes such as `\u{202e}` in place of invisible characters. Keeps line breaks and tabs, which browsers draw as spaces. */
+export function escapeInvisible(text: string): string {
+  return text.replace(ESCAPED, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+}

@@ -1,0 +1,92 @@
+// The lane of a token on the time line, and the axis above all lanes.
+
+import type { Token } from '../model/objects.ts';
+import { type Bar, laneOf, positionOf, type Scale, ticksOf } from '../model/timeline.ts';
+import { formatRelative, formatTime } from '../model/times.ts';
+import { html } from './html.ts';
+
+function percent(position: number): string {
+  return `${(position * 100).toFixed(3)}%`;
+}
+
+/** Returns the lane: elapsed time, valid time, reserve after the renewal, and marks of renewal and expiry. */
+export function lane(token: Token, scale: Scale, tone: string) {
+  const { bars, renewal, expiry, beyond } = laneOf(token, scale);
+  return html`<svg class="lane ${tone}" role="img" aria-label=${laneText(token, scale.now)}>
+    <title>${laneTitle(token)}</title>
+    ${bars.map(({ kind, left, right }) => bar(kind, percent(left), percent(right)))}
+    ${expiry !== undefined && html`<rect class="mark" key="expiry" x=${percent(expiry)} y="50%" width="2" height="18" transform="translate(-1 -9)" />`}
+    ${renewal !== undefined && diamond(percent(renewal))}
+    ${beyond !== undefined && html`<text class="beyond" key="beyond" y="50%" dy="6" x=${beyond === 'before' ? '0' : '98%'}>${beyond === 'before' ? '‹' : '›'}</text>`}
+    <rect class="now" key="now" x=${percent(positionOf(scale.now, scale))} width="1" height="100%" />
+  </svg>`;
+}
+
+function bar(kind: Bar['kind'], left: string, right: string) {
+  return html`<line class="bar ${kind}" key=${kind} x1=${left} x2=${right} y1="50%" y2="50%" />`;
+}
+
+function diamond(x: string) {
+  return html`<svg key="renewal" x=${x} y="50%" overflow="visible"><path class="mark renewal" d="M0-5.5L5.5 0L0 5.5L-5.5 0z" /></svg>`;
+}
+
+/** Returns the meaning of bars and marks. */
+export function legend() {
+  const kinds = ['elapsed', 'valid', 'reserve'] as const;
+  const key = (text: string, content: unknown) =>
+    html`<span key=${text}><svg class="lane" width="18" height="18">${content}</svg>${text}</span>`;
+  return html`<p class="marks" aria-hidden="true">
+    ${kinds.map((kind) => key(kind, bar(kind, '0', '18')))}
+    ${key('renewal', diamond('9'))}
+    ${key('expiry', html`<rect class="mark" x="8" width="2" height="18" />`)}
+  </p>`;
+}
+
+function laneText({ renewsAt, expiresAt }: Token, now: number): string {
+  if (expiresAt === undefined) return 'No token';
+  const renewal = renewsAt === undefined ? 'no renewal planned' : `renewal ${formatRelative(renewsAt, now)}`;
+  return `${renewal}, expiry ${formatRelative(expiresAt, now)}`;
+}
+
+function laneTitle({ issuedAt, renewsAt, expiresAt }: Token): string {
+  const lines = [
+    ['Issued', issuedAt],
+    ['Renewal', renewsAt],
+    ['Expiry', expiresAt],
+  ] as const;
+  return lines.flatMap(([name, at]) => (at === undefined ? [] : [`${name}: ${formatTime(at)}`])).join('\n');
+}
+
+/** Returns the ticks in the time zone of the browser. */
+function localTicks(scale: Scale) {
+  return ticksOf(scale, MOST_TICKS, -new Date(scale.now).getTimezoneOffset() * 60_000);
+}
+
+/** Number of ticks that fit. */
+const MOST_TICKS = 9;
+/** Distances from now at which a label of a tick would collide with that of now. */
+const COLLISION = { before: 0.13, after: 0.05 };
+
+/** Returns the lines of the ticks behind all lanes, as properties of the style sheet. Ticks of months have no lines, as they are not equidistant. */
+export function tickLines(scale: Scale): Readonly<Record<string, string>> {
+  const [first, second] = localTicks(scale);
+  const step = first === undefined || second === undefined ? 1 : second.position - first.position;
+  if (first === undefined || step >= 1 || scale.to - scale.from > MAX_LINED_MS) return { '--tick-step': '0', '--tick-offset': '0' };
+  // A position in percent applies to the difference of the widths of lane and step.
+  return { '--tick-step': percent(step), '--tick-offset': percent((first.position % step) / (1 - step)) };
+}
+
+const MAX_LINED_MS = 60 * 86_400_000;
+
+/** Returns the axis of the time line. */
+export function axis(scale: Scale) {
+  const at = positionOf(scale.now, scale);
+  const ticks = localTicks(scale).filter(({ position }) => position < at - COLLISION.before || position > at + COLLISION.after);
+  return html`<span class="axis" aria-hidden="true">
+    ${ticks.map(
+      ({ position, label, isMajor }) =>
+        html`<i class=${isMajor ? 'tick major' : 'tick'} key=${label} style=${{ left: percent(position) }}>${position > 0.94 ? '' : label}</i>`,
+    )}
+    <i class="now-label" key="now" style=${{ left: percent(at) }}>now</i>
+  </span>`;
+}

@@ -1,0 +1,75 @@
+// Small parts that several views share.
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { formatRelative, formatTime } from '../model/times.ts';
+import { type Child, html } from './html.ts';
+
+/** A choice of several values, as links whose addresses can be opened in another tab. */
+export interface Choice {
+  readonly label: Child;
+  readonly href: string;
+  readonly isChosen: boolean;
+  readonly title?: string;
+}
+
+export function Choices({ label, choices, kind }: { readonly label: string; readonly choices: readonly Choice[]; readonly kind: string }) {
+  return html`<nav class="choices ${kind}" aria-label=${label}>
+    ${choices.map(({ label: text, href, isChosen, title }) => html`<a href=${href} title=${title} aria-current=${isChosen ? 'true' : undefined}>${text}</a>`)}
+  </nav>`;
+}
+
+/** A time relative to now, with the exact time as its title. */
+export function When({ at, now, otherwise = '–' }: { readonly at: number | undefined; readonly now: number; readonly otherwise?: string }) {
+  if (at === undefined) return html`<span class="when none">${otherwise}</span>`;
+  return html`<time class="when" datetime=${new Date(at).toISOString()} title=${formatTime(at)}>${formatRelative(at, now)}</time>`;
+}
+
+/** A command with a button that copies it. */
+export function CommandLine({ text }: { readonly text: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const onCopy = () => {
+    void navigator.clipboard.writeText(text).then(() => setCopied(true));
+  };
+  return html`<div class="command"><code>${text}</code>
+    <button type="button" onClick=${onCopy} onBlur=${() => setCopied(false)} aria-label=${`Copy: ${text}`}>${isCopied ? 'Copied' : 'Copy'}</button>
+  </div>`;
+}
+
+/** Details of one object beside the list. Takes the focus when it opens; Escape closes it. */
+export function Panel({
+  title,
+  label,
+  closeHref,
+  children,
+}: {
+  readonly title: string;
+  readonly label: string;
+  readonly closeHref: string;
+  readonly children?: unknown;
+}) {
+  const heading = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    heading.current?.focus({ preventScroll: true });
+    return () => {
+      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+    };
+  }, [title]);
+  return html`<aside class="panel" aria-label=${label}>
+    <header><h2 ref=${heading} tabindex="-1">${title}</h2><a class="close" href=${closeHref} aria-label="Close details" title="Close (Esc)">
+      <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><path d="M4 4l8 8M12 4l-8 8" /></svg></a></header>
+    <div class="content">${children}</div>
+  </aside>`;
+}
+
+/** Values with commas between them. Each is isolated, so that a value of another direction does not reorder its neighbors. */
+export function Values({ values }: { readonly values: readonly string[] }) {
+  return html`<span>${values.map((value, index) => html`${index > 0 && ', '}<bdi>${value}</bdi>`)}</span>`;
+}
+
+/** Pairs of names and values. */
+export function Facts({ facts }: { readonly facts: readonly (readonly [string, Child])[] }) {
+  return html`<dl class="facts">
+    ${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value === '' || value === undefined ? '–' : value}</dd></div>`)}
+  </dl>`;
+}

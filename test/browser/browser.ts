@@ -1,0 +1,120 @@
+// Chromium, as Debian packages it, and pages that record everything that went wrong in them.
+
+import { accessSync, constants } from 'node:fs';
+import * as axeCore from 'axe-core';
+import { type Browser, type BrowserContext, launch, type Page, type Viewport } from 'puppeteer-core';
+
+/** Path of Chromium. Without it, the tests fail: apt-get install chromium. */
+const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+
+/** Time to wait for a state of the page, in milliseconds. Long, so that no test fails because the machine is busy. */
+const TIMEOUT_MS = 180_000;
+
+export const DESKTOP: Viewport = { width: 1280, height: 800 };
+export const PHONE: Viewport = { width: 390, height: 844, isMobile: true, hasTouch: true };
+
+export interface TabOptions {
+  readonly viewport?: Viewport;
+  readonly scheme?: 'light' | 'dark';
+}
+
+/** Starts Chromium without a window. Certificates of local runs are not verified. */
+export async function launchBrowser(): Promise<Browser> {
+  accessSync(CHROMIUM, constants.X_OK);
+  return await launch({
+    executablePath: CHROMIUM,
+    headless: true,
+    acceptInsecureCerts: true,
+    // The sandbox of Chromium does not work for root.
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+    protocolTimeout: 120_000,
+  });
+}
+
+/** A page with what its console, its Content-Security-Policy and its scripts reported. */
+export class Tab implements AsyncDisposable {
+  readonly page: Page;
+  readonly #problems: string[] = [];
+
+  private constructor(page: Page) {
+    this.page = page;
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warn') this.#problems.push(`${message.type()}: ${message.text()}`);
+    });
+    page.on('pageerror', (error) => this.#problems.push(`error: ${String(error)}`));
+  }
+
+  static async open(browser: Browser, options: TabOptions = {}): Promise<Tab> {
+    return await Tab.#open(await browser.createBrowserContext(), options);
+  }
+
+  /** Opens a tab that shares the connections of this one. It closes with this one. */
+  async openBeside(options: TabOptions = {}): Promise<Tab> {
+    return await Tab.#open(this.page.browserContext(), options);
+  }
+
+  static async #open(context: BrowserContext, { viewport = DESKTOP, scheme = 'light' }: TabOptions): Promise<Tab> {
+    const page = await context.newPage();
+    const tab = new Tab(page);
+    page.setDefaultTimeout(TIMEOUT_MS);
+    await page.setViewport(viewport);
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+    await page.evaluateOnNewDocument(() => {
+      addEventListener('securitypolicyviolation', (event) => {
+        console.error(`policy violation: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`);
+      });
+    });
+    return tab;
+  }
+
+  /** Messages of the console, violations of the policy, and uncaught errors; failed requests that a test causes are not among them. */
+  get problems(): readonly string[] {
+    return this.#problems.filter((text) => !text.includes('Failed to load resource') && !text.includes('net::ERR_'));
+  }
+
+  /** Opens an address and logs in. */
+  async logIn(url: string, token = 'test-token'): Promise<void> {
+    await this.page.goto(url);
+    await this.page.waitForSelector('#token');
+    await this.page.type('#token', token);
+    await this.page.keyboard.press('Enter');
+  }
+
+  /** Waits until the page follows all changes. */
+  async untilLive(): Promise<void> {
+    await this.page.waitForSelector('.connection.live');
+  }
+
+  /** Returns the text of all matching elements. */
+  async texts(selector: string): Promise<readonly string[]> {
+    return await this.page.$$eval(selector, (elements) => elements.map((element) => (element as HTMLElement).innerText.trim()));
+  }
+
+  /** Waits until the texts of matching elements contain a text, or no longer contain it. */
+  async untilText(selector: string, text: string, isWanted = true): Promise<void> {
+    await this.page.waitForFunction(
+      (query: string, wanted: string, isPresent: boolean) =>
+        [...document.querySelectorAll<HTMLElement>(query)].some((element) => element.innerText.includes(wanted)) === isPresent,
+      {},
+      selector,
+      text,
+      isWanted,
+    );
+  }
+
+  /** Returns violations of accessibility rules that axe finds. */
+  async accessibilityProblems(): Promise<readonly string[]> {
+    await this.page.evaluate(axeCore.default.source);
+    return await this.page.evaluate(async () => {
+      const { axe } = globalThis as unknown as {
+        axe: { run(): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> };
+      };
+      const { violations } = await axe.run();
+      return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html} ${node.failureSummary}`).join('; ')}`);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.page.browserContext().close();
+  }
+}

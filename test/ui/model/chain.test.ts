@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals';
+import { FailureReason, ReadyReason } from '../../../src/api/reasons.ts';
+import { isClusterFailure } from '../../../src/tokens/policy/messages.ts';
+import { chainLinkOf, chainOf, commandsFor } from '../../../src/ui/model/chain.ts';
+import { aToken, condition, NOW } from './tokens.ts';
+
+/** Reasons that concern the token itself. */
+const OF_TOKEN = new Set([
+  'Issued',
+  'Pending',
+  'Expired',
+  'Suspended',
+  'InvalidSpec',
+  'AudienceNotAccepted',
+  'RequestRejected',
+  'AnchorDeletionUnconfirmed',
+  'TooManyAnchors',
+]);
+
+const verdicts = (...args: Parameters<typeof chainOf>) => chainOf(...args).map(({ verdict }) => verdict);
+
+describe('chainLinkOf', () => {
+  it.each(Object.keys({ ...ReadyReason, ...FailureReason }))('knows the link of the reason %s', (reason) => {
+    expect(chainLinkOf(reason) === 'token').toBe(OF_TOKEN.has(reason));
+  });
+});
+
+it.each(Object.keys(FailureReason).filter(isClusterFailure))('attributes %s to the cluster, as purser status does', (reason) => {
+  expect(chainLinkOf(reason)).toBe('cluster');
+});
+
+describe('chainOf', () => {
+  it('returns five links that are OK for a valid token', () => {
+    expect(verdicts(aToken(), NOW)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok']);
+  });
+
+  it('marks the link that failed, and those that were not reached', () => {
+    const chain = chainOf(aToken({ ready: condition('Ready', 'False', 'Forbidden'), expiresAt: undefined }), NOW);
+    expect(chain.map(({ name, verdict }) => `${name} ${verdict}`)).toEqual([
+      'cluster ok',
+      'permission failed',
+      'account unknown',
+      'token unknown',
+      'secret unknown',
+    ]);
+    expect(chain[1]).toMatchObject({ reason: 'Forbidden', message: 'Forbidden happened.' });
+  });
+
+  it('marks only the failed link while the token is valid', () => {
+    expect(verdicts(aToken({ rotationFailing: condition('RotationFailing', 'True', 'ClusterTimeout') }), NOW)).toEqual([
+      'failed',
+      'ok',
+      'ok',
+      'ok',
+      'ok',
+    ]);
+  });
+
+  it('waits for a new ManagedToken', () => {
+    expect(verdicts(aToken({ ready: undefined, expiresAt: undefined, createdAt: NOW }), NOW)).toEqual(Array(5).fill('waiting'));
+  });
+});
+
+describe('commandsFor', () => {
+  it('offers a live check of a failing token, and a rotation', () => {
+    const texts = commandsFor(aToken({ rotationFailing: condition('RotationFailing', 'True', 'ClusterTimeout') }), NOW).map(
+      ({ text }) => text,
+    );
+    expect(texts).toEqual(['purser status mt/ci -n team-a', 'kubectl describe managedtoken ci -n team-a', 'purser rotate mt/ci -n team-a']);
+  });
+
+  it('offers to resume a suspended token', () => {
+    expect(commandsFor(aToken({ isSuspended: true, expiresAt: undefined }), NOW).map(({ text }) => text)).toContain(
+      'purser resume mt/ci -n team-a',
+    );
+  });
+});
