@@ -21,8 +21,18 @@ function launchCommand(args) {
   if (MAJOR < NEEDED) return launchWith(installedNode(), args);
   require('module').enableCompileCache(join(ROOT, 'node_modules/.cache/compiled'));
   const source = join(ROOT, 'apiserver/dev/purser.ts');
-  const { runPurser } = require(existsSync(source) ? source : join(ROOT, 'dist/apiserver/dev/purser.js'));
+  const isCheckout = existsSync(source);
+  if (isCheckout) hideWarning('stripTypeScriptTypes');
+  const { runPurser } = require(isCheckout ? source : join(ROOT, 'dist/apiserver/dev/purser.js'));
   runPurser(args);
+}
+
+/** Hides a warning of Node. In a checkout, the web UI is served from its sources, whose types Node strips with an experimental function. */
+function hideWarning(beginning) {
+  const { emitWarning } = process;
+  process.emitWarning = (warning, ...rest) => {
+    if (!String(warning).startsWith(beginning)) emitWarning.call(process, warning, ...rest);
+  };
 }
 
 /** Returns the path of the Node that npm installs on Linux; undefined elsewhere. */

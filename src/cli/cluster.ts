@@ -1,14 +1,14 @@
 // `purser cluster`: commands for registered clusters.
 
-import { type Command, Option } from 'commander';
+import { type Argument, type Command, Option } from 'commander';
 import { DefaultNamespace, FederatedServiceAccount, Label } from '../api/names.ts';
 import { StartError } from '../config/start-error.ts';
-import { anyText, type Parser, ValueError } from '../config/values.ts';
+import { anyText, objectName, type Parser, ValueError } from '../config/values.ts';
 import { labelValueProblems, qualifiedNameProblems } from '../kubernetes/names.ts';
 import type { Peer } from './cluster/peer.ts';
 import type { TargetRegistration } from './cluster/registration.ts';
 import type { CommandHost } from './command.ts';
-import { addExamples, defineCommand, parsedOption, repeatableOption, singleOption } from './command-line.ts';
+import { addExamples, defineCommand, parsedArgument, parsedOption, repeatableOption, singleOption } from './command-line.ts';
 import type { Connections } from './connection.ts';
 import {
   contextOption,
@@ -19,6 +19,7 @@ import {
   outputOption,
   ownNamespaceOption,
   type SharedOptions,
+  setOption,
   targetContextOption,
   timeoutOption,
 } from './options.ts';
@@ -33,6 +34,10 @@ export function clusterCommand(host: CommandHost): Command {
     .addCommand(renewCommand(host))
     .addCommand(revokeCommand(host))
     .addCommand(removeCommand(host));
+}
+
+function nameArgument(name: '<NAME>' | '[NAME]'): Argument {
+  return parsedArgument(name, 'name of the Cluster', objectName);
 }
 
 interface AddOptions extends SharedOptions {
@@ -53,7 +58,7 @@ function addCommand(host: CommandHost): Command {
     .description(
       "Register a target cluster: create Purser's service account and permissions there, create its credential and Cluster on the hub, and wait until the Cluster is Ready.",
     )
-    .argument('<NAME>', 'name of the Cluster')
+    .addArgument(nameArgument('<NAME>'))
     .addOption(targetContextOption('context of the target cluster, with permission to create cluster roles').makeOptionMandatory())
     .addOption(hubContextOption())
     .addOption(kubeconfigOption())
@@ -62,7 +67,7 @@ function addCommand(host: CommandHost): Command {
     .addOption(singleOption('--server <URL>', ADDRESS, anyText).default(undefined, 'the address of the context'))
     .option('--allow-loopback', 'accept an address of this machine, for a Purser that runs here with --allow-loopback')
     .addOption(repeatableOption('--label <KEY=VALUE>', 'label of the Cluster', label))
-    .addOption(singleOption('--set <NAME>', `set of Clusters to add the Cluster to, as label ${Label.set}`, labelValue))
+    .addOption(setOption())
     .option('--federated', 'store no credential: the target cluster trusts tokens of the hub')
     .addOption(singleOption('--service-account <NAME>', FEDERATED, federatedAccount).default(undefined, FederatedServiceAccount))
     .option('--dry-run', 'print the objects for both clusters without sending requests, with TOKEN in place of the token')
@@ -129,7 +134,7 @@ function listCommand(host: CommandHost): Command {
 function showCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'show', 'show the conditions, addresses, credential and events of a cluster')
     .description('Show the conditions with their messages, the addresses, the credential and the latest events of a cluster.')
-    .argument('<NAME>', 'name of the Cluster')
+    .addArgument(nameArgument('<NAME>'))
     .addOption(outputOption(['wide', 'json', 'yaml', 'name']))
     .addOption(contextOption())
     .addOption(kubeconfigOption());
@@ -147,7 +152,7 @@ function showCommand(host: CommandHost): Command {
 function renewCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'renew', "renew Purser's credential for a cluster")
     .description("Renew Purser's credential for a cluster, or for all clusters, and wait for the result.")
-    .argument('[NAME]', 'name of the Cluster')
+    .addArgument(nameArgument('[NAME]'))
     .option('--all', 'renew the credentials of all Clusters, with a new token where a context has the address of the cluster')
     .addOption(targetContextOption(SUPPLY))
     .addOption(hubContextOption())
@@ -176,7 +181,7 @@ const SUPPLY = "supply a new token of Purser's service account on the target clu
 function revokeCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'revoke', "revoke Purser's earlier tokens for a cluster")
     .description("Replace Purser's credential for a cluster, and revoke all earlier tokens that Purser obtained for it.")
-    .argument('<NAME>', 'name of the Cluster')
+    .addArgument(nameArgument('<NAME>'))
     .addOption(targetContextOption(RECREATE))
     .addOption(hubContextOption())
     .addOption(kubeconfigOption())
@@ -205,7 +210,7 @@ interface RemoveOptions extends SharedOptions {
 function removeCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'remove', 'remove a registered cluster')
     .description("List the ManagedTokens that use a Cluster, then remove the Cluster and Purser's credential for it from the hub.")
-    .argument('<NAME>', 'name of the Cluster')
+    .addArgument(nameArgument('<NAME>'))
     .option('--purge-target', "also delete Purser's permissions, service account and anchors on the target cluster; needs --context")
     .addOption(targetContextOption('context of the target cluster'))
     .addOption(hubContextOption())
@@ -250,11 +255,4 @@ const label: Parser<readonly [string, string]> = (text) => {
   const [, key = '', value = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   if (qualifiedNameProblems(key).length > 0 || labelValueProblems(value).length > 0) throw new ValueError('a label such as env=prod');
   return [key, value];
-};
-
-/** Parses the value of a label that is not empty. */
-const labelValue: Parser<string> = (text) => {
-  if (text === '' || labelValueProblems(text).length > 0)
-    throw new ValueError('a name of at most 63 letters, digits, dots, hyphens and underscores');
-  return text;
 };

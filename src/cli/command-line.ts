@@ -84,15 +84,22 @@ class CommandLine extends Command {
 
   /** Throws a StartError of one line; commander reports all wrong use here. */
   override error(message: string, options?: ErrorOptions): never {
-    const unknown = options?.code === MISSING_OPTION ? this.args.find((arg) => /^--?\w/.test(arg)) : undefined;
-    // A misspelled option is the cause of a missing one.
-    const cause = unknown === undefined ? message : unknownWord('option', unknown, this.createHelp().visibleOptions(this).map(longName));
-    const text = cause
+    const text = this.#causeOf(message, options?.code)
       .replace(/^error: /, '')
       .replace(/\n\(Did you mean (.*)\?\)/, '; did you mean $1?')
       .replace(/<(.+)>/, '$1')
       .replace(/\.?\n*$/, '');
     throw new StartError(`${text} (for help, run ${pathOf(this)} --help)`);
+  }
+
+  /** Returns what the user has to correct, which may differ from what commander names. */
+  #causeOf(message: string, code: string | undefined): string {
+    // A misspelled option is the cause of a missing one.
+    const misspelled = code === MISSING_OPTION ? this.args.find((arg) => /^--?\w/.test(arg)) : undefined;
+    if (misspelled !== undefined) return unknownWord('option', misspelled, this.createHelp().visibleOptions(this).map(longName));
+    const unknown = /^error: unknown option '(--?\w[^'=]*)/.exec(message)?.[1];
+    const isOfCommand = commandsOf(this).some(({ options }) => options.some(({ long, short }) => unknown === long || unknown === short));
+    return unknown !== undefined && isOfCommand ? `${unknown} is an option of commands; write it after the command` : message;
   }
 
   /** Rejects missing values first: commander would read the next option as the value. */
@@ -105,6 +112,11 @@ class CommandLine extends Command {
     // Groups pass unknown options on to their commands. A value would hide the nearest spelling, and may be secret.
     return this.commands.length > 0 ? parsed : { ...parsed, unknown: parsed.unknown.map((arg) => arg.replace(/^(--\w[^=]*)=.*/s, '$1')) };
   }
+}
+
+/** Returns the commands of a group and of its groups. */
+function commandsOf(group: Command): readonly Command[] {
+  return group.commands.flatMap((command) => [command, ...commandsOf(command)]);
 }
 
 /** Code of commander for a mandatory option that is not set. */

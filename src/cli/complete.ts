@@ -29,8 +29,8 @@ export async function complete(root: Command, words: readonly string[], host: Co
   host.print(`${[...lines, `:${kind.type === 'files' ? Directive.default : Directive.noFiles}`].join('\n')}\n`);
 }
 
-/** Maximum time for requests to the hub, in milliseconds. */
-const DEADLINE_MS = 1_500;
+/** Maximum time for requests to the hub, in milliseconds; that of the completion of kubectl. */
+const DEADLINE_MS = 5_000;
 /** Maximum number of names from the hub. */
 const MAX_NAMES = 500;
 

@@ -31,8 +31,7 @@ export function handleInterrupts(host: Host, clock: Clock): Interruption {
   host.on('uncaughtException', (error) => {
     if (isReleased) return;
     if (isBrokenPipe(error)) return host.exit(BROKEN_PIPE);
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    host.stderr.write(`purser: ${visibleLines(withoutTokens(text))}\n`);
+    host.stderr.write(`purser: ${visibleLines(withoutTokens(uncaughtText(error)))}\n`);
     host.exit(1);
   });
   return {
@@ -41,6 +40,12 @@ export function handleInterrupts(host: Host, clock: Clock): Interruption {
       isReleased = true;
     },
   };
+}
+
+/** Returns the stack of a defect, and the message of a failed system call, such as a write to a full disk. */
+function uncaughtText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'syscall' in error ? error.message : (error.stack ?? error.message);
 }
 
 /** Exit code of a program that SIGPIPE ends, which Node.js ignores. */

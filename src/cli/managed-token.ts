@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import { StartError } from '../config/start-error.ts';
+import { dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import type { CommandHost } from './command.ts';
 import { addExamples, defineCommand } from './command-line.ts';
 import { contextOption, kubeconfigOption, namespaceOption, type SharedOptions, timeoutOption } from './options.ts';
@@ -11,7 +12,7 @@ import type { TokenRequestName } from './token-requests.ts';
 export function managedTokenName(text: string): string {
   const [resource = '', name = '', ...rest] = text.includes('/') ? text.split('/') : ['mt', text];
   const [kind = ''] = resource.split('.');
-  if (!['mt', 'managedtoken', 'managedtokens'].includes(kind.toLowerCase()) || name === '' || rest.length > 0)
+  if (!['mt', 'managedtoken', 'managedtokens'].includes(kind.toLowerCase()) || dns1123SubdomainProblems(name).length > 0 || rest.length > 0)
     throw new StartError(`${JSON.stringify(text)} is not a ManagedToken; write mt/NAME`);
   return name;
 }
@@ -49,10 +50,12 @@ function changeCommand(host: CommandHost, request: TokenRequestName): Command {
   return command.action(async (text: string, options: SharedOptions) => {
     const name = managedTokenName(text);
     const { Connections } = await import('./connection.ts');
+    const { callPeer } = await import('./cluster/peer.ts');
     const { requestChange } = await import('./token-requests.ts');
     await using connections = new Connections(host, options.kubeconfig);
-    const hub = await connections.open(options.context);
+    const peer = { role: 'hub', context: options.context, client: await connections.open(options.context) } as const;
     const namespace = options.namespace ?? (await connections.namespaceOf(options.context));
-    await requestChange({ hub, namespace, name, request, timeoutMs: options.timeout ?? 0 }, host);
+    const timeoutMs = options.timeout ?? 0;
+    await callPeer(peer, (hub) => requestChange({ hub, namespace, name, request, timeoutMs }, host));
   });
 }

@@ -1,7 +1,7 @@
 // Manifests that `purser print` prints, with instructions.
 
 import { readFile } from 'node:fs/promises';
-import { DefaultNamespace, FederatedServiceAccount } from '../api/names.ts';
+import { DefaultNamespace, FederatedServiceAccount, Label } from '../api/names.ts';
 import { repositoryPath } from '../kube/manifests.ts';
 
 export interface TargetAccessOptions {
@@ -21,9 +21,12 @@ export async function targetAccess({ namespaces: names, user }: TargetAccessOpti
   return targetRecipe(names, user) + [...granted, ...renewal].join(SEPARATOR);
 }
 
-/** Returns a Cluster to edit. */
-export async function registration(): Promise<string> {
-  return `${REGISTRATION}${await readManifest('deploy/samples/cluster.yaml')}`;
+/** Returns a Cluster to edit, in a set if one is given. */
+export async function registration(set?: string): Promise<string> {
+  const cluster = await readManifest('deploy/samples/cluster.yaml');
+  // Quoted: YAML would read some names as numbers.
+  const labeled = set === undefined ? cluster : cluster.replace('  labels:\n', (labels) => `${labels}    ${Label.set}: '${set}'\n`);
+  return `${registrationRecipe(set)}${labeled}`;
 }
 
 export interface HubAccessOptions {
@@ -55,10 +58,12 @@ async function readManifest(path: string): Promise<string> {
   return await readFile(repositoryPath(path), 'utf8');
 }
 
-const REGISTRATION = `# Set name, addresses and caBundle to the values in the Secret of purser print target-rbac, then apply to the hub:
-#   purser print registration > target-1.yaml
+function registrationRecipe(set: string | undefined): string {
+  return `# Set name, addresses and caBundle to the values in the Secret of purser print target-rbac, then apply to the hub:
+#   purser print registration${set === undefined ? '' : ` --set ${set}`} > target-1.yaml
 #   kubectl --context HUB apply -f target-1.yaml
 `;
+}
 
 /** Permissions to renew Purser's credential, which permissions in all namespaces include. */
 const RENEWAL = 'deploy/target/namespaces/renewal.yaml';

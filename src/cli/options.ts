@@ -1,8 +1,9 @@
 // Options that several commands share, with the names that kubectl has.
 
 import { Option } from 'commander';
-import { DefaultNamespace, OwnServiceAccounts } from '../api/names.ts';
+import { DefaultNamespace, Label, OwnServiceAccounts } from '../api/names.ts';
 import { anyText, namespace, namespaces, objectName, oneOf, type Parser, ValueError } from '../config/values.ts';
+import { labelValueProblems } from '../kubernetes/names.ts';
 import { parseDuration } from '../std/duration.ts';
 import { parsedOption, singleOption } from './command-line.ts';
 
@@ -56,6 +57,18 @@ export function ownNamespaceOption(): Option {
 export function issuableOption(): Option {
   return singleOption('--namespaces <NS,NS>', ISSUABLE, namespaces).default(undefined, 'all');
 }
+
+/** `--set` of a Cluster. */
+export function setOption(): Option {
+  return singleOption('--set <NAME>', `set of Clusters to add the Cluster to, as label ${Label.set}`, labelValue);
+}
+
+/** Parses the value of a label that is not empty. */
+const labelValue: Parser<string> = (text) => {
+  if (text === '' || labelValueProblems(text).length > 0)
+    throw new ValueError('a name of at most 63 letters, digits, dots, hyphens and underscores');
+  return text;
+};
 
 /** Parses the name of a service account for federation. */
 export const federatedAccount: Parser<string> = (text) => {

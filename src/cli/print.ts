@@ -8,7 +8,7 @@ import type { AuthenticationOptions } from './authentication-config.ts';
 import type { CommandHost } from './command.ts';
 import { addExamples, defineCommand, repeatableOption, singleOption } from './command-line.ts';
 import type { HubAccessOptions, TargetAccessOptions } from './manifests.ts';
-import { federatedAccount, issuableOption, ownNamespaceOption } from './options.ts';
+import { federatedAccount, issuableOption, ownNamespaceOption, setOption } from './options.ts';
 
 /** Returns `purser print` with its commands. */
 export function printCommand(host: CommandHost): Command {
@@ -39,9 +39,10 @@ const FEDERATED_USER = 'user of a federated Purser on the target cluster, in pla
 function registrationCommand(host: CommandHost): Command {
   return defineCommand(host, 'registration', 'print a Cluster, for the hub')
     .description('Print a Cluster to edit and to apply to the hub.')
-    .action(async () => {
+    .addOption(setOption())
+    .action(async ({ set }: { readonly set?: string }) => {
       const { registration } = await import('./manifests.ts');
-      host.print(await registration());
+      host.print(await registration(set));
     });
 }
 

@@ -15,6 +15,7 @@ import { printCommand } from './print.ts';
 import { devCommand, type Programs, runCommand } from './serve.ts';
 import { statusCommand } from './status/command.ts';
 import { tokenCommand } from './token/command.ts';
+import { uiCommand } from './ui/command.ts';
 import { versionCommand } from './version.ts';
 import { visibleText, withVisibleOutput } from './visible-text.ts';
 
@@ -64,7 +65,8 @@ export function purserCommand(host: CommandHost, programs: Programs): Command {
     .addCommand(tokenCommand(host))
     .addCommand(kubeconfigCommand(host))
     .addCommand(credentialCommand(host))
-    .addCommand(statusCommand(host));
+    .addCommand(statusCommand(host))
+    .addCommand(uiCommand(host));
   for (const command of managedTokenCommands(host)) purser.addCommand(command);
   purser
     .commandsGroup('Other commands:')

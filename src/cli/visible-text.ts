@@ -1,18 +1,19 @@
 // Texts for terminals. Servers and tenants choose parts of them, with which they could control the terminal.
 
+import { INVISIBLE } from '../ui/model/visible-text.ts';
 import type { CommandHost } from './command.ts';
 
-/** Returns one line without control characters. */
+/** Returns one line without invisible characters. */
 export function visibleText(text: string): string {
-  return text.replace(/[\p{C}\s]+/gu, ' ').trim();
+  return text.replace(GAPS, ' ').trim();
 }
 
-/** Returns the text without control characters, except for line breaks, tabs and the colors of `purser status`. */
+/** Returns the text without invisible characters, except for line breaks, tabs and the colors of `purser status`. */
 export function visibleLines(text: string): string {
-  return text.replace(INVISIBLE, ' ');
+  return text.replace(UNPRINTED, ' ');
 }
 
-/** Returns a host that prints no control characters. */
+/** Returns a host that prints no invisible characters. */
 export function withVisibleOutput(host: CommandHost): CommandHost {
   const { ask } = host;
   return {
@@ -23,6 +24,5 @@ export function withVisibleOutput(host: CommandHost): CommandHost {
   };
 }
 
-/** A control, format, private, unassigned or surrogate character, or a separator of lines and paragraphs. */
-// oxlint-disable-next-line no-control-regex
-const INVISIBLE = /(?!\r?\n|\t|\u001b\[(?:0|1|3[1-3])m)[\p{C}\u2028\u2029]/gu;
+const GAPS = new RegExp(`[${INVISIBLE}\\s]+`, 'gu');
+const UNPRINTED = new RegExp(String.raw`(?!\r?\n|\t|\u001b\[(?:0|1|3[1-3])m)[${INVISIBLE}]`, 'gu');

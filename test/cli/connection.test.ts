@@ -61,4 +61,9 @@ describe('Connections', () => {
     await expect(opened).rejects.toThrow(StartError);
     await expect(opened).rejects.toThrow(`cannot use the kubeconfig ${file}: the kubeconfig has no context "three"`);
   });
+
+  it('names the context with the nearest spelling', async () => {
+    await using connections = connect(file);
+    await expect(connections.open('tow')).rejects.toThrow('the kubeconfig has no context "tow"; did you mean "two"?');
+  });
 });

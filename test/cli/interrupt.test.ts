@@ -29,6 +29,14 @@ describe('handleInterrupts', () => {
     expect(host.exits).toEqual([1]);
   });
 
+  it('prints one line if the output cannot be written', () => {
+    const host = new FakeProcess();
+    handleInterrupts(host, new FakeClock());
+    const error = new Error('ENOSPC: no space left on device, write');
+    host.send('uncaughtException', Object.assign(error, { code: 'ENOSPC', syscall: 'write' }));
+    expect([host.text, host.exits]).toEqual(['purser: ENOSPC: no space left on device, write\n', [1]]);
+  });
+
   it('exits silently if the reader of the output has exited', () => {
     const host = new FakeProcess();
     handleInterrupts(host, new FakeClock());

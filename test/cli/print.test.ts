@@ -41,6 +41,16 @@ describe('purser print', () => {
     expect((await print('registration')).map(({ kind }) => kind)).not.toContain('Secret');
   });
 
+  it('prints a Cluster in a set', async () => {
+    const [without] = await print('registration');
+    const [cluster] = await print('registration', '--set', 'prod');
+    const { labels } = (without?.metadata ?? {}) as { readonly labels?: object };
+
+    expect(cluster).toEqual({ ...without, metadata: { ...without?.metadata, labels: { ...labels, 'registry.purser.dev/set': 'prod' } } });
+    expect((await print('registration', '--set', '1.0'))[0]).toMatchObject({ metadata: { labels: { 'registry.purser.dev/set': '1.0' } } });
+    expect(await printText('registration', '--set', 'prod')).toContain('purser print registration --set prod >');
+  });
+
   it.each([[['--namespaces', 'deploy,argocd']], [['--namespaces=deploy,argocd,deploy']]])(
     'grants for %j in those namespaces the permissions that it otherwise grants in all',
     async (options) => {
@@ -81,6 +91,7 @@ describe('purser print', () => {
     [['secrets'], "unknown command 'secrets'"],
     [['constructor'], "unknown command 'constructor'"],
     [['target-rbac', 'more'], 'too many arguments'],
+    [['registration', '--set', 'a:b'], '--set must be a name of at most 63 letters, digits, dots, hyphens and underscores, not "a:b"'],
     [['registration', '--namespaces=a'], "unknown option '--namespaces'"],
     [['target-rbac', '--names=a'], "unknown option '--names'"],
   ])('rejects %j', async (args, text) => {

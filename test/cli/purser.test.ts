@@ -43,6 +43,11 @@ describe('purser', () => {
     ['verison', "unknown command 'verison'; did you mean version? (for help, run purser --help)"],
     ['everything', "unknown command 'everything' (for help, run purser --help)"],
     ['--nope', "unknown option '--nope' (for help, run purser --help)"],
+    ['--context hub status', '--context is an option of commands; write it after the command (for help, run purser --help)'],
+    ['-n team-a status', '-n is an option of commands; write it after the command (for help, run purser --help)'],
+    ['cluster --context hub list', '--context is an option of commands; write it after the command (for help, run purser cluster --help)'],
+    ['status mt/ci -A', '-A selects all namespaces, but mt/NAME is in one; select it with -n'],
+    ['status --target-context target-1', '--target-context is for one ManagedToken; write its name as mt/NAME'],
     ['help rnu', "unknown command 'rnu'; did you mean run? (for help, run purser --help)"],
     ['help cluster revok', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],
     ['cluster revok a', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],
@@ -58,6 +63,11 @@ describe('purser', () => {
     ],
     ['status foo/bar', '"foo/bar" is not a ManagedToken; write mt/NAME'],
     ['rotate mt/', '"mt/" is not a ManagedToken; write mt/NAME'],
+    ['rotate mt/..', '"mt/.." is not a ManagedToken; write mt/NAME'],
+    ...['add --context eu', 'show', 'renew', 'revoke', 'remove'].map((command) => [
+      `cluster ${command} Prod/eu`,
+      'NAME must be a name of lower-case letters, digits, dots and hyphens, not "Prod/eu"',
+    ]),
     ['rotate', "missing required argument 'mt/NAME' (for help, run purser rotate --help)"],
     ['status -o wide', '--output must be one of json, yaml, not "wide"'],
     ['version -o wide', '--output must be one of json, yaml, not "wide"'],
@@ -90,13 +100,26 @@ describe('purser', () => {
   });
 });
 
+/** Writes a kubeconfig whose hub refuses connections, and returns its path. */
+async function unreachableHub(): Promise<string> {
+  const path = join(await newFolder(), 'kubeconfig');
+  const cluster = { name: 'hub', cluster: { server: 'https://127.0.0.1:1' } };
+  const context = { name: 'hub', context: { cluster: 'hub', user: '' } };
+  await writeFile(path, JSON.stringify({ clusters: [cluster], contexts: [context], 'current-context': 'hub' }));
+  return path;
+}
+
+describe('purser with a hub that does not respond', () => {
+  it.each(['cluster list', 'status', 'status mt/ci', 'rotate mt/ci', 'suspend mt/ci'])('names cause and remedy for "%s"', async (line) => {
+    const { code, stderr } = await runPurser([...line.split(' '), '--kubeconfig', await unreachableHub()]);
+    const problem = 'the hub at https://127.0.0.1:1 does not respond (ECONNREFUSED)';
+    expect([code, stderr]).toEqual([1, `purser: ${problem}; check the network and the address of the current context\n`]);
+  });
+});
+
 describe('purser with an interrupted command', () => {
   it('prints one line', async () => {
-    const path = join(await newFolder(), 'kubeconfig');
-    const cluster = { name: 'hub', cluster: { server: 'https://127.0.0.1:1' } };
-    const context = { name: 'hub', context: { cluster: 'hub', user: '' } };
-    await writeFile(path, JSON.stringify({ clusters: [cluster], contexts: [context], 'current-context': 'hub' }));
-    const result = await runPurser(['cluster', 'list', '--kubeconfig', path], { signal: AbortSignal.abort() });
+    const result = await runPurser(['cluster', 'list', '--kubeconfig', await unreachableHub()], { signal: AbortSignal.abort() });
     expect(result).toEqual({ code: 1, output: '', stderr: 'purser: interrupted\n' });
   });
 });

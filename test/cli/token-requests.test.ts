@@ -1,11 +1,14 @@
 // Requests to change a ManagedToken, and the inspection of one, with an embedded hub, a target and a running controller.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { RoleBindings, Roles } from '../../src/api/resources.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { RoleBindings, Roles, ServiceAccounts } from '../../src/api/resources.ts';
+import type { Peer } from '../../src/cli/cluster/peer.ts';
 import type { CommandHost } from '../../src/cli/command.ts';
 import { chainOf } from '../../src/cli/status/chain.ts';
 import { type Inspection, inspect } from '../../src/cli/status/inspect.ts';
 import { requestChange, type TokenRequestName } from '../../src/cli/token-requests.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+import { TransportError } from '../../src/kube/transport-error.ts';
 import { TokenWorld } from '../tokens/token-world.ts';
 
 let world: TokenWorld;
@@ -102,8 +105,14 @@ describe('requestChange', () => {
 });
 
 describe('inspect', () => {
+  const peer = (client: KubeClient): Peer => ({ role: 'target cluster', context: 'eu', client });
   const chain = async (more: Partial<Inspection> = {}) => {
-    const inspection = { hub: world.hub.admin, target: world.target.admin, name: { namespace: world.namespace, name: 'ci' }, ...more };
+    const inspection = {
+      hub: world.hub.admin,
+      target: peer(world.target.admin),
+      name: { namespace: world.namespace, name: 'ci' },
+      ...more,
+    };
     const links = chainOf(await inspect(inspection), world.clock.now());
     return Object.fromEntries(links.map((link) => [link.name, link.verdict === 'unchecked' ? link.message : link.verdict]));
   };
@@ -123,6 +132,32 @@ describe('inspect', () => {
   it('sends nothing to the target without its client', async () => {
     await issued();
     expect(await chain({ target: undefined })).toMatchObject({ 'service account': 'not checked (needs --target-context)', token: 'ok' });
+  });
+
+  it('does not send the token to another cluster', async () => {
+    await issued();
+    const other = world.hub.admin;
+    const reviews = jest.spyOn(other, 'createReview');
+    const needs = `not checked (needs a --target-context that leads to Cluster ${world.cluster})`;
+    expect(await chain({ target: peer(other) })).toMatchObject({ 'service account': needs, token: 'ok' });
+    expect(reviews.mock.calls.map(([resource]) => resource.kind)).not.toContain('TokenReview');
+    reviews.mockRestore();
+  });
+
+  it('sends the token to a registered address after the service account was re-created', async () => {
+    await issued();
+    const { namespace, name: account } = (await world.get()).spec.serviceAccount;
+    await world.target.admin.delete(ServiceAccounts, { namespace, name: account });
+    await world.target.admin.create(ServiceAccounts, { metadata: { namespace, name: account } });
+    expect(await chain()).toMatchObject({ 'service account': 'failed', token: 'failed' });
+  });
+
+  it('names the context of a target that does not respond', async () => {
+    await issued();
+    const target = world.hub.client('admintoken');
+    jest.spyOn(target, 'get').mockRejectedValue(new TransportError('ECONNREFUSED', 'connect ECONNREFUSED'));
+    await expect(chain({ target: peer(target) })).rejects.toThrow(/^the target cluster at .* does not respond .* context "eu"$/);
+    await target.transport.close();
   });
 
   it('names the permissions that the user lacks', async () => {

@@ -5,6 +5,10 @@ import { visibleLines, visibleText, withVisibleOutput } from '../../src/cli/visi
 const TITLE = '\u001b]0;owned\u0007';
 
 describe('visibleText', () => {
+  it('returns one line without fillers and variation selectors', () => {
+    expect(visibleText('a\u3164b\ufe0f')).toBe('a b');
+  });
+
   it('returns one line without control characters', () => {
     expect(visibleText(`a${TITLE}\n\tb\u009b31m\u202ec\u2028d`)).toBe('a ]0;owned b 31m c d');
   });

@@ -32,11 +32,9 @@ export function contextText({ context }: Pick<Peer, 'context'>): string {
   return context === undefined ? 'the current context' : `context ${JSON.stringify(context)}`;
 }
 
-const CONTEXTS = { hub: 'the context of the hub', 'target cluster': '--context' } as const;
-
 function explainStatus(peer: Peer, error: StatusError): string {
   const { role } = peer;
-  const choice = CONTEXTS[role];
+  const choice = `the context of the ${role}`;
   const text = cleanMessage(error.message);
   const { reason } = statusFailure(error);
   if (reason === 'CredentialRejected')
@@ -68,7 +66,7 @@ function explainTransport(peer: Peer, error: TransportError): string {
   if (reason === 'TLSVerifyFailed')
     return `the certificate of ${server} is not trusted (${error.code}); check certificate-authority-data and the address of ${context}`;
   if (reason === 'CredentialRejected')
-    return `the ${role} rejects the client certificate of ${context}; log in again, or check ${CONTEXTS[role]}`;
+    return `the ${role} rejects the client certificate of ${context}; log in again, or check the context of the ${role}`;
   if (reason === 'ResponseUntrusted') return `${server} is not a Kubernetes API server; check the address of ${context}`;
   return `the ${role} at ${server} does not respond (${error.code}); check the network and the address of ${context}`;
 }

@@ -1,7 +1,9 @@
 // `purser cluster revoke`: requests the revocation of Purser's earlier tokens for a cluster, and waits until Purser has completed it.
 
-import { CredentialSecretKey, RenewalAnnotation, RevokeCredentialAnnotation } from '../../api/names.ts';
+import { CredentialSecretKey, Label, RenewalAnnotation, RevokeCredentialAnnotation } from '../../api/names.ts';
 import { Secrets, type ServiceAccount, ServiceAccounts, type Stored } from '../../api/resources.ts';
+import { undefinedFor } from '../../kubernetes/status.ts';
+import { credentialLabel } from '../../targets/own-anchors.ts';
 import type { CommandHost } from '../command.ts';
 import { findAccount, issueBootstrapToken, readRenewable, type StoredSecrets } from './credential.ts';
 import { callPeer, type Peer } from './peer.ts';
@@ -52,12 +54,25 @@ async function recreateAccount(
 ): Promise<string> {
   const { signal } = host;
   const { serviceAccount, found } = await findAccount(target, name, secrets, { signal });
+  const hasOthers = await isShared(target, serviceAccount.namespace, secrets, host);
   const account = { ...withoutServerFields(found), metadata: { ...copiedMetadata(found), ...serviceAccount } };
   await callPeer(target, async (client) => {
     if (found !== undefined) await client.delete(ServiceAccounts, serviceAccount, { uid: found.metadata.uid, timeoutMs, signal });
     await client.create(ServiceAccounts, account, { signal });
   });
+  if (hasOthers)
+    host.warn(
+      `warning: another registration uses service account ${serviceAccount.namespace}/${serviceAccount.name} on the target cluster, and its token is now revoked, too; to replace it, run purser cluster renew NAME --context ${target.context}\n`,
+    );
   return await issueBootstrapToken(target, serviceAccount, host);
+}
+
+/** Returns whether anchors on the target are those of another registration. Without permission to list them, the revocation goes on. */
+async function isShared(target: Peer, namespace: string, { registered }: StoredSecrets, { signal }: CommandHost): Promise<boolean> {
+  const selected = { namespace, labelSelector: Label.credential, signal };
+  const anchors = await callPeer(target, (client) => undefinedFor(client.list(Secrets, selected), 'Forbidden'));
+  const own = credentialLabel(registered.metadata.uid);
+  return anchors?.items.some(({ metadata }) => metadata.labels?.[Label.credential] !== own) === true;
 }
 
 function copiedMetadata(found: Stored<ServiceAccount> | undefined) {

@@ -246,7 +246,7 @@ function hashOf(text) {
 /** @param {string} folder */
 function listFiles(folder) {
   try {
-    return readdirSync(folder);
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [] : [entry.name]));
   } catch {
     return [];
   }
@@ -263,6 +263,7 @@ function parseEntry(text) {
     token !== '' &&
     typeof issuedAt === 'number' &&
     typeof expiresAt === 'number' &&
+    !Number.isNaN(new Date(expiresAt).getTime()) &&
     typeof request === 'string' &&
     Array.isArray(inputs) &&
     inputs.every((input) => input !== null && typeof input === 'object' && typeof input.path === 'string');

@@ -12,7 +12,7 @@ import { fixedConfig } from '../../kube/kube-config.ts';
 import { forwardPort, type PodPort } from '../../kube/port-forward.ts';
 import { type HttpResponse, toStatusError, warningTexts } from '../../kube/response.ts';
 import type { TokenRequest } from '../../kube/reviews.ts';
-import { createTransport, type Transport, type TransportRequest } from '../../kube/transport.ts';
+import { createTransport, type StreamResult, type Transport, type TransportRequest } from '../../kube/transport.ts';
 import { TransportError } from '../../kube/transport-error.ts';
 import { isBearerToken } from '../../kubernetes/bearer-token.ts';
 import { StatusError } from '../../kubernetes/status.ts';
@@ -71,7 +71,7 @@ export class Facade implements AsyncDisposable {
   async cluster(name: string): Promise<Cluster> {
     const { body } = await this.#send({ method: 'GET', path: `/auth/v1/clusters/${encodeURIComponent(name)}` });
     const cluster = parseObject(body) as Cluster | undefined;
-    if (cluster?.kind !== Clusters.kind || cluster.metadata?.name !== name) throw this.#notAFacade();
+    if (cluster?.kind !== Clusters.kind || cluster.metadata?.name !== name || !hasEndpoints(cluster)) throw this.#notAFacade();
     return cluster;
   }
 
@@ -83,10 +83,25 @@ export class Facade implements AsyncDisposable {
     const response = await this.#send({ method: 'POST', path, headers: { 'content-type': 'application/json' }, body });
     for (const text of warningTexts(response.headers)) this.#host.warn(`Warning: ${visibleText(withoutTokens(text))}\n`);
     const request: TokenRequest | undefined = parseObject(response.body);
-    if (!request?.status?.token || !request.status.expirationTimestamp) throw this.#notAFacade();
-    if (!isBearerToken(request.status.token)) throw this.#invalidToken(cluster);
+    const { token, expirationTimestamp } = request?.status ?? {};
+    if (request === undefined || !token || !isText(token) || !isText(expirationTimestamp)) throw this.#notAFacade();
+    if (!isBearerToken(token)) throw this.#invalidToken(cluster);
     const serverAt = Date.parse(String(response.headers['date'] ?? ''));
     return { request, sentAt, serverAt: Number.isNaN(serverAt) ? sentAt : serverAt };
+  }
+
+  /** Reads or watches a list of the façade. Returns the response as it arrives, or the error response. Throws a CommandError. */
+  async read(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<StreamResult> {
+    return await this.#transport
+      .stream({ method: 'GET', path, query, headers: { 'user-agent': 'purser-cli' }, signal, idleMs: IDLE_MS })
+      .catch((error: unknown) => {
+        throw this.#toUnreachable(error);
+      });
+  }
+
+  /** Reads or watches a list of the hub with the credential of the context. */
+  async readHub(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<StreamResult> {
+    return await this.#hub.transport.stream({ method: 'GET', path, query, signal, idleMs: IDLE_MS });
   }
 
   /** Returns the address of this machine on the route to the hub; undefined without a route. */
@@ -158,6 +173,8 @@ interface FacadeAccess {
   readonly pod?: PodPort;
 }
 
+/** Maximum time without a byte of a watch, in milliseconds. Servers send bookmarks every minute. */
+const IDLE_MS = 180_000;
 const DEFAULT_PATH = 'orchestrator';
 const SERVICE = 'purser';
 /** Lifetime of a hub token for `--service-account`, in seconds. */
@@ -307,6 +324,16 @@ const REMEDIES: Readonly<Record<number, string>> = {
   503: 'Try again later, or check the status of the Cluster',
   504: 'Try again later, or check the status of the Cluster',
 };
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+/** Returns whether a Cluster has the endpoints that its type promises; another server may respond with any JSON. */
+function hasEndpoints({ spec }: { readonly spec?: Partial<Cluster['spec']> }): boolean {
+  const endpoints: unknown = spec?.orchestratorApiEndpoints?.serverEndpoints;
+  return Array.isArray(endpoints) && endpoints.every((endpoint) => isText(endpoint?.clientCIDR) && isText(endpoint.serverAddress));
+}
 
 function parseObject(body: string): object | undefined {
   try {

@@ -1,6 +1,7 @@
 // `purser status`: the problems of a fleet, or the chain of one ManagedToken.
 
 import type { Command } from 'commander';
+import { StartError } from '../../config/start-error.ts';
 import { anyText } from '../../config/values.ts';
 import type { CommandHost } from '../command.ts';
 import { addExamples, defineCommand, parsedOption } from '../command-line.ts';
@@ -31,21 +32,30 @@ export function statusCommand(host: CommandHost): Command {
   });
   return command.action(async (name: string | undefined, options: StatusOptions) => {
     const tokenName = name === undefined ? undefined : managedTokenName(name);
+    checkScope(tokenName, options);
     const { Connections } = await import('../connection.ts');
+    const { callPeer } = await import('../cluster/peer.ts');
+    const { showFleet, showToken } = await import('./show.ts');
     await using connections = new Connections(host, options.kubeconfig);
-    const hub = await connections.open(options.context);
+    const peer = { role: 'hub', context: options.context, client: await connections.open(options.context) } as const;
     const namespace = options.namespace ?? (await connections.namespaceOf(options.context));
+    const appearance = { output: options.output, paint: paintFor(host) };
     if (tokenName === undefined) {
-      const { showFleet } = await import('./show.ts');
-      return await showFleet(
-        { hub, namespace: options.allNamespaces ? undefined : namespace, output: options.output, paint: paintFor(host) },
-        host,
-      );
+      const selected = options.allNamespaces ? undefined : namespace;
+      return await callPeer(peer, (hub) => showFleet({ hub, namespace: selected, ...appearance }, host));
     }
-    const target = options.targetContext === undefined ? undefined : await connections.open(options.targetContext);
-    const { showToken } = await import('./show.ts');
-    await showToken({ hub, target, name: { namespace, name: tokenName }, output: options.output, paint: paintFor(host) }, host);
+    const { targetContext: context } = options;
+    const target =
+      context === undefined ? undefined : ({ role: 'target cluster', context, client: await connections.open(context) } as const);
+    await callPeer(peer, (hub) => showToken({ hub, target, name: { namespace, name: tokenName }, ...appearance }, host));
   });
+}
+
+/** Throws a StartError for options that would be ignored. */
+function checkScope(tokenName: string | undefined, { allNamespaces, targetContext }: StatusOptions): void {
+  if (tokenName !== undefined && allNamespaces) throw new StartError('-A selects all namespaces, but mt/NAME is in one; select it with -n');
+  if (tokenName === undefined && targetContext !== undefined)
+    throw new StartError('--target-context is for one ManagedToken; write its name as mt/NAME');
 }
 
 const CODES = { red: 31, green: 32, yellow: 33, bold: 1 } as const;

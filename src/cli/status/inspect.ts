@@ -6,19 +6,21 @@ import { exactName, issueNames, PROTECTED_NAMESPACES, reviewIssue } from '../../
 import { serviceAccountUser } from '../../access/user.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
-import { Clusters, ManagedTokens, Secrets, ServiceAccounts, type Stored } from '../../api/resources.ts';
+import { Clusters, ManagedTokens, Secrets, type ServiceAccount, ServiceAccounts, type Stored } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { ObjectName } from '../../kube/paths.ts';
 import { TokenReviews } from '../../kube/reviews.ts';
 import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
+import { serverUrl } from '../../targets/policy/registration.ts';
 import { secretNameOf } from '../../tokens/policy/secret.ts';
+import { callPeer, type Peer } from '../cluster/peer.ts';
 import { CommandError } from '../command.ts';
 import { type Checked, type Evidence, textOf } from './chain.ts';
 
 export interface Inspection {
   readonly hub: KubeClient;
-  /** Client of the target cluster; undefined if the user named no context for it. */
-  readonly target: KubeClient | undefined;
+  /** The target cluster; undefined if the user named no context for it. */
+  readonly target: Peer | undefined;
   readonly name: ObjectName & { readonly namespace: string };
 }
 
@@ -29,7 +31,7 @@ export async function inspect({ hub, target, name }: Inspection): Promise<Eviden
     throw new CommandError(`ManagedToken ${name.namespace}/${name.name} was not found; list them with kubectl get managedtokens -A`);
   const { namespace } = token.metadata;
   const { spec } = token;
-  const [cluster, hasRequester, account, secret] = await Promise.all([
+  const [cluster, hasRequester, foundAccount, secret] = await Promise.all([
     check(`get on clusters.registry.purser.dev named ${spec.clusterName}`, () => found(hub.get(Clusters, { name: spec.clusterName }))),
     check(
       `get on serviceaccounts in namespace ${namespace}`,
@@ -42,9 +44,15 @@ export async function inspect({ hub, target, name }: Inspection): Promise<Eviden
   ]);
   const issueName = await checkPermission(hub, token, cluster);
   const text = 'value' in secret ? textOf(secret.value) : '';
-  const isAccepted = await onTarget(target, 'create on tokenreviews.authentication.k8s.io of the target', (client) =>
-    reviewToken(client, text, spec.audiences ?? []),
-  );
+  const isElsewhere = target !== undefined && !leadsToCluster(target, token, cluster, foundAccount);
+  const elsewhere = { needs: `a --target-context that leads to Cluster ${spec.clusterName}` };
+  // Another cluster must not receive the token, and knows nothing of the service account.
+  const account = isElsewhere && 'value' in foundAccount && token.status?.serviceAccountUID !== undefined ? elsewhere : foundAccount;
+  const isAccepted = isElsewhere
+    ? elsewhere
+    : await onTarget(target, 'create on tokenreviews.authentication.k8s.io of the target', (client) =>
+        reviewToken(client, text, spec.audiences ?? []),
+      );
   return { token, hasRequester, issueName, exactName: exactName(issueTargetOf(token)), cluster, account, secret, isAccepted };
 }
 
@@ -73,6 +81,20 @@ async function reviewPermission(hub: KubeClient, token: Stored<ManagedToken>, se
   return await reviewIssue(names, async (attributes) => (await reviewAccess(hub, user, attributes)).allowed);
 }
 
+/** Returns whether a context leads to the cluster of the token, which a registered address or the UID of the service account proves. */
+function leadsToCluster(
+  { client }: Peer,
+  { status }: Stored<ManagedToken>,
+  cluster: Checked<Stored<Cluster> | undefined>,
+  account: Checked<Stored<ServiceAccount> | undefined>,
+): boolean {
+  const endpoints = 'value' in cluster ? (cluster.value?.spec.orchestratorApiEndpoints.serverEndpoints ?? []) : [];
+  const server = serverUrl(client.transport.server);
+  if (endpoints.some(({ serverAddress }) => serverUrl(serverAddress) === server)) return true;
+  const uid = 'value' in account ? account.value?.metadata.uid : undefined;
+  return uid !== undefined && uid === status?.serviceAccountUID;
+}
+
 /** Sends the token to no address but that of the user's own context. */
 async function reviewToken(target: KubeClient, token: string, audiences: readonly string[]): Promise<boolean | undefined> {
   if (token === '') return undefined;
@@ -80,8 +102,8 @@ async function reviewToken(target: KubeClient, token: string, audiences: readonl
   return (await tokenReviewStatus(review)).authenticated;
 }
 
-async function onTarget<T>(target: KubeClient | undefined, needs: string, read: (client: KubeClient) => Promise<T>): Promise<Checked<T>> {
-  return target === undefined ? { needs: '--target-context' } : await check(needs, () => read(target));
+async function onTarget<T>(target: Peer | undefined, needs: string, read: (client: KubeClient) => Promise<T>): Promise<Checked<T>> {
+  return target === undefined ? { needs: '--target-context' } : await callPeer(target, (client) => check(needs, () => read(client)));
 }
 
 /** Returns the result of a check, or what the user lacks for it. */

@@ -24,7 +24,7 @@ describe('callPeer', () => {
       '403',
       TARGET,
       statusError('Forbidden', 'User "a" cannot patch\nresource "namespaces"'),
-      'the target cluster responded: User "a" cannot patch resource "namespaces"; grant the user of context "eu" this permission, or check --context',
+      'the target cluster responded: User "a" cannot patch resource "namespaces"; grant the user of context "eu" this permission, or check the context of the target cluster',
     ],
     [
       'an unknown kind',

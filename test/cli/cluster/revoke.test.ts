@@ -1,11 +1,13 @@
 // `purser cluster revoke` with an embedded hub, a running credential controller and a scripted target.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Secrets, type ServiceAccount } from '../../../src/api/resources.ts';
+import { Label } from '../../../src/api/names.ts';
+import { type Secret, Secrets, type ServiceAccount } from '../../../src/api/resources.ts';
 import type { Peer } from '../../../src/cli/cluster/peer.ts';
 import { type Revocation, revoke } from '../../../src/cli/cluster/revoke.ts';
 import { CommandError, type CommandHost } from '../../../src/cli/command.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
+import { credentialLabel } from '../../../src/targets/own-anchors.ts';
 import { CredentialWorld, textOf } from '../../credentials/credential-world.ts';
 import { CREDENTIALS } from '../../tokens/token-world.ts';
 
@@ -44,6 +46,7 @@ async function run(more: Partial<Revocation> = {}): Promise<unknown> {
 /** The API of the target for an administrator: one service account. */
 class Administrator {
   readonly requests: string[] = [];
+  anchors: readonly Secret[] = [];
   account: ServiceAccount | undefined = {
     metadata: { namespace: 'purser-system', name: 'purser', uid: 'account-uid', labels: { app: 'purser' } },
     automountServiceAccountToken: false,
@@ -53,6 +56,7 @@ class Administrator {
     const api = {
       transport: { server },
       get: async () => this.account,
+      list: async () => ({ items: this.anchors }),
       delete: async (_: unknown, __: unknown, { uid }: { readonly uid: string }) => {
         this.requests.push(`delete ${uid}`);
         world.target.invalidate();
@@ -92,6 +96,22 @@ describe('purser cluster revoke', () => {
     await world.shows('True ClusterReady', 'Ready');
     expect(world.target.accepts(await world.renewedToken())).toBe(true);
     expect(printed.join('')).not.toContain('--context');
+  });
+
+  it('names the remedy for other registrations with the same service account', async () => {
+    await world.begin();
+    await world.run();
+    await world.nextToken();
+    const { metadata } = await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name });
+    const administrator = new Administrator();
+    const anchorOf = (label: string) => ({ metadata: { namespace: 'purser-system', name: label, labels: { [Label.credential]: label } } });
+    administrator.anchors = [anchorOf(credentialLabel(metadata.uid))];
+    await run({ target: administrator.peer() });
+    expect(printed.join('')).not.toContain('warning');
+    administrator.anchors = [...administrator.anchors, anchorOf('other')];
+    await run({ target: administrator.peer() });
+    expect(printed.join('')).toContain('warning: another registration uses service account purser-system/purser');
+    expect(printed.join('')).toContain('purser cluster renew NAME --context target');
   });
 
   it('continues after an interruption if the context has a registered address', async () => {

@@ -133,6 +133,11 @@ describe('cache of purser credential', () => {
   it.each([
     ['damaged', 'is damaged', async (file: string) => writeFile(file, '{"token":')],
     ['empty', 'is damaged', async (file: string) => writeFile(file, '')],
+    [
+      'damaged in its expiry',
+      'is damaged',
+      async (file: string) => writeFile(file, (await readFile(file, 'utf8')).replace(/"expiresAt":\d+/, '"expiresAt":1e300')),
+    ],
     ['readable by other users', 'other users have access', async (file: string) => chmod(file, 0o640)],
     [
       'a symbolic link',
@@ -206,6 +211,7 @@ describe('cache of purser credential', () => {
     await credential();
     expect(await world.run('credential clean')).toMatchObject({ code: 0, output: `Removed 1 cached credential from ${folder()}.\n` });
     expect(await readdir(folder())).toEqual([]);
+    await mkdir(join(folder(), 'kept.json'));
     expect(await world.run('credential clean')).toMatchObject({ output: expect.stringContaining('Removed 0 cached credentials') });
   });
 });

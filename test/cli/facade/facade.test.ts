@@ -16,6 +16,9 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const TOKEN = 'token target-1 deploy/deployer';
+/** Sends no request for the Cluster. */
+const TOKEN_ALONE = `${TOKEN} --audience a`;
+const KUBECONFIG = 'kubeconfig target-1 deploy/deployer';
 /** Runs the command and returns its only line of standard error. */
 const failure = async (line: string, env = world.env) => {
   const { code, output, stderr } = await world.run(line, { env });
@@ -113,6 +116,17 @@ describe('Facade.open', () => {
   it('rejects a server that is not the façade', async () => {
     world.rejection = (_, reply) => reply.text(200, '<html>');
     expect(await failure(TOKEN)).toContain('is not the façade of Purser');
+  });
+
+  it.each([
+    ['token', TOKEN_ALONE, { status: { token: ['abc'], expirationTimestamp: '2026-11-15T12:00:00Z' } }],
+    ['expiry', TOKEN_ALONE, { status: { token: 'abc', expirationTimestamp: 1 } }],
+    ['spec', KUBECONFIG, {}],
+    ['endpoints', KUBECONFIG, { spec: { orchestratorApiEndpoints: { serverEndpoints: 1 } } }],
+    ['endpoint', KUBECONFIG, { spec: { orchestratorApiEndpoints: { serverEndpoints: [null] } } }],
+  ])('rejects a server that returns a wrong %s', async (_, line, body) => {
+    world.rejection = (_request, reply) => reply.json(200, { kind: 'Cluster', metadata: { name: 'target-1' }, ...body });
+    expect(await failure(line)).toContain('is not the façade of Purser');
   });
 
   it('reports a hub without URL and without ready pods of the Service', async () => {

@@ -61,7 +61,8 @@ describe('purser status', () => {
     await world.ready();
     const token = await world.tokenText();
     for (const output of [undefined, 'json'] as const) {
-      const inspection = { hub: world.hub.admin, target: world.target.admin, name: { namespace: world.namespace, name: 'ci' } };
+      const target = { role: 'target cluster', context: undefined, client: world.target.admin } as const;
+      const inspection = { hub: world.hub.admin, target, name: { namespace: world.namespace, name: 'ci' } };
       await showToken({ ...inspection, ...plain, output }, host());
       expect(printed).not.toContain(token.slice(-24));
       expect(printed).toContain('the cluster accepts it');

@@ -1,0 +1,27 @@
+// `purser ui`: the command and its options.
+
+import { type Command, Option } from 'commander';
+import { port } from '../../config/values.ts';
+import type { CommandHost } from '../command.ts';
+import { addExamples, defineCommand, parsedOption } from '../command-line.ts';
+import { addFacadeOptions, withVariables } from '../facade/options.ts';
+import type { UiOptions } from './options.ts';
+
+/** Returns `purser ui`. */
+export function uiCommand(host: CommandHost): Command {
+  const command = addFacadeOptions(
+    defineCommand(host, 'ui', 'show clusters and tokens in a browser')
+      .description('Show the clusters and tokens that you may see in a browser, with the credential of your kubeconfig, until Ctrl-C.')
+      .addOption(parsedOption('--port <PORT>', 'port of the page on 127.0.0.1 (0 selects a free port)', port).default(0))
+      .addOption(new Option('--no-open', 'print the address, and do not open a browser')),
+  );
+  addExamples(command, {
+    'Open the page in a browser': 'purser ui',
+    'Print its address only': 'purser ui --no-open',
+    'Use a context with a client certificate': 'purser ui --context kind-hub --service-account team-a/ci',
+  });
+  return command.action(async (options: UiOptions) => {
+    const { showPage } = await import('./ui.ts');
+    await showPage(withVariables(options, host.env), host);
+  });
+}

@@ -1,0 +1,57 @@
+// Requests that the server of `purser ui` accepts. It adds the credential of the user, so that other users of the machine, and web pages
+// of other origins, must not reach it.
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+/** A request as it arrived. Header names are lower-case. */
+export interface PageRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+/** The server that requests must be meant for. */
+export interface Own {
+  /** Host and port, as browsers send them. */
+  readonly authority: string;
+  /** First segment of all paths. Only the user knows it. */
+  readonly secret: string;
+}
+
+/** An accepted request: a path without the secret, and its query. A request that is not accepted has a status and a cause. */
+export type Admission =
+  | { readonly path: string; readonly query: Readonly<Record<string, string>> }
+  | { readonly status: 403 | 404 | 405 | 421; readonly cause: string };
+
+/** Path of the page. A link of any origin may open it, because its address contains the secret. */
+const PAGE = '/ui/';
+
+/** Returns whether a request is accepted. Never throws. */
+export function admit({ method, url, headers }: PageRequest, own: Own): Admission {
+  // Another name for this address would allow a page of that name to read responses.
+  if (headers['host'] !== own.authority) return { status: 421, cause: 'The Host header does not name this server.' };
+  // Compared as it arrived: a URL parser would take //name and /\name for hosts, and throw for some of them.
+  const [target = '', search = ''] = url.split(/\?(.*)/s);
+  const [before, secret = '', ...rest] = target.split('/');
+  if (before !== '' || !isEqual(secret, own.secret))
+    return { status: 404, cause: 'Not found. Open the address that purser ui has printed.' };
+  if (method !== 'GET') return { status: 405, cause: 'Only GET is supported.' };
+  const path = `/${rest.join('/')}`;
+  if (!isFromOwnPage(path, headers, own)) return { status: 403, cause: 'Requests from other web pages are not accepted.' };
+  return { path, query: Object.fromEntries(new URLSearchParams(search)) };
+}
+
+/** Returns whether a request is from the page itself, or opens the page. Browsers set these headers, pages cannot. */
+function isFromOwnPage(path: string, headers: PageRequest['headers'], { authority }: Own): boolean {
+  const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers;
+  if (origin !== undefined && origin !== `http://${authority}`) return false;
+  if (site === undefined || site === 'same-origin' || site === 'none') return true;
+  return path === PAGE && mode === 'navigate' && destination === 'document';
+}
+
+/** Compares texts in a time that does not depend on their common beginning. */
+function isEqual(a: string, b: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}

@@ -1,0 +1,43 @@
+// Opens the page in the browser of the user. The address contains a secret, and other users of the machine can read the arguments of
+// programs: the browser gets a private file that leads to the address.
+
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { platform, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Env } from '../../config/variables.ts';
+
+/** Programs that open a file with the application of the user. */
+const OPENERS: Readonly<Record<string, readonly [program: string, ...args: string[]]>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+};
+
+/** A private file that leads to an address. */
+export interface Entrance extends AsyncDisposable {
+  readonly file: string;
+}
+
+/** Writes the file into a folder that only the user can read. */
+export async function createEntrance(url: string): Promise<Entrance> {
+  const folder = await mkdtemp(join(tmpdir(), 'purser-ui-'));
+  const file = join(folder, 'index.html');
+  await writeFile(file, `<!doctype html><meta charset="utf-8"><title>Purser</title><meta http-equiv="refresh" content="0; url=${url}">`, {
+    mode: 0o600,
+  });
+  return { file, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/**
+ * Starts the browser: the command in BROWSER, whose arguments are separated by spaces, or the application of the user. Returns the program
+ * that could not be started; undefined after a start.
+ */
+export async function openBrowser(file: string, env: Env): Promise<string | undefined> {
+  const [program = 'xdg-open', ...args] = env['BROWSER']?.match(/\S+/g) ?? OPENERS[platform()] ?? [];
+  const child = spawn(program, [...args, file], { stdio: 'ignore', detached: true, env: { ...env } });
+  child.unref();
+  return await new Promise((resolve) => {
+    child.once('spawn', () => resolve(undefined));
+    child.once('error', () => resolve(program));
+  });
+}

@@ -1,0 +1,11 @@
+// Values of the options of `purser ui`.
+
+import type { FacadeOptions } from '../facade/options.ts';
+
+/** Values of the options. */
+export interface UiOptions extends FacadeOptions {
+  /** Port of the page; 0 selects a free port. */
+  readonly port: number;
+  /** True to open the page in a browser. */
+  readonly open: boolean;
+}

@@ -1,0 +1,57 @@
+// The lists that `purser ui` reads for the page: from the façade, and Clusters also from the hub.
+
+import { Clusters } from '../../api/resources.ts';
+import { collectionPath } from '../../kube/paths.ts';
+import type { StreamResult } from '../../kube/transport.ts';
+import type { Facade } from '../facade/facade.ts';
+
+/** Lists of the façade by the path of the page. */
+const LISTS: ReadonlySet<string> = new Set(['/auth/v1/clusters', '/auth/v1/managedtokens']);
+/** Path of the page for Clusters of the hub. */
+const HUB_CLUSTERS = '/hub/clusters';
+/** Parameters that the page uses. */
+const PARAMETERS = ['limit', 'continue', 'watch', 'allowWatchBookmarks', 'resourceVersion'] as const;
+
+export class Upstream implements AsyncDisposable {
+  readonly #open: () => Promise<Facade>;
+  #facade: Promise<Facade>;
+
+  /** `open` connects to the façade with a new token; it is called again when the façade or the hub rejects the token. */
+  constructor(open: () => Promise<Facade>) {
+    this.#open = open;
+    this.#facade = open();
+  }
+
+  /** Returns when the façade was found. Rejects with a CommandError. */
+  async connect(): Promise<void> {
+    await this.#facade;
+  }
+
+  /** Returns the response for a path of the page; undefined for a path without a list. */
+  async read(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<StreamResult | undefined> {
+    const known = Object.fromEntries(PARAMETERS.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])));
+    if (path !== HUB_CLUSTERS && !LISTS.has(path)) return undefined;
+    const send = (facade: Facade) =>
+      path === HUB_CLUSTERS ? facade.readHub(collectionPath(Clusters), known, signal) : facade.read(path, known, signal);
+    const facade = await this.#facade;
+    const result = await send(facade);
+    if (result.type === 'stream' || result.response.status !== 401) return result;
+    return await send(await this.#renew(facade));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await (await this.#facade.catch(() => undefined))?.[Symbol.asyncDispose]();
+  }
+
+  /** Connects again after a rejected token, once for all requests. */
+  async #renew(rejected: Facade): Promise<Facade> {
+    if ((await this.#facade) === rejected) {
+      const renewed = this.#open();
+      this.#facade = renewed.catch(() => rejected);
+      const facade = await renewed;
+      await rejected[Symbol.asyncDispose]();
+      return facade;
+    }
+    return await this.#facade;
+  }
+}
