@@ -64,7 +64,11 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
     ...served,
     clusters: Object.fromEntries(targets.map((target) => [target.name, summary(target)])),
   });
-  const addresses = { facade: `${served.facade}/${config.facadePath}`, metrics: `${served.metrics}/metrics` };
+  const addresses = {
+    facade: `${served.facade}/${config.facadePath}`,
+    page: config.facadeUi ? `${served.facade}/ui/` : undefined,
+    metrics: `${served.metrics}/metrics`,
+  };
   print(welcomeText({ hub, targets, ...addresses, folder: folder.path, samples: config.samples, cwd }));
   const running = closing.move();
   return { stop: () => running.disposeAsync() };

@@ -4,6 +4,7 @@ import { type Running, runProgram } from '../../src/cli/program.ts';
 import type { Config } from '../../src/config/config.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import { HeldLines } from './held-lines.ts';
 import { startLocalRun } from './local-run.ts';
 
 /** Maximum time to stop after Ctrl-C, in milliseconds. */
@@ -15,8 +16,14 @@ export async function runLocally(config: Config): Promise<void> {
 }
 
 async function start(config: Config, stopped: AbortSignal): Promise<Running> {
-  const write = (line: string) => process.stderr.write(line);
-  const log = createLogger({ level: config.logLevel ?? 'warn', readable: process.stderr.isTTY, write });
+  const lines = new HeldLines((line) => process.stderr.write(line));
+  const log = createLogger({ level: config.logLevel ?? 'warn', readable: process.stderr.isTTY, write: (line) => lines.write(line) });
+  // Also for an exit before the end of the start.
+  process.once('exit', () => lines.release());
   if (config.unknownVariables.length > 0) log.warn({ variables: config.unknownVariables }, 'ignoring unknown environment variables');
-  return await startLocalRun({ config, log, cwd: process.cwd(), print: (text) => process.stdout.write(text), stopped });
+  try {
+    return await startLocalRun({ config, log, cwd: process.cwd(), print: (text) => process.stdout.write(text), stopped });
+  } finally {
+    lines.release();
+  }
 }

@@ -11,6 +11,8 @@ export interface WelcomeOptions {
   readonly targets: readonly ShownServer[];
   /** URL of the façade; clients append the name of a cluster. */
   readonly facade: string;
+  /** URL of the web UI; undefined if it is not served. */
+  readonly page: string | undefined;
   /** URL of the metrics. */
   readonly metrics: string;
   /** Path of the data folder. */
@@ -44,12 +46,13 @@ Press Ctrl-C to stop. Data is stored in ${relativePath(folder, cwd)}. The log fo
 }
 
 /** Returns aligned lines with names, addresses and kubeconfig files; lists the first targets only, so that the text fits on a screen. */
-function addressLines({ hub, targets, facade, metrics, folder, cwd }: WelcomeOptions): readonly string[] {
+function addressLines({ hub, targets, facade, page, metrics, folder, cwd }: WelcomeOptions): readonly string[] {
   const shown = targets.slice(0, MAX_TARGETS);
   const rows: readonly (readonly string[])[] = [
     ...[hub, ...shown].map((server) => [server.name, server.url, relativePath(server.kubeconfig, cwd), noteOf(server)]),
     ...(targets.length > shown.length ? [['…', `${targets.length - shown.length} more targets`, relativePath(folder, cwd)]] : []),
     ['façade', `${facade}/CLUSTER`],
+    ...(page === undefined ? [] : [['web UI', page]]),
     ['metrics', metrics],
   ];
   const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

@@ -1,4 +1,5 @@
-// OpenAPI v3: an index, and one document for each group and version. Clients cache documents by their hash.
+// OpenAPI v3: an index, and one document for each group and version. Clients cache documents by their hash. The document of OpenAPI v2 is
+// without content: kubectl reads it only before it sends a List, and leaves the validation of kinds that it lacks to the server.
 
 import { createHash } from 'node:crypto';
 import type { Reply } from '../../src/kubernetes/reply.ts';
@@ -9,6 +10,7 @@ import { compareUtf8, goStructJson } from '../../src/std/go-text.ts';
 import type { Kind, Verb } from '../kinds/kind.ts';
 
 const ROOT = '/openapi/v3';
+const VERSION_2 = '/openapi/v2';
 
 export interface DocumentRequest {
   /** Decoded path, such as `/apis/rbac.authorization.k8s.io/v1`. */
@@ -18,14 +20,29 @@ export interface DocumentRequest {
   readonly ifNoneMatch: string | undefined;
 }
 
-/** Returns the response for a path under `/openapi/v3`; undefined for other paths. */
+/** Returns the response for a path of OpenAPI; undefined for other paths. */
 export function openApiReply(request: DocumentRequest, kinds: readonly Kind[]): Reply | undefined {
   const { path } = request;
+  if (path === VERSION_2) return version2Reply(request);
   if (path !== ROOT && !path.startsWith(`${ROOT}/`)) return undefined;
   const documents = documentsOf(kinds);
   if (path === ROOT) return index(documents);
   const document = documents.get(path.slice(ROOT.length + 1));
   return document === undefined ? { status: 404, headers: {}, body: '' } : documentReply(request, document);
+}
+
+const VERSION_2_PROTOBUF = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+/** `{"swagger":"2.0"}` in protobuf. */
+const VERSION_2_BYTES = '\n\u00032.0';
+
+function version2Reply({ accept = '' }: DocumentRequest): Reply {
+  const requested = parseAccept(accept).map(({ type, subtype }) => `${type}/${subtype}`);
+  // kubectl requests the type with an @, which its own parser of responses rejects.
+  if (requested.some((type) => type.replace('@', '.') === VERSION_2_PROTOBUF))
+    return { status: 200, headers: { 'content-type': VERSION_2_PROTOBUF, vary: 'Accept' }, body: VERSION_2_BYTES };
+  if (!acceptsJson(accept)) return { status: 406, headers: { vary: 'Accept' }, body: '' };
+  const body = goStructJson({ swagger: '2.0', info: { title: 'Kubernetes', version: 'unversioned' }, paths: {} });
+  return { status: 200, headers: { 'content-type': 'application/json', vary: 'Accept' }, body };
 }
 
 interface Document {

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiResponse, sendRequest } from '../support/api-request.ts';
 import { parseExposition } from '../support/exposition.ts';
 import { newFolder } from '../support/folders.ts';
+import { adminKubeConfig } from '../support/kubeconfig-file.ts';
 import { type ClusterRun, startOnCluster } from './local-run.ts';
 
 interface Replica {
@@ -30,7 +31,7 @@ beforeAll(async () => {
   });
   const [{ url, ca }] = (await once(hub, 'message')) as [{ url: string; ca: string }];
   kubeconfig = join(folder, 'kubeconfig');
-  await writeFile(kubeconfig, kubeConfigOf(url, ca));
+  await writeFile(kubeconfig, adminKubeConfig(url, ca));
   const headers = { authorization: 'Bearer admintoken', 'content-type': 'application/json' };
   send = async (method, path, body) => {
     const agent = new Agent({ ca });
@@ -45,15 +46,6 @@ afterAll(async () => {
   await Promise.all([...running].map(({ run }) => run.end('SIGKILL')));
   hub.kill();
 });
-
-function kubeConfigOf(server: string, ca: string): string {
-  return JSON.stringify({
-    clusters: [{ name: 'hub', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
-    users: [{ name: 'admin', user: { token: 'admintoken' } }],
-    contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'admin' } }],
-    'current-context': 'hub',
-  });
-}
 
 async function start(): Promise<Replica> {
   const { run, ready } = await launchReplica();

@@ -253,19 +253,22 @@ describe('metrics and health of a local run', () => {
     const account = '/orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
     const token = { spec: { audiences: ['https://kubernetes.default.svc'] } };
     expect((await send(facade, 'admin', 'GET /auth/v1/clusters')).status).toBe(200);
+    const tokens = await send(facade, 'admin', 'GET /auth/v1/managedtokens');
+    expect([tokens.status, JSON.parse(tokens.body).items.length]).toEqual([200, 4]);
     expect((await send(facade, 'unknown', 'GET /auth/v1/clusters')).status).toBe(401);
     expect((await send(facade, 'unknown', 'GET /made/up')).status).toBe(401);
     expect((await send(facade, 'admin', `POST ${account}`, token)).status).toBe(201);
     expect((await send(facade, 'alice', `POST ${account}`, token)).status).toBe(403);
     // A response is counted when its last byte is sent, which may be after the client received it.
     let metrics = await scrape(ready);
-    while ((metrics.get('purser_http_requests_total')?.samples.size ?? 0) < 5) metrics = await scrape(ready);
+    while ((metrics.get('purser_http_requests_total')?.samples.size ?? 0) < 6) metrics = await scrape(ready);
 
     const route = '/orchestrator/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token';
     expect(new Map(metrics.get('purser_http_requests_total')?.samples)).toEqual(
       new Map([
         [labelsKey({ route: '/auth/v1/clusters', code: '200' }), 1],
         [labelsKey({ route: '/auth/v1/clusters', code: '401' }), 1],
+        [labelsKey({ route: '/auth/v1/managedtokens', code: '200' }), 1],
         [labelsKey({ route: '*', code: '401' }), 1],
         [labelsKey({ route, code: '201' }), 1],
         [labelsKey({ route, code: '403' }), 1],

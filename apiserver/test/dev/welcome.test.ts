@@ -5,6 +5,7 @@ const run: WelcomeOptions = {
   hub: { name: 'hub', url: 'https://127.0.0.1:7443', kubeconfig: '/home/me/purser/.purser/kubeconfig' },
   targets: [{ name: 'target-1', url: 'https://127.0.0.1:40001', kubeconfig: '/home/me/purser/.purser/target-1.kubeconfig' }],
   facade: 'https://127.0.0.1:7444/orchestrator',
+  page: 'https://127.0.0.1:7444/ui/',
   metrics: 'http://127.0.0.1:8080/metrics',
   folder: '/home/me/purser/.purser',
   samples: true,
@@ -20,6 +21,7 @@ describe('welcomeText', () => {
   hub       https://127.0.0.1:7443                       .purser/kubeconfig
   target-1  https://127.0.0.1:40001                      .purser/target-1.kubeconfig
   façade    https://127.0.0.1:7444/orchestrator/CLUSTER
+  web UI    https://127.0.0.1:7444/ui/
   metrics   http://127.0.0.1:8080/metrics
 
 Try in another terminal:
@@ -30,6 +32,10 @@ Try in another terminal:
 
 Press Ctrl-C to stop. Data is stored in .purser. The log follows: warnings, and issued and removed tokens.
 `);
+  });
+
+  it('prints no address of a web UI that is not served', () => {
+    expect(welcomeText({ ...run, page: undefined })).not.toContain('web UI');
   });
 
   it('marks the target without a stored credential', () => {

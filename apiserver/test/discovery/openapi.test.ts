@@ -53,7 +53,17 @@ describe('openApiReply', () => {
 
   it('returns 404 for an unknown document', () => {
     expect(discover('/openapi/v3/nope')).toEqual({ status: 404, headers: {}, body: '' });
-    expect(discover('/openapi/v2')).toBeUndefined();
+  });
+
+  it('returns a document of OpenAPI v2 without kinds, in the encodings that clients request', () => {
+    const protobuf = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+    expect(discover('/openapi/v2', { accept: protobuf })).toMatchObject({
+      status: 200,
+      headers: { 'content-type': protobuf.replace('@', '.') },
+      body: '\n\u00032.0',
+    });
+    expect(document('/openapi/v2')).toMatchObject({ swagger: '2.0', paths: {} });
+    expect(discover('/openapi/v2', { accept: 'text/html' })?.status).toBe(406);
   });
 });
 

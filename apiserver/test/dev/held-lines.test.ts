@@ -1,0 +1,15 @@
+import { expect, it } from '@jest/globals';
+import { HeldLines } from '../../dev/held-lines.ts';
+
+it('writes lines in order, those before the release with it', () => {
+  const written: string[] = [];
+  const lines = new HeldLines((line) => written.push(line));
+  lines.write('a');
+  lines.write('b');
+  expect(written).toEqual([]);
+  lines.release();
+  expect(written).toEqual(['a', 'b']);
+  lines.write('c');
+  lines.release();
+  expect(written).toEqual(['a', 'b', 'c']);
+});
