@@ -1,5 +1,5 @@
-// Cost of idle healthy clusters: `node test/bench/clusters-idle.ts [CLUSTERS] [SECONDS]`. Runs a real hub, stub targets and Purser
-// as separate processes, and measures Purser. Prints JSON.
+// Cost of idle healthy clusters: `node test/bench/clusters-idle.ts [CLUSTERS] [SECONDS] [SECONDS BEFORE]`. Runs a real hub, stub targets
+// and Purser as separate processes, and measures Purser. Prints JSON.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
@@ -20,7 +20,14 @@ interface Fleet {
   readonly ca: string;
 }
 
-async function bench(clusters: number, seconds: number): Promise<object> {
+interface Extent {
+  readonly clusters: number;
+  readonly seconds: number;
+  /** Time between the readiness of all clusters and the measurement, in seconds. */
+  readonly before: number;
+}
+
+async function bench({ clusters, ...extent }: Extent): Promise<object> {
   const hub = await startRealCluster();
   const client = await adminOf(hub);
   try {
@@ -29,7 +36,7 @@ async function bench(clusters: number, seconds: number): Promise<object> {
     const { urls, ca } = targets.message;
     for (const [index, url] of urls.entries()) await register(client, `cluster-${index}`, url, ca);
     const purser = await startPurser(await hub.kubeconfig('admin'));
-    const figures = await measure(client, purser, { clusters, seconds });
+    const figures = await measure(client, purser, { clusters, ...extent });
     // Purser stops first, because it would report the missing targets.
     await purser.stop();
     await targets.stop();
@@ -56,10 +63,15 @@ async function register(client: KubeClient, name: string, serverAddress: string,
   await client.create(Clusters, cluster);
 }
 
-async function measure(client: KubeClient, purser: Purser, { clusters, seconds }: { clusters: number; seconds: number }) {
+async function measure(client: KubeClient, purser: Purser, { clusters, seconds, before }: Extent) {
   const informer = createInformer({ client, resource: Clusters, clock, random: Math.random });
   const writes: number[] = [];
   const watching = informer.changes$.subscribe(({ type }) => type === 'updated' && writes.push(performance.now()));
+  const secrets = createInformer({ client, resource: Secrets, selection: { namespace: NAMESPACE }, clock, random: Math.random });
+  const renewals: number[] = [];
+  watching.add(
+    secrets.changes$.subscribe(({ type, key }) => type === 'updated' && key.endsWith('-renewed') && renewals.push(performance.now())),
+  );
   const startedAt = performance.now();
   const notReady = () =>
     informer.store.list().flatMap(({ status }) => (status?.conditions?.[0]?.status === 'True' ? [] : [firstMessage(status)]));
@@ -70,16 +82,23 @@ async function measure(client: KubeClient, purser: Purser, { clusters, seconds }
     await delay(100);
   }
   const readySeconds = round((performance.now() - startedAt) / 1_000);
-  // Time for the garbage collector to free the memory of the first probes.
-  await delay(Math.min(seconds, 90) * 1_000);
+  await delay(before * 1_000);
   const usage = await measureUsage(purser.pid);
   const restsFrom = performance.now();
   await delay(seconds * 1_000);
   const used = await usage();
   watching.unsubscribe();
   // Exactly `seconds`, without the time of the timer and the measurements.
-  const counted = writes.filter((at) => at > restsFrom && at <= restsFrom + seconds * 1_000);
-  const figures = { statusWrites: counted.length, maxWritesInTenSeconds: maxWithin(counted, 10_000), ...used };
+  const isCounted = (at: number) => at > restsFrom && at <= restsFrom + seconds * 1_000;
+  const counted = writes.filter(isCounted);
+  const renewed = renewals.filter(isCounted);
+  const figures = {
+    statusWrites: counted.length,
+    maxWritesInTenSeconds: maxWithin(counted, 10_000),
+    renewals: renewed.length,
+    maxRenewalsInTenSeconds: maxWithin(renewed, 10_000),
+    ...used,
+  };
   return { clusters, seconds, readySeconds, ...figures, notReadyAtEnd: notReady().length };
 }
 
@@ -91,6 +110,7 @@ function maxWithin(instants: readonly number[], windowMs: number): number {
   return Math.max(0, ...instants.map((start) => instants.filter((at) => at >= start && at < start + windowMs).length));
 }
 
-const [clusters = '1000', seconds = '300'] = process.argv.slice(2);
-console.log(JSON.stringify(await bench(Number(clusters), Number(seconds)), null, 2));
+// Within a minute and a half, the garbage collector frees the memory of the first probes.
+const [clusters = '1000', seconds = '300', before = String(Math.min(Number(seconds), 90))] = process.argv.slice(2);
+console.log(JSON.stringify(await bench({ clusters: Number(clusters), seconds: Number(seconds), before: Number(before) }), null, 2));
 process.exit();

@@ -22,7 +22,7 @@ export const NAMESPACE = 'purser-system';
 const SERVED_MS = 30_000;
 
 /** Returns a client with all permissions. */
-export async function adminOf(cluster: RealCluster): Promise<KubeClient> {
+export async function adminOf(cluster: Pick<RealCluster, 'kubeconfig'>): Promise<KubeClient> {
   return new KubeClient(createTransport(await loadKubeConfig(await cluster.kubeconfig('admin')), { clock }), 'bench');
 }
 

@@ -13,6 +13,8 @@ export interface Run extends Outcome {
   readonly minutes: number;
   /** Load average of the machine before the run. */
   readonly load: number;
+  /** CPU time during the run that the host gave to other machines, as a percentage; absent in earlier runs. */
+  readonly stolenPercent?: number;
 }
 
 /** Description of a scenario beside its figures. */
@@ -37,11 +39,13 @@ ${missing.length === 0 ? '' : `\nNot run: ${missing.map(({ title }) => title).jo
 ${runs.map((run) => renderSection(run, noteOf(run))).join('\n')}`;
 }
 
-function renderSection({ name, title, scale, date, machine, minutes, load, figures, charts }: Run, note: string | undefined): string {
+function renderSection(run: Run, note: string | undefined): string {
+  const { name, title, scale, date, machine, minutes, load, stolenPercent, figures, charts } = run;
+  const stolen = stolenPercent === undefined ? '' : ` · ${Math.round(stolenPercent)}% of CPU time stolen by the host`;
   const images = charts.map((chart) => `![${chart.title}](bench/${chart.name}.svg)`).join('\n\n');
   return `## ${title}
 
-\`npm run bench -- --only ${name} --scale ${scale}\` · ${date} · ${machine} · load before ${load.toFixed(1)} · ${minutes} min
+\`npm run bench -- --only ${name} --scale ${scale}\` · ${date} · ${machine} · load before ${load.toFixed(1)}${stolen} · ${minutes} min
 
 ${markdownTable(figures)}
 ${note === undefined ? '' : `\n${note}\n`}${images === '' ? '' : `\n${images}\n`}`;

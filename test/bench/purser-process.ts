@@ -21,6 +21,8 @@ export interface Purser {
 export interface PurserReady {
   readonly afterMs: number;
   readonly facade: string | undefined;
+  /** URL of the server of metrics. */
+  readonly metrics: string | undefined;
 }
 
 const READY_MS = 180_000;
@@ -65,16 +67,13 @@ async function waitUntilReady(program: Program, readyFile: string, startedAt: nu
   const giveUpAt = startedAt + READY_MS;
   while (performance.now() < giveUpAt && program.isRunning()) {
     const served = await readAddresses(readyFile);
-    if (served !== undefined) return { afterMs: performance.now() - startedAt, facade: served.facade };
+    if (served !== undefined) return { afterMs: performance.now() - startedAt, facade: served.facade, metrics: served.metrics };
     await delay(20);
   }
   throw new Error(`Purser is not ready:\n${await readLogEnd(program)}`);
 }
 
-interface Addresses {
-  readonly facade?: string;
-  readonly metrics?: string;
-}
+type Addresses = Pick<PurserReady, 'facade' | 'metrics'>;
 
 /** Returns the addresses in the ready file, or undefined before Purser is ready. */
 async function readAddresses(readyFile: string): Promise<Addresses | undefined> {

@@ -4,12 +4,9 @@ import type { User } from '../../apiserver/access/user.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import { ClusterRoles, Clusters } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
-import { startRealCluster } from '../support/real-cluster.ts';
-import { TEST_USERS } from '../support/users.ts';
-import { adminOf, allow, base64, ROLE, seedHub } from './hub.ts';
+import { allow, base64, ROLE } from './hub.ts';
+import { type Served, startFacadeOf, startRealHub } from './hub-with-facade.ts';
 import { inParallel } from './in-parallel.ts';
-import { pidOf } from './process-usage.ts';
-import { startPurser } from './purser-process.ts';
 
 /** Static tokens of the two callers. */
 export const ADMIN = 'admintoken';
@@ -20,10 +17,8 @@ export const ALICE_SELECTOR = 'labelSelector=slice%3Dsmall';
 const VISIBLE = 100;
 
 /** Server of lists, and its process. */
-export interface ListServer {
-  readonly url: string;
+export interface ListServer extends Served {
   readonly path: string;
-  readonly pid: number;
 }
 
 export interface RegistryWorld {
@@ -44,22 +39,12 @@ export interface RegistryWorldOptions {
 }
 
 /** Starts a hub with some Clusters, and a façade. */
-export async function startRegistryWorld(clusters: number, { callers, options = [] }: RegistryWorldOptions = {}): Promise<RegistryWorld> {
-  const hub = await startRealCluster({ tokens: new Map([...TEST_USERS, ...(callers ?? [])]) });
-  const client = await adminOf(hub);
+export async function startRegistryWorld(clusters: number, { callers, options }: RegistryWorldOptions = {}): Promise<RegistryWorld> {
   const visible = Math.min(VISIBLE, Math.floor(clusters / 2));
-  await seedHub(client);
-  await register(client, { clusters, visible });
-  // Without controllers, which are not measured.
-  const purser = await startPurser(await hub.kubeconfig('admin'), ['--components', 'facade', ...options]);
-  const { facade = '' } = await purser.ready;
-  const stop = async () => {
-    await client.transport.close();
-    await purser.stop();
-    await hub.stop();
-  };
-  const served = { url: hub.url, path: '/apis/registry.purser.dev/v1alpha1/clusters', pid: await pidOf(`--secure-port=${hub.port}`) };
-  return { client, clusters, visible, hub: served, facade: { url: facade, path: '/auth/v1/clusters', pid: purser.pid }, stop };
+  const seed = (admin: KubeClient) => register(admin, { clusters, visible });
+  const { client, hub, facade, stop } = await startFacadeOf(await startRealHub(callers), seed, options);
+  const path = '/apis/registry.purser.dev/v1alpha1/clusters';
+  return { client, clusters, visible, hub: { ...hub, path }, facade: { ...facade, path: '/auth/v1/clusters' }, stop };
 }
 
 /** Grants Alice permission for one more cluster. */

@@ -3,6 +3,7 @@ import { barChart } from './chart.ts';
 import { helpText, parseOptions } from './options.ts';
 import { type Run, renderPage } from './page.ts';
 import { atLeast, atMost, type Figure, isMet } from './scenario.ts';
+import { parseTimes } from './stolen-time.ts';
 import { formatValue, markdownTable, textTable } from './table.ts';
 
 const FIGURES: readonly Figure[] = [
@@ -105,8 +106,21 @@ describe('renderPage', () => {
     expect(page).toContain('![CPU](bench/cpu.svg)');
   });
 
+  it('shows the CPU time that the host gave to other machines', () => {
+    expect(renderPage([{ ...RUN, stolenPercent: 26.6 }], [TOKENS])).toContain(
+      'load before 1.5 · 27% of CPU time stolen by the host · 3 min',
+    );
+  });
+
   it('reports that all goals were met', () => {
     expect(renderPage([{ ...RUN, figures: FIGURES.slice(0, 1) }], [TOKENS])).toContain('All goals were met');
+  });
+});
+
+describe('parseTimes', () => {
+  it('counts the time of guests once', () => {
+    const stat = 'cpu  10 20 30 40 5 6 7 8 9 1\ncpu0 10 20 30 40 5 6 7 8 9 1\n';
+    expect(parseTimes(stat)).toEqual({ total: 126, stolen: 8 });
   });
 });
 

@@ -19,11 +19,11 @@ const READS = /^(get|list|watch) /;
 /** Requests that are not stored. */
 const REVIEWS = /^create (selfsubject|subjectaccess|token)\w*reviews$/;
 
-/** Starts Purser after another process has stopped cleanly. Leaves it running. */
-export async function restart(world: TokenWorld): Promise<Restart & { readonly purser: Purser }> {
+/** Starts Purser with additional options after another process has stopped cleanly. Leaves it running. */
+export async function restart(world: TokenWorld, options: readonly string[] = []): Promise<Restart & { readonly purser: Purser }> {
   const logs = followLogs(world);
   await logs.next();
-  const purser = await startPurser(world.kubeconfig);
+  const purser = await startPurser(world.kubeconfig, options);
   const { afterMs } = await purser.ready;
   await delay(SETTLE_MS);
   const requests = (await logs.next()).map(({ request }) => request);

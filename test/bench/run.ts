@@ -17,6 +17,8 @@ import { idleClusters } from './scenarios/idle-clusters.ts';
 import { manyTokens, someTokens } from './scenarios/managed-tokens.ts';
 import { statusReport } from './scenarios/status-report.ts';
 import { tokenSets } from './scenarios/token-sets.ts';
+import { webUi } from './scenarios/web-ui.ts';
+import { measureStolenTime } from './stolen-time.ts';
 import { textTable } from './table.ts';
 
 const SCENARIOS: readonly Scenario[] = [
@@ -32,6 +34,7 @@ const SCENARIOS: readonly Scenario[] = [
   tokenSets,
   cachedCredential,
   statusReport,
+  webUi,
 ];
 
 async function main({ only, scale, size, out, writeDocs }: BenchOptions): Promise<boolean> {
@@ -53,12 +56,12 @@ async function main({ only, scale, size, out, writeDocs }: BenchOptions): Promis
 }
 
 async function runScenario({ name, title, run }: Scenario, extent: Extent): Promise<Run> {
-  const [startedAt, [load = 0]] = [performance.now(), loadavg()];
+  const [startedAt, [load = 0], stolenPercent] = [performance.now(), loadavg(), await measureStolenTime()];
   const outcome = await run(extent, startProgress());
   const minutes = Math.round((performance.now() - startedAt) / 6_000) / 10;
   const machine = `${cpus().length} cores, ${Math.round(totalmem() / 1e9)} GB, ${cpus()[0]?.model.trim()}`;
   const date = new Date().toISOString().slice(0, 16).replace('T', ' ');
-  return { name, title, scale: extent.scale, date, machine, minutes, load, ...outcome };
+  return { name, title, scale: extent.scale, date, machine, minutes, load, stolenPercent: await stolenPercent(), ...outcome };
 }
 
 function startProgress(): PrintProgress {

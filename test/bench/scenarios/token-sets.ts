@@ -21,6 +21,7 @@ import { type AuditedRequest, AuditTail } from '../audit-tail.ts';
 import { base64, NAMESPACE, ROLE } from '../hub.ts';
 import { inParallel } from '../in-parallel.ts';
 import { type Purser, startPurser } from '../purser-process.ts';
+import { restart } from '../restart.ts';
 import { atMost, type PrintProgress, type Scenario } from '../scenario.ts';
 import { clientCertificate, PURSER_USER, startTokenWorld, type TokenWorld } from '../token-world.ts';
 
@@ -35,6 +36,8 @@ interface SetCosts {
   readonly requestsAtRest: number;
   /** From the label of a Cluster to its Secret. */
   readonly join: number;
+  /** Resident memory in megabytes after a restart for the namespaces with ManagedTokens of the client, and for those with sets; twice. */
+  readonly memory: { readonly handMade: readonly number[]; readonly sets: readonly number[] };
 }
 
 export const tokenSets: Scenario = {
@@ -42,10 +45,10 @@ export const tokenSets: Scenario = {
   title: 'A ManagedTokenSet for many clusters',
   sizeUnit: 'clusters',
   sizes: { small: 200, full: 1_000 },
-  note: 'All Clusters are names of one server. The client creates ManagedTokens, 32 at a time. Both are measured twice, in turns, because Purser is faster after it has warmed up.',
+  note: 'All Clusters are names of one server. The client creates ManagedTokens, 32 at a time. Both are measured twice, in turns, because Purser is faster after it has warmed up. Memory is that of the process after a restart with `--namespaces`, for as many ManagedTokens of either kind.',
   run: async ({ size }, progress) => {
     const measured = await measure(size, progress);
-    const { handMade, sets, writesPerChange, requestsAtRest, join } = measured;
+    const { handMade, sets, writesPerChange, requestsAtRest, join, memory } = measured;
     const total = (seconds: readonly number[]) => seconds.reduce((sum, each) => sum + each, 0);
     const name = `${size.toLocaleString('en-US')} clusters`;
     return {
@@ -65,6 +68,12 @@ export const tokenSets: Scenario = {
         },
         { name: `${name}: requests for sets, ManagedTokens and reviews in 20 s at rest`, value: requestsAtRest, unit: '', goal: atMost(0) },
         { name: `${name}: time from a label to the Secret of the cluster`, value: join, unit: 's', goal: atMost(2) },
+        {
+          name: `${name}: memory with two sets, relative to ManagedTokens of a client`,
+          value: total(memory.sets) / total(memory.handMade),
+          unit: '×',
+          goal: atMost(1.1),
+        },
       ],
       charts: [],
     };
@@ -88,7 +97,13 @@ async function measure(clusters: number, progress: PrintProgress): Promise<SetCo
     await until(purser, async () => (await readyClusters(world)) > clusters);
     const costs = await measureIn(world, purser, names, progress);
     await purser.stop();
-    return { clusters, ...costs };
+    progress('restarting for some of the namespaces');
+    const memory: { readonly handMade: number[]; readonly sets: number[] } = { handMade: [], sets: [] };
+    for (let round = 0; round < 2; round++) {
+      memory.handMade.push(await memoryFor(world, ['first', 'second']));
+      memory.sets.push(await memoryFor(world, ['first-set', TEAM]));
+    }
+    return { clusters, ...costs, memory };
   } finally {
     await world.stop();
   }
@@ -99,7 +114,7 @@ async function measureIn(
   purser: Purser,
   names: readonly string[],
   progress: PrintProgress,
-): Promise<Omit<SetCosts, 'clusters'>> {
+): Promise<Omit<SetCosts, 'clusters' | 'memory'>> {
   const timeOf = async (namespace: string, create: () => Promise<void>) => {
     // A new namespace each time: the budget of a namespace grows with its ManagedTokens.
     await client.create(Namespaces, { metadata: { name: namespace } });
@@ -152,6 +167,12 @@ async function measureIn(
     requestsAtRest: atRest.length,
     join,
   };
+}
+
+async function memoryFor(world: TokenWorld, namespaces: readonly string[]): Promise<number> {
+  const { purser, rssMegabytes } = await restart(world, ['--namespaces', namespaces.join(',')]);
+  await purser.stop();
+  return rssMegabytes;
 }
 
 function isForSets({ request }: AuditedRequest): boolean {
