@@ -57,7 +57,8 @@ export type Invariant =
   | 'I19'
   | 'I20'
   | 'I21'
-  | 'I22';
+  | 'I22'
+  | 'I23';
 
 /** Service accounts for which a tenant may hold tokens: one, or all of a namespace, on one cluster of the bench. */
 export interface Reach {
@@ -65,6 +66,20 @@ export interface Reach {
   readonly namespace: string;
   /** Name of one service account; absent: all of the namespace. */
   readonly account?: string;
+}
+
+/** Objects that a tenant may see in lists of the façade: one, or all of a namespace. */
+export interface Sight {
+  /** Plural name. */
+  readonly resource: string;
+  readonly namespace: string;
+  /** Name of one object; absent: all of the namespace. */
+  readonly name?: string;
+}
+
+/** Object in a response of the façade. */
+export interface SeenObject extends Sight {
+  readonly name: string;
 }
 
 /** Cluster of the bench that accepts a token, and the user name in its TokenReview. */
@@ -123,6 +138,10 @@ export type Entry =
       readonly issuedAt: number;
       readonly expiresAt: number;
     }
+  /** Objects that RBAC lets a tenant see at the façade from now on. */
+  | { readonly type: 'sight'; readonly holder: string; readonly sights: readonly Sight[] }
+  /** Objects in a response of the façade to a tenant, and the time of the request. */
+  | { readonly type: 'shown'; readonly holder: string; readonly sentAt: number; readonly objects: readonly SeenObject[] }
   /** Text that discloses something hidden to a hostile tenant. */
   | { readonly type: 'disclosure'; readonly holder: string; readonly where: string; readonly named: readonly string[] }
   /** Token that reached the attacker's server. */

@@ -47,12 +47,12 @@ that its permissions allow. The seed determines each tenant's sequence of action
 | --- | --- | --- |
 | writer of ManagedTokens | \`purser-managedtoken-editor\` in two namespaces, all verbs on Secrets and service accounts there; one requester may issue tokens of \`one/deploy/deployer\` | ManagedTokens for every cluster and service account, bursts of 26, objects near the size limit, forged finalizers, annotations, status and Secrets, deletion under a foreign finalizer, rapid rotation and revocation, deletion of its requester |
 | writer of Clusters | all verbs on \`clusters\`, none on Secrets | addresses and CAs of its own API server, also in addition to the correct ones and for a narrower \`clientCIDR\`; aliases with another cluster's address and credential; credentials of other Clusters, Secrets of tenants, kind ServiceAccount; deletion and re-creation |
-| caller of the façade | \`issue\` on \`one/deploy/deployer\`, on \`two-dev\` (whose credential names one namespace) and on \`dev\`, which is not registered | token requests for every cluster, namespace and service account, lifetimes up to 2³² s, malformed paths and headers, lists, watches, replayed tokens |
+| caller of the façade | \`issue\` on \`one/deploy/deployer\`, on \`two-dev\` (whose credential names one namespace) and on \`dev\`, which is not registered | token requests for every cluster, namespace and service account, lifetimes up to 2³² s, malformed paths and headers, replayed tokens; lists, gets and watches of Clusters and ManagedTokens, with selectors and with versions and continue tokens of other tenants, as the writer of ManagedTokens sends them too |
 
 The attacker's API server responds plausibly and records every token that it receives. Well-behaved tenants request rotations and tokens,
 and use the tokens in their Secrets with the addresses and CAs next to them. An administrator restores the attacked Clusters every
-9 s, and withdraws and restores permissions of \`BoundSecret\` tokens, the hostile tenant's own included. The same load runs without
-attackers first. The admission policies are not installed. With an option of the bench, the first tenant also writes status.
+9 s, and withdraws and restores permissions of \`BoundSecret\` tokens, the hostile tenant's own included, and of the caller to see
+ManagedTokens of others. The same load runs without attackers first. The admission policies are not installed. With an option of the bench, the first tenant also writes status.
 
 The writer of Clusters does not change \`one\` and \`two\`, where the bench measures the other tenants: a user who may delete a Cluster can
 stop issuance for it. The bench does not check a tenant's own \`BoundSecret\` token after its ManagedToken is deleted, because without the
@@ -108,6 +108,7 @@ faults. The bench checks invariants I10, I21 and I22.
 | I20 | a cluster accepts the renewed credential that is in use | every renewed token in a Secret, every 10 s |
 | I21 | a ManagedTokenSet has no token for a Cluster 40 s, and no ManagedToken two minutes, after its requester lost the permission; during faults, after their end and a minute for recovery; a paused removal keeps ManagedTokens | every ManagedToken and Secret of both sets, twice a second |
 | I22 | a ManagedTokenSet removes no more than ten or a third of its ManagedTokens within a minute, unless a removal is confirmed | every ManagedToken of both sets, twice a second |
+| I23 | the façade shows a hostile tenant no Cluster and no ManagedToken that RBAC did not let the tenant see within 10 s of the request | every list, get and watch of the tenants, with selectors, versions and continue tokens of each other; an administrator grants and withdraws permissions meanwhile |
 
 ## Exceptions
 

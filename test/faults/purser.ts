@@ -3,6 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { nodeOptions } from '../bench/purser-process.ts';
 import { type Program, startProgram } from '../support/processes.ts';
 import type { History } from './history.ts';
 
@@ -66,6 +67,8 @@ export class Purser {
     const command = [
       ...wrapper,
       process.execPath,
+      // Without these, the process keeps a multiple of the memory that it uses.
+      ...(await nodeOptions()),
       '--import',
       PRELOAD,
       join(ROOT, 'src/main.ts'),

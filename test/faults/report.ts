@@ -118,9 +118,9 @@ function formatRenewalFigures(history: readonly Recorded[]): readonly string[] {
 function formatTenantFigures(history: readonly Recorded[]): readonly string[] {
   const figures = computeTenantFigures(history);
   if (figures === undefined) return [];
-  const { actions, held, rotations, calls, control, memory } = figures;
+  const { actions, held, shown, rotations, calls, control, memory } = figures;
   return [
-    `The hostile tenants sent ${actions} requests and obtained ${held} tokens.`,
+    `The hostile tenants sent ${actions} requests, obtained ${held} tokens, and were shown objects of other tenants ${shown} times.`,
     `Requested rotations of other tenants took ${formatTimes(rotations.calm)} without attackers and ${formatTimes(rotations.attack)} with them.`,
     `The same requests without Purser took ${formatTimes(control.calm)} and ${formatTimes(control.attack)}.`,
     `Token requests of a well-behaved caller of the façade took ${formatTimes(calls.calm)} without attackers and ${formatTimes(calls.attack)} with them.`,

@@ -4,12 +4,13 @@ import { describe, expect, it } from '@jest/globals';
 import { createRandom } from '../support/random.ts';
 import { checkHistory } from './checks/check-history.ts';
 import { computeTenantFigures, hasMemoryRecovered } from './checks/tenants.ts';
-import type { Entry, Phase, Recorded } from './history.ts';
+import type { Entry, Phase, Recorded, Sight } from './history.ts';
 import { CLUSTER_WRITER } from './tenants/cluster-writer.ts';
 import { findDisclosures } from './tenants/collector.ts';
 import { FACADE_CALLER } from './tenants/facade-caller.ts';
 import { Draw, type Grammar, type Scene } from './tenants/grammar.ts';
 import { HOSTILE_NAMESPACES } from './tenants/names.ts';
+import { findShown } from './tenants/shown-objects.ts';
 import { decodeClaims, findTokens, readBoundSecret } from './tenants/token-text.ts';
 import { TOKEN_WRITER } from './tenants/token-writer.ts';
 
@@ -267,6 +268,55 @@ describe('findDisclosures', () => {
     ['finds nothing in a sentence without hidden names', 'The requester is not authorized to issue this token.', '', []],
   ])('%s', (_, text, known, named) => {
     expect(findDisclosures(text, hidden, known)).toEqual(named);
+  });
+});
+
+describe('shownObjects', () => {
+  const sight = (seconds: number, ...sights: readonly Sight[]) => at(seconds, { type: 'sight', holder: 'caller', sights });
+  const all = { resource: 'managedtokens', namespace: 'a' };
+  const shown = (seconds: number, name: string, more: { readonly namespace?: string; readonly resource?: string } = {}) =>
+    at(seconds, { type: 'shown', holder: 'caller', sentAt: T0 + seconds * 1_000, objects: [{ ...all, name, ...more }] });
+
+  it.each<readonly [string, readonly Recorded[], readonly string[]]>([
+    ['accepts an object of a permitted namespace', [sight(0, all), shown(5, 'x')], []],
+    ['accepts a permitted object', [sight(0, { ...all, name: 'x' }), shown(5, 'x')], []],
+    ['accepts an object within 12 s of the withdrawal', [sight(0, all), sight(20), shown(31, 'x')], []],
+    ['reports an object more than 12 s after the withdrawal', [sight(0, all), sight(20), shown(33, 'x')], ['I23']],
+    ['reports an object before the permission', [sight(0), shown(5, 'x'), sight(20, all)], ['I23']],
+    ['reports another object than the permitted one', [sight(0, { ...all, name: 'x' }), shown(5, 'y')], ['I23']],
+    ['reports an object of another namespace', [sight(0, all), shown(5, 'x', { namespace: 'b' })], ['I23']],
+    ['reports an object of another kind', [sight(0, all), shown(5, 'x', { resource: 'clusters' })], ['I23']],
+    ['reports an object of a tenant without permissions', [shown(5, 'x')], ['I23']],
+  ])('%s', (_, history, invariants) => {
+    expect(findInvariants(...history)).toEqual(invariants);
+  });
+});
+
+describe('findShown', () => {
+  const object = (name: string) => ({ kind: 'ManagedToken', metadata: { namespace: 'a', name }, spec: { secret: { name: 'hidden' } } });
+  const x = { resource: 'managedtokens', namespace: 'a', name: 'x' };
+  const path = '/auth/v1/namespaces/a/managedtokens?limit=1';
+
+  it.each<readonly [string, string, string, readonly object[]]>([
+    ['a list', path, JSON.stringify({ kind: 'ManagedTokenList', metadata: { resourceVersion: '1' }, items: [object('x')] }), [x]],
+    ['a get', '/auth/v1/namespaces/a/managedtokens/x', JSON.stringify(object('x')), [x]],
+    ['a table', path, JSON.stringify({ kind: 'Table', metadata: {}, rows: [{ cells: ['x'], object: object('x') }] }), [x]],
+    [
+      'a watch that is cut',
+      '/auth/v1/managedtokens?watch=true',
+      `${JSON.stringify({ type: 'ADDED', object: object('x') })}\n{"type":"ADD`,
+      [x],
+    ],
+    [
+      'Clusters',
+      '/auth/v1/clusters',
+      JSON.stringify({ items: [{ metadata: { name: 'one' } }] }),
+      [{ ...x, resource: 'clusters', namespace: '', name: 'one' }],
+    ],
+    ['a Status', path, JSON.stringify({ kind: 'Status', metadata: {}, details: { name: 'x' } }), []],
+    ['a token', '/orchestrator/one/api/v1/namespaces/a/serviceaccounts/x/token', JSON.stringify(object('x')), []],
+  ])('returns the objects of %s', (_, target, body, objects) => {
+    expect(findShown(target, body)).toEqual(objects);
   });
 });
 

@@ -2,11 +2,12 @@
 
 import { badRequest, methodNotAllowed, pathNotFound, statusError, unauthorized } from '../../src/kubernetes/status.ts';
 import { type Difference, type Exchange, rejection } from './expectation.ts';
-import { type FuzzRequest, headerOf, isWatch, KUBE_LIST, pathOn } from './request.ts';
+import { type FuzzRequest, headerOf, isWatch, pathOn } from './request.ts';
 import type { Comparable } from './response.ts';
 
 const TOKEN_PATH = /^\/api\/v1\/namespaces\/([^/]*)\/serviceaccounts\/([^/]*)\/token$/;
-const LIST_PATH = new RegExp(`^${KUBE_LIST}(?:/([^/]*))?$`);
+const LIST_PATH =
+  /^\/apis\/(?:registry\.purser\.dev\/v1alpha1\/clusters(?:\/([^/]*))?|tokens\.purser\.dev\/v1alpha1\/(?:namespaces\/([^/]*)\/managedtokens(?:\/([^/]*))?|managedtokens))$/;
 const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
@@ -19,7 +20,7 @@ export function namesIn({ endpoint, path }: FuzzRequest): readonly string[] | un
 
 function hasValidNames(request: FuzzRequest): boolean {
   const names = namesIn(request)?.map((name) => decodeURIComponent(name)) ?? [];
-  const isNamespace = (index: number) => request.endpoint === 'token' && index === 0;
+  const isNamespace = (index: number) => index === 0 && request.path.includes('/namespaces/');
   return names.every((name, index) => (isNamespace(index) ? LABEL : SUBDOMAIN).test(name));
 }
 

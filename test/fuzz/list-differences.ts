@@ -1,8 +1,9 @@
-// Documented differences of the cluster list.
+// Documented differences of the lists.
 
 import { badRequest } from '../../src/kubernetes/status.ts';
 import { type Difference, type Exchange, messageOf, rejection } from './expectation.ts';
-import { FACADE_LIST, isWatch, queryOf } from './request.ts';
+import { COMPARED_LISTS, facadePath, listOf, PERMITTED_PATH } from './lists.ts';
+import { type FuzzRequest, headerOf, isWatch, queryOf } from './request.ts';
 import type { Comparable } from './response.ts';
 
 interface Fields {
@@ -27,7 +28,43 @@ function hideManagedFields(value: Fields): Fields {
   return JSON.parse(JSON.stringify(value, (name, each: unknown) => (name === 'managedFields' ? undefined : each))) as Fields;
 }
 
+/** Private fields of a ManagedToken that the tests set. */
+const PRIVATE = new Set(['managedFields', 'finalizers', 'tokenDigest', 'secretRef']);
+
+/** Removes the private fields of a ManagedToken, also within a table or an event. */
+function hidePrivateFields(value: Fields): Fields {
+  const hide = (name: string, each: unknown) => {
+    if (PRIVATE.has(name)) return undefined;
+    return name === 'metadata' ? withoutAnnotations(each as Fields) : each;
+  };
+  return JSON.parse(JSON.stringify(value, hide)) as Fields;
+}
+
+/** Returns metadata without annotations, except that of the bookmark after the initial events. */
+function withoutAnnotations({ annotations, ...metadata }: Fields): Fields {
+  const isBookmark = JSON.stringify(annotations ?? {}).includes('initial-events-end');
+  return isBookmark ? { annotations, ...metadata } : metadata;
+}
+
+function isTokens({ path }: FuzzRequest): boolean {
+  return listOf(path).listKind === 'ManagedTokenList';
+}
+
+function isList({ kind }: Fields): boolean {
+  return COMPARED_LISTS.some(({ listKind }) => listKind === kind);
+}
+
+/** Returns true for a list of all namespaces by the caller who may list one namespace. */
+function isPartlyPermitted(request: FuzzRequest): boolean {
+  return headerOf(request, 'authorization') === 'Bearer alicetoken' && /^[^?]*\/v1alpha1\/managedtokens$/.test(request.path);
+}
+
 export const LIST_DIFFERENCES: readonly Difference[] = [
+  {
+    row: 'permission to list ManagedTokens in some namespaces, for the list of all namespaces',
+    expect: ({ request, kube, resend }) =>
+      kube.status === 403 && isPartlyPermitted(request) ? resend({ ...request, path: PERMITTED_PATH }) : undefined,
+  },
   {
     row: 'no permission to list',
     expect: async ({ request, kube, resend }) => {
@@ -39,14 +76,18 @@ export const LIST_DIFFERENCES: readonly Difference[] = [
   },
   {
     row: 'fields of a Cluster',
-    expect: ({ kube }) => (hasObjects(kube) ? mapLines(kube, hideManagedFields) : undefined),
+    expect: ({ request, kube }) => (hasObjects(kube) && !isTokens(request) ? mapLines(kube, hideManagedFields) : undefined),
+  },
+  {
+    row: 'fields of a ManagedToken',
+    expect: ({ request, kube }) => (hasObjects(kube) && isTokens(request) ? mapLines(kube, hidePrivateFields) : undefined),
   },
   {
     row: '`metadata` of a list',
     expect: ({ request, kube }) =>
       hasObjects(kube) && !isWatch(request)
         ? mapLines(kube, (object) =>
-            object['kind'] === 'ClusterList' ? { ...object, metadata: withLink(object['metadata'] as Fields) } : object,
+            isList(object) ? { ...object, metadata: withLink(object['metadata'] as Fields, facadePath(request.path)) } : object,
           )
         : undefined,
   },
@@ -54,7 +95,7 @@ export const LIST_DIFFERENCES: readonly Difference[] = [
     row: '`timeoutSeconds` of a watch that is negative or above 9,223,372,036',
     expect: ({ request, kube }) => {
       const isNegative = Number(queryOf(request).get('timeoutSeconds')) < 0;
-      return isWatch(request) && isNegative && kube.body.startsWith('{"type":"ERROR"') ? { ...kube, body: '' } : undefined;
+      return isWatch(request) && isNegative && hasObjects(kube) ? { ...kube, body: '' } : undefined;
     },
   },
   {
@@ -74,7 +115,7 @@ export const LIST_DIFFERENCES: readonly Difference[] = [
     expect: (exchange) => asBadRequest(exchange, 'strconv.ParseUint'),
   },
   {
-    row: 'one Cluster with `as=PartialObjectMetadataList` in `Accept`',
+    row: 'one object with `as=PartialObjectMetadataList` in `Accept`',
     expect: (exchange) => asBadRequest(exchange, 'content is not a list'),
   },
 ];
@@ -92,11 +133,11 @@ function withoutFurtherPages(object: Fields): Fields {
 function withoutContinue(object: Fields, index: number): Fields {
   if (index !== 1) return object;
   const { continue: _token, ...metadata } = object['metadata'] as Fields;
-  return { ...object, metadata: object['kind'] === 'ClusterList' ? { continue: '', ...metadata } : metadata };
+  return { ...object, metadata: isList(object) ? { continue: '', ...metadata } : metadata };
 }
 
-function withLink(metadata: Fields): Fields {
-  const all: Fields = { ...metadata, continue: metadata['continue'] ?? '', selfLink: FACADE_LIST };
+function withLink(metadata: Fields, selfLink: string): Fields {
+  const all: Fields = { ...metadata, continue: metadata['continue'] ?? '', selfLink };
   return Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 

@@ -1,8 +1,9 @@
-// Grammar of lists, watches and gets of Clusters.
+// Grammar of lists, watches and gets of Clusters and ManagedTokens.
 
 import { pick } from '../support/random.ts';
 import { PRETTY, randomAccept, TIMEOUTS, USER_AGENTS } from './headers.ts';
-import { type FuzzRequest, KUBE_LIST } from './request.ts';
+import { COMPARED_LISTS } from './lists.ts';
+import type { FuzzRequest } from './request.ts';
 
 type Random = () => number;
 
@@ -12,17 +13,24 @@ export function randomListRequest(random: Random): FuzzRequest {
   const headers = randomHeaders(random);
   const method = random() < 0.05 ? 'HEAD' : 'GET';
   const common = { endpoint: 'list', method, headers } as const;
-  if (kind === 'get') return { ...common, path: `${KUBE_LIST}/${pick(random, NAMES)}`, query: queryOf(random, GET, 2) };
-  const path = random() < 0.04 ? `${KUBE_LIST}${pick(random, SUFFIXES)}` : KUBE_LIST;
+  const compared = pick(random, COMPARED_LISTS);
+  if (kind === 'get')
+    return { ...common, path: `${pick(random, compared.parents)}/${pick(random, NAMES)}`, query: queryOf(random, GET, 2) };
+  const list = pick(random, compared.paths);
+  const path = random() < 0.04 ? `${list}${pick(random, SUFFIXES)}` : list;
   if (kind === 'list' && random() < 0.05) {
     headers['authorization'] = 'Bearer bobtoken';
     return { ...common, path, query: queryOf(random, UNPRIVILEGED, 2) };
+  }
+  if (kind === 'list' && random() < 0.08) {
+    headers['authorization'] = 'Bearer alicetoken';
+    return { ...common, path, query: queryOf(random, PARTLY_PRIVILEGED, 2) };
   }
   if (kind === 'list') return { ...common, path, query: queryOf(random, LIST, 3) };
   // A watch in another form of protobuf cannot be repeated in JSON with the same events.
   if (kind === 'watch' && headers['accept'] !== undefined) headers['accept'] = headers['accept'].replace(/(?<=protobuf);as=[^,]*/g, '');
   if (kind === 'watch') return { ...common, path, query: watchQuery(random) };
-  return { ...common, path, ...pageQuery(random) };
+  return { ...common, path, ...pageQuery(random, list) };
 }
 
 /** Returns the headers of the administrator, or of a caller whose credentials are rejected. */
@@ -120,6 +128,13 @@ const FIELD_SELECTORS = [
   '=x',
   'metadata.namespace=x',
   'metadata.namespace=',
+  'metadata.namespace=team-a',
+  'metadata.namespace!=team-a',
+  'metadata.namespace=team-b,metadata.name=c20',
+  'spec.clusterName=prod-eu',
+  'spec.clusterName!=prod-eu',
+  'spec.clusterName=',
+  'spec.clusterName=prod-us,metadata.name!=c03',
   'status.version=1',
   'metadata.name=c03,metadata.name=c04',
   'metadata.name=c03,metadata.name!=c04',
@@ -247,8 +262,10 @@ const LIST: readonly Parameter[] = [
     'a=b',
   ]),
 ];
-/** Parameters of a caller who sees no Cluster; the versions of such a caller are not those of the hub. */
+/** Parameters of a caller who sees no object; the versions of such a caller are not those of the hub. */
 const UNPRIVILEGED: readonly Parameter[] = [label, field, limit, pretty, includeObject, initial];
+/** Parameters of a caller who sees one namespace; pages of kube-apiserver for such a caller are those of the namespace alone. */
+const PARTLY_PRIVILEGED: readonly Parameter[] = [label, field, pretty, includeObject, initial];
 const WATCH: readonly Parameter[] = [
   label,
   label,
@@ -277,7 +294,7 @@ function watchQuery(random: Random): string {
 }
 
 /** Returns the query of a further page, with a token that may be garbled. */
-function pageQuery(random: Random): Pick<FuzzRequest, 'query' | 'firstPage'> {
+function pageQuery(random: Random, list: string): Pick<FuzzRequest, 'query' | 'firstPage'> {
   const selector = random() < 0.3 ? `&${label(random)}` : '';
   const valid = pick(random, ['', '', '&labelSelector=env%3Dprod', '&labelSelector=region%20in%20(r0,r1)']);
   const token = pick(random, TOKENS);
@@ -296,7 +313,7 @@ function pageQuery(random: Random): Pick<FuzzRequest, 'query' | 'firstPage'> {
     ],
     2,
   );
-  const first = `limit=${pick(random, ['1', '3', '10', '24'])}${valid}`;
+  const first = `${list}?limit=${pick(random, ['1', '3', '10', '24'])}${valid}`;
   return {
     firstPage: first,
     query: `limit=${pick(random, ['1', '3', '10', '100', '0', '-1'])}&continue=${token}${valid}${selector}${rest === '' ? '' : `&${rest}`}`,

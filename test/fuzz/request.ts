@@ -1,10 +1,7 @@
 // One random request, and its form for each of the two servers.
 
 import { CLUSTER } from '../contract/token-world.ts';
-
-/** Path of the Clusters on kube-apiserver, and of the same list on the façade. */
-export const KUBE_LIST = '/apis/registry.purser.dev/v1alpha1/clusters';
-export const FACADE_LIST = '/auth/v1/clusters';
+import { facadePath } from './lists.ts';
 
 export type Headers = Readonly<Record<string, string | readonly string[]>>;
 
@@ -18,7 +15,7 @@ export interface FuzzRequest {
   readonly query: string;
   readonly headers: Headers;
   readonly body?: Buffer;
-  /** Query of the list whose continue token replaces `{continue}`; undefined for requests without this placeholder. */
+  /** Path on kube-apiserver and query of the list whose continue token replaces `{continue}`; undefined without this placeholder. */
   readonly firstPage?: string;
 }
 
@@ -28,7 +25,7 @@ export type Side = 'kube' | 'facade';
 /** Returns the path of a request on one of the servers. */
 export function pathOn(side: Side, { endpoint, path }: FuzzRequest): string {
   if (side === 'kube') return path;
-  return endpoint === 'token' ? `/orchestrator/${CLUSTER}${path}` : path.replace(KUBE_LIST, FACADE_LIST);
+  return endpoint === 'token' ? `/orchestrator/${CLUSTER}${path}` : facadePath(path);
 }
 
 /** Returns the value of a header; the first of repeated ones, empty if absent. */

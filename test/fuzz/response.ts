@@ -39,7 +39,10 @@ export function normalizeText(body: string): string {
       .replace(/eyJ[\w-]{20,}\.[\w-]+\.[\w-]+/g, '<token>')
       .replace(/202[67]-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>')
       // The messages of YAML libraries differ; a test of its parser compares the common ones.
-      .replace(/(?<=\(must be of type TokenRequest\): )(?:yaml: |unsupported map key).*?(?= \((?:[0-9a-f]{60} |\{))/s, '[problem of YAML]')
+      .replace(
+        /(?<=\(must be of type TokenRequest\): )(?:yaml: |unsupported map key).*?(?= \((?:[0-9a-f]{60} |[0-9a-f]+\)|\{))/s,
+        '[problem of YAML]',
+      )
       // The name of the scheme depends on the build.
       .replace(/(?<=in scheme\s+\\?")[\w./:]+/g, '<scheme>')
       .replace(/(?<=too old resource version: )\d+ \(\d+\)/g, '<version>')

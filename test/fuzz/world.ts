@@ -1,9 +1,8 @@
-// The two servers: a real kube-apiserver, and a façade whose hub and only target it is. Both know the same Clusters and the same history.
+// The two servers: a real kube-apiserver, and a façade whose hub and only target it is. Both know the same objects and the same history.
 
 import { Agent } from 'node:https';
 import { Visibility } from '../../src/access/visibility.ts';
-import { Clusters } from '../../src/api/resources.ts';
-import { CLUSTER_COLUMNS } from '../../src/facade/clusters/cluster-list.ts';
+import { Clusters, ManagedTokens } from '../../src/api/resources.ts';
 import { versionAt } from '../../src/facade/listwatch/version.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { waitUntilServed } from '../../src/kube/discovery.ts';
@@ -11,18 +10,19 @@ import { readManifests } from '../../src/kube/manifests.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { type Admin, createAdmin } from '../contract/admin.ts';
 import { eventually } from '../contract/eventually.ts';
-import { cluster as recordedCluster } from '../contract/golden-clusters.ts';
 import type { ContractServer } from '../contract/server.ts';
 import { type StartedFacade, startFacade } from '../contract/start-facade.ts';
 import { allowAlice, CLUSTER, createTokenWorld } from '../contract/token-world.ts';
 import { type ApiAddress, type ApiRequest, type ApiResponse, sendRequest } from '../support/api-request.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
 import { aCredential, registered } from '../targets/registration.ts';
-import { FACADE_LIST, type FuzzRequest, KUBE_LIST, pathOn, type Side } from './request.ts';
+import { COMPARED_LISTS, type ComparedList, facadePath, listOf, OBJECTS } from './lists.ts';
+import { type FuzzRequest, pathOn, type Side } from './request.ts';
 
 /** Number of recent changes whose versions requests can name. */
 const NAMED_CHANGES = 8;
 const TOKENS = { admin: 'admintoken', alice: 'alicetoken', bob: 'bobtoken' };
+const ADMIN_HEADERS = { authorization: `Bearer ${TOKENS.admin}` };
 
 export class World {
   readonly #cluster: RealCluster;
@@ -31,8 +31,8 @@ export class World {
   readonly #admin: Admin;
   /** Version from before the history of both servers. */
   readonly #expired: string;
-  /** Versions of changes in the history of both servers, as kube-apiserver returns them. */
-  readonly #versions: string[] = [];
+  /** Versions of changes of each list in the history of both servers, as kube-apiserver returns them. */
+  readonly #versions: ReadonlyMap<ComparedList, string[]> = new Map(COMPARED_LISTS.map((list) => [list, []]));
   #changes = 0;
 
   private constructor(parts: { cluster: RealCluster; facade: StartedFacade; kube: ApiAddress; admin: Admin; expired: string }) {
@@ -55,11 +55,11 @@ export class World {
     const target = registered({ name: CLUSTER, servers: [server.url], ca: server.ca, credential });
     let expired = '';
     const install = async (hub: KubeClient) => {
-      expired = await createClusters(hub, admin);
+      expired = await createObjects(hub, admin);
       await cluster.compact();
       // kube-apiserver has its own watch cache, which only a restart clears.
       await cluster.restart('kill');
-      await eventually(async () => void (await admin.list(KUBE_LIST)));
+      for (const { path } of COMPARED_LISTS) await eventually(async () => void (await admin.list(path)));
     };
     const facade = await startFacade(server, {
       install,
@@ -67,6 +67,8 @@ export class World {
       settings: { protectedNamespaces: [] },
     });
     const world = new World({ cluster, facade, kube, admin, expired });
+    // The façade follows ManagedTokens, and has a history of them, from the first request on.
+    for (const { path } of COMPARED_LISTS) await eventually(async () => void (await world.#readFacade(path)));
     for (let change = 0; change < NAMED_CHANGES; change += 1) await world.change();
     return world;
   }
@@ -85,27 +87,28 @@ export class World {
   async targetOn(side: Side, request: FuzzRequest): Promise<string> {
     const token = request.firstPage === undefined ? '' : await this.#continueToken(side, request.firstPage);
     const query = request.query
-      .replace(/\{version:(\w+)\}/g, (_, name: string) => versionOn(side, this.#version(name)))
+      .replace(/\{version:(\w+)\}/g, (_, name: string) => versionOn(side, this.#version(request, name)))
       .replace(/\{continue(?::(\w+))?\}/g, (_, form: string | undefined) =>
-        garble(token, form, (name) => versionOn(side, this.#version(name))),
+        garble(token, form, (name) => versionOn(side, this.#version(request, name))),
       );
     return `${pathOn(side, request)}${query === '' ? '' : `?${query}`}`;
   }
 
-  /** Changes one Cluster, and waits until both servers show the change. */
+  /** Changes one object of each list, and waits until both servers show the changes. */
   async change(): Promise<void> {
     this.#changes += 1;
     const isEven = this.#changes % 2 === 0;
     const labels = { env: isEven ? 'prod' : 'dev', number: isEven ? '70' : '7' };
-    const { metadata } = await this.#admin.patch(`${KUBE_LIST}/c07`, { metadata: { labels } });
-    const { resourceVersion } = metadata;
-    this.#versions.push(resourceVersion);
-    const headers = { authorization: `Bearer ${TOKENS.admin}` };
-    await eventually(async () => {
-      const { body } = await sendRequest(this.#facade, 'GET', `${FACADE_LIST}/c07`, { headers });
-      if (!body.includes(`"resourceVersion":"${versionOn('facade', resourceVersion)}"`))
-        throw new Error('the façade has not reached the change');
-    });
+    for (const list of COMPARED_LISTS) {
+      const path = `${list.pathOf(7)}/c07`;
+      const { metadata } = await this.#admin.patch(path, { metadata: { labels } });
+      this.#versions.get(list)?.push(metadata.resourceVersion);
+      const version = versionOn('facade', metadata.resourceVersion);
+      await eventually(async () => {
+        const body = await this.#readFacade(path);
+        if (!body.includes(`"resourceVersion":"${version}"`)) throw new Error('the façade has not reached the change');
+      });
+    }
   }
 
   async stop(): Promise<void> {
@@ -114,19 +117,25 @@ export class World {
     await this.#cluster.stop();
   }
 
-  #version(name: string): string {
+  #version({ path }: FuzzRequest, name: string): string {
     if (name === 'old') return this.#expired;
-    const last = Number(this.#versions.at(-1));
-    if (name === 'future') return String(last + 1_000_000);
+    const versions = this.#versions.get(listOf(path)) ?? [];
+    if (name === 'future') return String(Number(versions.at(-1)) + 1_000_000);
     const index = name === 'last' ? NAMED_CHANGES - 1 : Number(name);
-    return this.#versions.slice(-NAMED_CHANGES)[index] ?? '';
+    return versions.slice(-NAMED_CHANGES)[index] ?? '';
   }
 
-  async #continueToken(side: Side, query: string): Promise<string> {
-    const list = side === 'kube' ? KUBE_LIST : FACADE_LIST;
-    const headers = { authorization: `Bearer ${TOKENS.admin}` };
-    const { body } = await sendRequest(this.#servers[side], 'GET', `${list}?${query}`, { headers });
+  async #continueToken(side: Side, firstPage: string): Promise<string> {
+    const target = side === 'kube' ? firstPage : facadePath(firstPage);
+    const { body } = await sendRequest(this.#servers[side], 'GET', target, { headers: ADMIN_HEADERS });
     return (JSON.parse(body) as { metadata: { continue?: string } }).metadata.continue ?? '';
+  }
+
+  /** Returns the response of the façade for a path of kube-apiserver. */
+  async #readFacade(path: string): Promise<string> {
+    const { status, body } = await sendRequest(this.#facade, 'GET', facadePath(path), { headers: ADMIN_HEADERS });
+    if (status !== 200) throw new Error(`the façade returned ${status} for ${path}`);
+    return body;
   }
 }
 
@@ -140,42 +149,45 @@ function contractServer(cluster: RealCluster, address: ApiAddress): ContractServ
   };
 }
 
-/** Creates the CRD, with the columns of the façade, and 25 Clusters; returns the version of the first one. */
-async function createClusters(hub: KubeClient, admin: Admin): Promise<string> {
+/** Creates the CRDs, with the columns of the façade, and the objects of all lists; returns the version of the first object. */
+async function createObjects(hub: KubeClient, admin: Admin): Promise<string> {
   const manifests = await readManifests('crds');
-  const crd = manifests.find(({ metadata }) => metadata.name === 'clusters.registry.purser.dev');
-  const { spec, ...rest } = structuredClone(crd) as unknown as { spec: { versions: { additionalPrinterColumns: unknown }[] } };
-  const versions = spec.versions.map((version) => ({ ...version, additionalPrinterColumns: CLUSTER_COLUMNS }));
-  await admin.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { ...rest, spec: { ...spec, versions } });
-  await waitUntilServed(hub, [Clusters], { clock, random: Math.random, signal: AbortSignal.timeout(60_000) });
-  let first = '';
-  for (let number = 1; number <= 25; number += 1) {
-    const created = await admin.create(KUBE_LIST, withNumber(recordedCluster(number), number));
-    if (number === 1) first = created.metadata.resourceVersion;
-    if (number % 3 === 0) await admin.patch(`${KUBE_LIST}/${created.metadata.name}/status`, { status: STATUS });
+  for (const { crd, columns } of COMPARED_LISTS) {
+    const manifest = manifests.find(({ metadata }) => metadata.name === crd);
+    const { spec, ...rest } = structuredClone(manifest) as unknown as { spec: { versions: { additionalPrinterColumns: unknown }[] } };
+    const versions = spec.versions.map((version) => ({ ...version, additionalPrinterColumns: columns }));
+    await admin.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { ...rest, spec: { ...spec, versions } });
   }
-  return first;
+  await waitUntilServed(hub, [Clusters, ManagedTokens], { clock, random: Math.random, signal: AbortSignal.timeout(60_000) });
+  await admin.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team-b' } });
+  await letAliceList(admin);
+  const versions: string[] = [];
+  for (const list of COMPARED_LISTS)
+    for (let number = 1; number <= OBJECTS; number += 1) versions.push(await createObject(admin, list, number));
+  return versions[0] ?? '';
+}
+
+/** Lets alice list the ManagedTokens of one namespace. */
+async function letAliceList(admin: Admin): Promise<void> {
+  const [rbac, metadata] = ['/apis/rbac.authorization.k8s.io/v1/namespaces/team-a', { name: 'token-reader' }];
+  const rules = [{ apiGroups: ['tokens.purser.dev'], resources: ['managedtokens'], verbs: ['list'] }];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'token-reader' };
+  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'alice' }];
+  await admin.create(`${rbac}/roles`, { metadata, rules });
+  await admin.create(`${rbac}/rolebindings`, { metadata, roleRef, subjects });
+}
+
+/** Creates an object, every third with a status; returns its first version. */
+async function createObject(admin: Admin, { pathOf, objectOf, status }: ComparedList, number: number): Promise<string> {
+  const { metadata } = await admin.create(pathOf(number), withNumber(objectOf(number), number));
+  if (number % 3 === 0) await admin.patch(`${pathOf(number)}/${metadata.name}/status`, { status });
+  return metadata.resourceVersion;
 }
 
 function withNumber(object: object, number: number): object {
   const { metadata, ...rest } = object as { readonly metadata: { readonly labels: object } };
   return { ...rest, metadata: { ...metadata, labels: { ...metadata.labels, number: String(number) } } };
 }
-
-const STATUS = {
-  version: 'v1.36.4',
-  type: 'Kubernetes',
-  conditions: [
-    {
-      type: 'Ready',
-      status: 'True',
-      reason: 'ClusterReady',
-      message: 'Tokens can be issued for the cluster.',
-      lastHeartbeatTime: '2026-01-01T00:00:00Z',
-      lastTransitionTime: '2026-01-01T00:00:00Z',
-    },
-  ],
-};
 
 /** Returns the version on one server: the façade appends digits for a caller who sees everything. */
 function versionOn(side: Side, version: string): string {

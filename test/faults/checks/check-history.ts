@@ -14,6 +14,7 @@ import {
   promptRotations,
   receivedTokens,
   revokedTokens,
+  shownObjects,
   strayCredentials,
 } from './tenants.ts';
 import { isolation, resourceLimits, withdrawal } from './timing.ts';
@@ -39,6 +40,7 @@ const CHECKS: readonly Check[] = [
   anchorLookups,
   pinnedAddresses,
   disclosures,
+  shownObjects,
   replacedCredentials,
   credentialsInUse,
   fleetPermissions,

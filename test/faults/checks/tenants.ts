@@ -1,6 +1,7 @@
-// Checks of the hostile-tenant bench: permissions (I13), pinned addresses (I14, I17), isolation (I15), limits (I16), revocation (I11).
+// Checks of the hostile-tenant bench: permissions (I13), pinned addresses (I14, I17), isolation (I15), limits (I16), revocation
+// (I11), lists (I23).
 
-import { type Of, ofType, type Phase, type Reach, type Recorded } from '../history.ts';
+import { type Of, ofType, type Phase, type Reach, type Recorded, type SeenObject, type Sight } from '../history.ts';
 import { type Check, groupByToken, type Violation } from './violation.ts';
 
 /** Maximum age of a cached RBAC decision, with rounding of `iat` to seconds, in milliseconds. */
@@ -26,7 +27,8 @@ const MAX_ANCHOR_NAMESPACES = 32;
 export const heldTokens: Check = (history) => {
   const authorities = Map.groupBy(ofType(history, 'authority'), ({ holder }) => holder);
   return ofType(history, 'held').flatMap((held): readonly Violation[] => {
-    const reach = findReach(authorities.get(held.holder) ?? [], held.issuedAt);
+    const inForce = findInForce(authorities.get(held.holder) ?? [], held.issuedAt, held.issuedAt);
+    const reach = inForce.flatMap((each) => each.reach);
     const beyond = held.acceptedBy.filter(({ cluster, username }) => !reach.some((each) => covers(each, cluster, username)));
     const wider = held.audiences.filter((audience) => held.requested?.includes(audience) === false);
     const found = [
@@ -40,16 +42,30 @@ export const heldTokens: Check = (history) => {
   });
 };
 
-/** Returns all permissions that were in force at some time of the lag before `at`. */
-function findReach(authorities: readonly Of<'authority'>[], at: number): readonly Reach[] {
-  return authorities
-    .filter((each, index) => each.at <= at + 1_000 && (authorities[index + 1]?.at ?? Infinity) >= at - AUTHORITY_LAG_MS)
-    .flatMap(({ reach }) => reach);
+/** Returns the entries that were in force at some time from the lag before `from` until `to`. Each is in force until the next. */
+function findInForce<T extends { readonly at: number }>(entries: readonly T[], from: number, to: number): readonly T[] {
+  return entries.filter((each, index) => each.at <= to + 1_000 && (entries[index + 1]?.at ?? Infinity) >= from - AUTHORITY_LAG_MS);
 }
 
 function covers({ cluster, namespace, account }: Reach, where: string, username: string): boolean {
   const prefix = `system:serviceaccount:${namespace}:`;
   return cluster === where && (account === undefined ? username.startsWith(prefix) : username === `${prefix}${account}`);
+}
+
+/** Finds objects that the façade showed to tenants although RBAC did not let them see the objects at that time. */
+export const shownObjects: Check = (history) => {
+  const sights = Map.groupBy(ofType(history, 'sight'), ({ holder }) => holder);
+  return ofType(history, 'shown').flatMap(({ at, holder, sentAt, objects }): readonly Violation[] => {
+    const inForce = findInForce(sights.get(holder) ?? [], sentAt, at).flatMap((each) => each.sights);
+    const beyond = objects.filter((object) => !inForce.some((sight) => includes(sight, object)));
+    return beyond.map(({ resource, namespace, name }) => {
+      return { invariant: 'I23', at, message: `the façade showed ${resource} ${namespace}/${name} to the ${holder}` };
+    });
+  });
+};
+
+function includes({ resource, namespace, name }: Sight, object: SeenObject): boolean {
+  return resource === object.resource && namespace === object.namespace && (name === undefined || name === object.name);
 }
 
 /** Finds texts that disclose addresses, credentials or identities to tenants. */
@@ -119,6 +135,8 @@ export interface TenantFigures {
   readonly memory: Readonly<Record<'calm' | 'attack' | 'after', number>>;
   readonly actions: number;
   readonly held: number;
+  /** Objects of other tenants in responses of the façade. */
+  readonly shown: number;
 }
 
 /** Returns the figures of the hostile-tenant bench, or undefined if it was not run. */
@@ -138,6 +156,7 @@ export function computeTenantFigures(history: readonly Recorded[]): TenantFigure
     memory: { calm: memory('calm'), attack: memory('attack'), after: memory('after') },
     actions: within(ofType(history, 'step'), 'attack').length,
     held: ofType(history, 'held').length,
+    shown: ofType(history, 'shown').reduce((sum, { objects }) => sum + objects.length, 0),
   };
 }
 

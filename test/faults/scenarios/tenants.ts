@@ -6,10 +6,10 @@ import { hasMemoryRecovered } from '../checks/tenants.ts';
 import { FacadeClient, requestHubToken } from '../facade-client.ts';
 import type { Phase } from '../history.ts';
 import type { Scenario } from '../scenario.ts';
-import { grantGuest, keepClusters, recordFootprint, watchFootprint, withdrawAndRestore } from '../tenants/administrator.ts';
+import { grantGuest, keepClusters, recordFootprint, shiftSights, watchFootprint, withdrawAndRestore } from '../tenants/administrator.ts';
 import { CLUSTER_WRITER } from '../tenants/cluster-writer.ts';
-import { Collector } from '../tenants/collector.ts';
-import { FACADE_CALLER } from '../tenants/facade-caller.ts';
+import { Collector, KNOWN_TO_WRITERS } from '../tenants/collector.ts';
+import { FACADE_CALLER, FACADE_READER } from '../tenants/facade-caller.ts';
 import type { Scene } from '../tenants/grammar.ts';
 import { HostileServer } from '../tenants/hostile-server.ts';
 import { actHostile, type Send, type TenantOptions } from '../tenants/hostile-tenant.ts';
@@ -25,6 +25,7 @@ import {
   rotatePolitely,
   VICTIM_TOKENS,
 } from '../tenants/polite.ts';
+import { findShown, findText } from '../tenants/shown-objects.ts';
 import { findTokens } from '../tenants/token-text.ts';
 import { TOKEN_WRITER } from '../tenants/token-writer.ts';
 import { clearTenants, removeTenants, restoreClusters, seedTenants } from '../tenants/world.ts';
@@ -138,23 +139,33 @@ async function attack(bench: Bench, hostile: HostileServer, ms: number): Promise
     await requestHubToken(bench, HOSTILE_CALLERS, 'registrar'),
   ];
   const caller = await FacadeClient.connect(bench, bench.purser, HOSTILE_CALLERS, 'caller');
+  const reader = await FacadeClient.connect(bench, bench.purser, HOSTILE_NAMESPACES[0], 'writer');
   const collector = new Collector(bench, hostile, [writer, registrar]);
   const scene = buildScene(bench, hostile);
+  const lastTexts: LastTexts = { continue: 'none', version: '0' };
+  bench.history.add({ type: 'sight', holder: WRITER.name, sights: [] });
   const tenants: readonly TenantOptions[] = [
     { name: 'writer', grammar: TOKEN_WRITER, send: createHubSender(bench, writer) },
     { name: 'registrar', grammar: CLUSTER_WRITER, send: createHubSender(bench, registrar) },
-    ...Array.from({ length: CALLERS }, () => ({ name: 'caller', grammar: FACADE_CALLER, send: createFacadeSender(caller, collector) })),
+    { name: 'writer', grammar: FACADE_READER, send: createFacadeSender(bench, { client: reader, collector, holder: WRITER, lastTexts }) },
+    ...Array.from({ length: CALLERS }, () => ({
+      name: 'caller',
+      grammar: FACADE_CALLER,
+      send: createFacadeSender(bench, { client: caller, collector, holder: CALLER, lastTexts }),
+    })),
   ].map((each) => ({ ...each, scene, random: deriveRandom(bench), history: bench.history }));
   await runPhase(bench, 'attack', ms, (signal) =>
     Promise.all([
       runPoliteLoad(bench, signal),
       ...tenants.map((tenant) => actHostile(tenant, signal)),
       withdrawAndRestore(bench, signal),
+      shiftSights(bench, signal),
       keepClusters(bench, signal),
       collector.run(signal),
     ]),
   );
   caller.close();
+  reader.close();
 }
 
 function buildScene({ hub, one, two }: Bench, hostile: HostileServer): Scene {
@@ -167,21 +178,55 @@ function createHubSender({ hub }: Bench, token: string): Send {
   return ({ method, path, body, type }) => api.status(method, path, body, type);
 }
 
-/** Returns a function that sends requests to the façade and passes every token in a response to the collector. */
-function createFacadeSender(client: FacadeClient, collector: Collector): Send {
+/** Reader of the façade's lists. */
+interface Holder {
+  readonly name: string;
+  /** Namespaces whose ManagedTokens the tenant may always see; the history does not contain them. */
+  readonly own: readonly string[];
+  /** Text that the tenant wrote. */
+  readonly known: string;
+}
+
+const CALLER: Holder = { name: 'caller', own: [], known: '' };
+const WRITER: Holder = { name: 'writer', own: HOSTILE_NAMESPACES, known: KNOWN_TO_WRITERS };
+
+/** Last continue token and version that any tenant received. */
+interface LastTexts {
+  continue: string;
+  version: string;
+}
+
+interface SenderOptions {
+  readonly client: FacadeClient;
+  readonly collector: Collector;
+  readonly holder: Holder;
+  readonly lastTexts: LastTexts;
+}
+
+/** Returns a function that sends requests to the façade, records the objects in responses, and passes every token to the collector. */
+function createFacadeSender({ history }: Bench, { client, collector, holder, lastTexts }: SenderOptions): Send {
   let last: string | undefined;
   return async ({ method, path, body, headers, isReplay }) => {
     const sent = body && JSON.stringify(body);
-    const { status, body: response } = await client.send(method, path, {
+    const sentAt = Date.now();
+    const target = path.replace('{continue}', lastTexts.continue).replace('{version}', lastTexts.version);
+    const { status, body: response } = await client.send(method, target, {
       body: sent,
       ...(headers && { headers }),
       bearer: isReplay ? last : undefined,
     });
+    const isList = path.startsWith('/auth');
+    if (isList) {
+      lastTexts.continue = findText(response, 'continue') ?? lastTexts.continue;
+      lastTexts.version = findText(response, 'resourceVersion') ?? lastTexts.version;
+      const objects = findShown(path, response).filter(({ namespace }) => !holder.own.includes(namespace));
+      if (objects.length > 0) history.add({ type: 'shown', holder: holder.name, sentAt, objects });
+    }
     collector.searchText(
-      'caller',
-      `a response ${status} to ${path.startsWith('/auth') ? 'a list' : 'a token request'}`,
+      holder.name,
+      `a response ${status} to ${isList ? 'a list' : 'a token request'}`,
       JSON.stringify(response),
-      '',
+      holder.known,
     );
     for (const token of findTokens(response)) {
       last = token;

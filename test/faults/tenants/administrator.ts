@@ -4,13 +4,22 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
 import { digestOf } from '../digest.ts';
-import type { Verdict } from '../history.ts';
+import type { Sight, Verdict } from '../history.ts';
 import { textOf } from '../prober.ts';
 import { buildServiceAccount, DEPLOY } from '../seed.ts';
 import { GUESTS, HOSTILE_NAMESPACES } from './names.ts';
 import { GUEST_TOKENS, type PoliteToken, readPoliteToken } from './polite.ts';
 import { decodeClaims, readBoundSecret } from './token-text.ts';
-import { allowBuilder, allowIssue, ONE_ACCOUNT, restoreClusters, withdrawIssue } from './world.ts';
+import {
+  allowBuilder,
+  allowIssue,
+  allowSight,
+  CALLER_SIGHTS,
+  ONE_ACCOUNT,
+  restoreClusters,
+  withdrawIssue,
+  withdrawSight,
+} from './world.ts';
 
 /** Maximum time for reviews of a withdrawn token, in milliseconds. */
 const REVIEW_LIMIT_MS = 62_000;
@@ -105,6 +114,27 @@ async function reviewToken({ one, history }: Bench, { label, text, isKept }: Wit
   const verdict = review === undefined ? 'unreachable' : isExcused ? 'none' : isAccepted ? 'accepted' : 'rejected';
   history.add({ type: 'review', token: label, digest: digestOf(text), verdict });
   return verdict;
+}
+
+/** Time between two changes of the caller's sights: each is withdrawn for twice this time, which is longer than permissions are cached. */
+const SIGHT_EVERY_MS = 10_000;
+
+/** Lets the hostile caller see objects, and withdraws the permissions again, one change after the other, until the signal aborts. */
+export async function shiftSights(bench: Bench, signal: AbortSignal): Promise<void> {
+  const { api } = bench.hub;
+  const allowed = new Set<Sight>();
+  const record = () => bench.history.add({ type: 'sight', holder: 'caller', sights: [...allowed] });
+  record();
+  for (let n = 0; !signal.aborted; n += 1) {
+    const sight = CALLER_SIGHTS[n % CALLER_SIGHTS.length] as Sight;
+    if (allowed.delete(sight)) await withdrawSight(api, sight);
+    else allowed.add(sight);
+    // A permission is recorded before it is granted, and after it is withdrawn.
+    record();
+    if (allowed.has(sight)) await allowSight(api, sight);
+    for (let waited = 0; waited < SIGHT_EVERY_MS && !signal.aborted; waited += 500) await delay(500);
+  }
+  for (const sight of allowed) await withdrawSight(api, sight);
 }
 
 const RESTORE_EVERY_MS = 9_000;

@@ -119,7 +119,7 @@ export class Collector {
 }
 
 /** Names of Secrets that the grammar writes into ManagedTokens. */
-const KNOWN_TO_WRITERS = 'one-credential two-prod-credential';
+export const KNOWN_TO_WRITERS = 'one-credential two-prod-credential';
 
 /** Returns the texts that tenants must not see: cluster addresses, credential names, Purser's identity. */
 function listHiddenTexts({ clusters }: Bench): Hidden {

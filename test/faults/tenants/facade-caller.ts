@@ -2,7 +2,18 @@
 // that is not registered: requests for all service accounts, malformed requests, lists and watches.
 
 import type { Action, Draw, Grammar, Production } from './grammar.ts';
-import { ACCOUNT_NAMESPACES, ACCOUNTS, ALL_CLUSTERS, AUDIENCES, DEPLOYER, SANDBOX } from './names.ts';
+import {
+  ACCOUNT_NAMESPACES,
+  ACCOUNTS,
+  ALL_CLUSTERS,
+  AUDIENCES,
+  DEPLOYER,
+  GUESTS,
+  HOSTILE_NAMESPACES,
+  POLITE,
+  SANDBOX,
+  VICTIMS,
+} from './names.ts';
 
 const CLUSTERS = [...ALL_CLUSTERS, 'two-dev', 'dev', 'dev'];
 
@@ -86,44 +97,82 @@ const oddHeaders: Production = (draw) => {
     { 'content-type': 'application/yaml' },
     { 'content-type': 'application/vnd.kubernetes.protobuf' },
     { 'x-http-method-override': 'GET' },
-    { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
+    TABLE,
   ] as const);
   return [request('odd headers', buildPath(drawAccount(draw)), drawBody(draw), headers)];
 };
 
+const TOKEN_NAMESPACES = [POLITE, GUESTS, VICTIMS, ...HOSTILE_NAMESPACES, 'kube-system'] as const;
+
+/** Returns the path of a list: of Clusters, or of ManagedTokens of all namespaces or of one. */
+function drawList(draw: Draw): string {
+  const namespace = draw.pick(TOKEN_NAMESPACES);
+  return draw.pick(['/auth/v1/clusters', '/auth/v1/managedtokens', `/auth/v1/namespaces/${namespace}/managedtokens`]);
+}
+
+const SELECTORS = [
+  'labelSelector=env%3Dprod',
+  'labelSelector=!env',
+  'fieldSelector=metadata.name%3Dtwo-prod',
+  'fieldSelector=metadata.name%3Dpolite-1',
+  `fieldSelector=metadata.namespace%3D${GUESTS}`,
+  'fieldSelector=spec.clusterName%3Done',
+] as const;
+
+const TABLE = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
+
 const list: Production = (draw) => {
   const query = draw.pick([
     '',
-    '?limit=1',
-    '?labelSelector=env%3Dprod',
-    '?fieldSelector=metadata.name%3Dtwo-prod',
-    '?continue=forged',
-    '?resourceVersion=99999999999',
-    '?timeoutSeconds=1',
+    'limit=1',
+    draw.pick(SELECTORS),
+    draw.pick(SELECTORS),
+    'continue=forged',
+    'resourceVersion=99999999999',
+    'resourceVersion={version}&resourceVersionMatch=Exact',
+    'timeoutSeconds=1',
   ]);
-  const path = draw.pick([`/auth/v1/clusters${query}`, `/auth/v1/clusters/${draw.pick(CLUSTERS)}`]);
-  return [{ label: 'list', method: 'GET', path }];
+  return [{ label: 'list', method: 'GET', path: `${drawList(draw)}?${query}`, ...(draw.chance(0.2) && { headers: TABLE }) }];
+};
+
+const get: Production = (draw) => {
+  const name = draw.pick(['polite-1', 'guest-1', 'guest-2', 'victim-1', 'mt-1', 'missing']);
+  const token = `/auth/v1/namespaces/${draw.pick(TOKEN_NAMESPACES)}/managedtokens/${name}`;
+  return [{ label: 'get', method: 'GET', path: draw.pick([`/auth/v1/clusters/${draw.pick(CLUSTERS)}`, token, token]) }];
+};
+
+/** Lists a page, and continues it, or any list of another tenant, on the same or another path. */
+const pages: Production = (draw) => {
+  const path = drawList(draw);
+  const selector = draw.chance(0.3) ? `&${draw.pick(SELECTORS)}` : '';
+  const next = draw.chance(0.8) ? path : drawList(draw);
+  return [
+    { label: 'page', method: 'GET', path: `${path}?limit=${draw.between(1, 3)}${selector}` },
+    { label: 'further page', method: 'GET', path: `${next}?limit=${draw.between(1, 50)}&continue={continue}${selector}` },
+  ];
 };
 
 const watch: Production = (draw) => {
-  const seconds = draw.between(1, 2);
-  return [
-    {
-      label: 'watch',
-      method: 'GET',
-      path: `/auth/v1/clusters?watch=true&timeoutSeconds=${seconds}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
-    },
-  ];
+  const start = draw.pick([
+    'sendInitialEvents=true&resourceVersionMatch=NotOlderThan',
+    'sendInitialEvents=true&resourceVersionMatch=NotOlderThan',
+    'resourceVersion={version}',
+    'resourceVersion=0',
+  ]);
+  const selector = draw.chance(0.3) ? `&${draw.pick(SELECTORS)}` : '';
+  const path = `${drawList(draw)}?watch=true&timeoutSeconds=${draw.between(1, 4)}&allowWatchBookmarks=true&${start}${selector}`;
+  return [{ label: 'watch', method: 'GET', path }];
 };
 
 /** Calls the façade with a token that the façade issued. */
 const replay: Production = (draw) => [{ ...request('replay', buildPath(drawAccount(draw)), drawBody(draw)), isReplay: true }];
 
-export const FACADE_CALLER: Grammar = [
-  [12, issue],
-  [3, oddPath],
-  [2, oddHeaders],
-  [2, list],
-  [0.5, watch],
-  [2, replay],
+/** Lists, gets and watches. The placeholders `{continue}` and `{version}` stand for the last ones that any tenant received. */
+export const FACADE_READER: Grammar = [
+  [3, list],
+  [1, get],
+  [1, pages],
+  [0.7, watch],
 ];
+
+export const FACADE_CALLER: Grammar = [[12, issue], [3, oddPath], [2, oddHeaders], ...FACADE_READER, [2, replay]];

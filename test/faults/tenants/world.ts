@@ -6,7 +6,7 @@ import { type Api, paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
 import type { BenchCluster } from '../bench-cluster.ts';
 import { digestOf } from '../digest.ts';
-import type { Reach } from '../history.ts';
+import type { Reach, Sight } from '../history.ts';
 import { textOf } from '../prober.ts';
 import {
   applyFile,
@@ -212,6 +212,31 @@ export async function allowIssue(api: Api, name: string, resourceNames: readonly
   await bind(api, name, name, subject);
 }
 
+/** Objects that the administrator lets the hostile caller see at the façade from time to time: by a ClusterRole, and by a Role. */
+export const CALLER_SIGHTS: readonly Sight[] = [
+  { resource: 'managedtokens', namespace: POLITE },
+  { resource: 'managedtokens', namespace: GUESTS, name: 'guest-1' },
+];
+
+/** Binding of a permission of the hostile caller in the namespace of a sight. */
+const SIGHT = 'hostile-sight';
+
+/** Lets the hostile caller see objects. */
+export async function allowSight(api: Api, { resource, namespace, name }: Sight): Promise<void> {
+  const subject = { namespace: HOSTILE_CALLERS, name: 'caller' };
+  const path = paths.rbac(`namespaces/${namespace}/rolebindings`, SIGHT);
+  const metadata = { namespace, name: SIGHT };
+  if (name === undefined) return void (await api.apply(path, buildBinding('RoleBinding', metadata, 'purser-managedtoken-viewer', subject)));
+  const rules = [{ apiGroups: ['tokens.purser.dev'], resources: [resource], resourceNames: [name], verbs: ['get'] }];
+  await api.apply(paths.rbac(`namespaces/${namespace}/roles`, SIGHT), { apiVersion: RBAC, kind: 'Role', metadata, rules });
+  await api.apply(path, { ...buildBinding('RoleBinding', metadata, SIGHT, subject), roleRef: { ...ROLE_REF, kind: 'Role', name: SIGHT } });
+}
+
+/** Withdraws the permission that `allowSight` granted. */
+export async function withdrawSight(api: Api, { namespace }: Sight): Promise<void> {
+  await api.delete(paths.rbac(`namespaces/${namespace}/rolebindings`, SIGHT));
+}
+
 /** Withdraws the permission that `allowIssue` granted. */
 export async function withdrawIssue(api: Api, name: string): Promise<void> {
   await api.delete(paths.rbac('clusterrolebindings', name));
@@ -236,7 +261,9 @@ async function bindIn(api: Api, namespace: string, role: string, subject: Subjec
   );
 }
 
+const ROLE_REF = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole' };
+
 function buildBinding(kind: string, metadata: object, role: string, subject: Subject): object {
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role };
+  const roleRef = { ...ROLE_REF, name: role };
   return { apiVersion: RBAC, kind, metadata, roleRef, subjects: [{ kind: 'ServiceAccount', ...subject }] };
 }
