@@ -142,7 +142,10 @@ const INSERTIONS: Readonly<Record<string, Insertion>> = {
     const isForBothParts = metadata.name === 'purser-credentials' || metadata.name === FEDERATION;
     if (metadata.namespace === OWN_NAMESPACE && metadata.name !== FEDERATION) return;
     if (isForBothParts) document.setIn(['subjects'], { [placeholders.lines(BOTH_PARTS)]: null });
-    else document.setIn(['subjects', 0, 'name'], placeholders.value('{{ if $.Values.apart }}purser-controller{{ else }}purser{{ end }}'));
+    else {
+      const part = metadata.name.startsWith('purser-facade') ? 'purser-facade' : 'purser-controller';
+      document.setIn(['subjects', 0, 'name'], placeholders.value(`{{ if $.Values.apart }}${part}{{ else }}purser{{ end }}`));
+    }
   },
   // Only the Service of the façade is configurable; the metrics Service is for the hub.
   Service: (document, placeholders, { metadata }) => {
