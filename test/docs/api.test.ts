@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { apiReference } from '../../docs/generate-api.ts';
-import { LISTS } from '../../src/facade/lists.ts';
+import { LISTINGS } from '../../src/facade/lists.ts';
 import { openApi } from '../../src/facade/openapi.ts';
 import { readText } from '../support/repository.ts';
 
@@ -11,13 +11,20 @@ describe('docs/api.md', () => {
 });
 
 describe('openApi', () => {
-  const document = openApi('orchestrator', Object.values(LISTS));
+  const document = openApi('orchestrator', LISTINGS);
 
   it('lists exactly the paths that the façade serves', () => {
     const token = '/orchestrator/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token';
     const documented = Object.keys(document.paths).map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
 
-    expect(documented).toEqual([token, '/auth/v1/clusters', '/auth/v1/clusters/:name']);
+    expect(documented).toEqual([
+      token,
+      '/auth/v1/clusters',
+      '/auth/v1/clusters/:name',
+      '/auth/v1/managedtokens',
+      '/auth/v1/namespaces/:namespace/managedtokens',
+      '/auth/v1/namespaces/:namespace/managedtokens/:name',
+    ]);
   });
 
   it('declares a parameter for every placeholder in a path', () => {

@@ -84,18 +84,38 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   '`Cache-Control` of a response with a token': [ISSUE, 'forbids caches to store a response with a token'],
   'no permission to list': [RECORDED_LISTS, 'returns an empty list to callers without permissions'],
+  'permission to list ManagedTokens in some namespaces, for the list of all namespaces': [
+    'contract/facade-client-node.test.ts',
+    'follows changes of %s and of permissions on the façade',
+  ],
   'fields of a Cluster': ['facade/clusters/cluster-list.property.test.ts', 'returns no field outside the allow-list'],
   "`reason` and `message` of a Cluster's conditions": [
     'facade/clusters/cluster-list.test.ts',
     'replaces the stored message with the sentence of the reason',
+  ],
+  'fields of a ManagedToken': [
+    'facade/managed-tokens/managed-token-list.test.ts',
+    'returns exactly the public fields of an object with every field of the CRD',
+  ],
+  'a ManagedToken above 64 KiB, or of a namespace whose ManagedTokens take more than 64 MiB': [
+    'contract/managed-token-informers.test.ts',
+    'keeps a ManagedToken with labels of 100 KB without its labels',
+  ],
+  'the first request for ManagedTokens, or the first after ten minutes without a request and a watch': [
+    'facade/listwatch/on-demand.test.ts',
+    'responds with 503 if the hub has not been listed within five seconds, and lists later',
   ],
   '`metadata` of a list': [RECORDED_LISTS, '"metadata":\\{"continue":""'],
   'the last page of selected objects': [LIST, 'returns no token after the last selected cluster'],
   '`remainingItemCount`': [LIST, 'counts remaining visible clusters'],
   '`resourceVersion`': [LIST, 'returns the hub’s version to a caller who sees everything'],
   '`resourceVersion` that cannot be parsed, on get and watch': [WATCH, 'rejects a watch from a version that is not a number with 400'],
-  'one Cluster with `as=PartialObjectMetadataList` in `Accept`': [LIST, 'rejects a get as PartialObjectMetadataList with 400'],
+  'one object with `as=PartialObjectMetadataList` in `Accept`': [LIST, 'rejects a get as PartialObjectMetadataList with 400'],
   'permissions change during a watch': [WATCH, 'sends DELETED for lost and ADDED for gained clusters'],
+  '`resourceVersion` of ManagedTokens with more than one namespace in `--namespaces`': [
+    'facade/managed-tokens/namespaces.test.ts',
+    'responds with 410 to a watch from a version of another replica',
+  ],
   '`continue` of another replica, or after a change of permissions': [
     RECORDED_LISTS,
     'rejects continue tokens from before its start as expired',

@@ -39,13 +39,14 @@ async function testRun({ ready }: LocalRun, folder: string, python: string): Pro
   const document = join(folder, 'openapi.json');
   await writeFile(document, (await send(facade, 'admin', 'GET /openapi/v3')).body);
   await runProgram(join(python, 'openapi-spec-validator'), [document], folder);
-  const { metadata } = JSON.parse((await send(facade, 'admin', 'GET /auth/v1/clusters?limit=1')).body) as ClusterPage;
+  const pages: Record<string, unknown> = {};
+  for (const [operation, path] of Object.entries(LISTS))
+    pages[operation] = (JSON.parse((await send(facade, 'admin', `GET ${path}?limit=1`)).body) as Page).metadata;
   const environment = {
     SCHEMATHESIS_HOOKS: join(FOLDER, 'hooks.py'),
     OPENAPI_CLUSTER: CLUSTER,
     OPENAPI_BOUND_OBJECT: BOUND_OBJECT,
-    OPENAPI_RESOURCE_VERSION: metadata.resourceVersion,
-    OPENAPI_CONTINUE_TOKEN: metadata.continue,
+    OPENAPI_PAGES: JSON.stringify(pages),
   };
   const options = ['--tls-verify', ready.ca, '--header', `Authorization: Bearer ${ready.tokens['admin']}`];
   const limits = ['--max-examples', String(MAX_EXAMPLES), '--phases', 'examples,coverage,fuzzing'];
@@ -55,8 +56,15 @@ async function testRun({ ready }: LocalRun, folder: string, python: string): Pro
   checkReport(await readFile(report, 'utf8'));
 }
 
-interface ClusterPage {
-  readonly metadata: { readonly resourceVersion: string; readonly continue: string };
+/** Paths of the lists, by operation. */
+const LISTS = {
+  listCluster: '/auth/v1/clusters',
+  listManagedTokenForAllNamespaces: '/auth/v1/managedtokens',
+  listNamespacedManagedToken: '/auth/v1/namespaces/team-a/managedtokens',
+};
+
+interface Page {
+  readonly metadata: object;
 }
 
 /** Creates the objects to which the generated requests bind tokens. */
@@ -89,7 +97,7 @@ interface ScenarioFinished {
 }
 
 /** Number of operations in the document. */
-const OPERATIONS = 3;
+const OPERATIONS = 6;
 /** Minimum number of accepted and of rejected requests to each operation. */
 const MIN_RESPONSES = 20;
 

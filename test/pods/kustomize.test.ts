@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Shell } from '../docs/shell.ts';
+import { runSteps, type Shell } from '../docs/shell.ts';
 import { waitUntil } from '../real/deploy-world.ts';
 import { blocksIn, runBlock } from '../real/docs-world.ts';
 import { newFolder } from '../support/folders.ts';
@@ -93,6 +93,23 @@ describe('installation by the README', () => {
     expect(JSON.parse(listed.body)).toMatchObject({ items: [{ metadata: { name: 'target-1' } }] });
   });
 
+  it('serves the command line through a port-forward of the kubelet, three commands from two contexts to a token of ten minutes', async () => {
+    const commands = [
+      'kubectl config use-context hub',
+      'purser kubeconfig target-1 deploy/deployer --service-account team-a/ci --duration 10m --merge',
+      'kubectl --context target-1 auth whoami -o jsonpath={.status.userInfo.username}',
+    ];
+    const ran = await runSteps(
+      commands.map((command) => ({ command, shown: undefined })),
+      checkout,
+    );
+    expect(ran.map(({ code, printed }) => [code, printed.trim().split('\n').at(-1)])).toEqual([
+      [0, 'Switched to context "hub".'],
+      [0, expect.stringContaining('To use it, run kubectl --context target-1 get pods.')],
+      [0, 'system:serviceaccount:deploy:deployer'],
+    ]);
+  });
+
   it('serves metrics of the process that are not zero', async () => {
     await kubectl('create', 'namespace', 'monitoring');
     await kubectl('-n', 'monitoring', 'create', 'serviceaccount', 'prometheus');
@@ -145,7 +162,8 @@ describe('pods', () => {
 });
 
 describe('NetworkPolicy', () => {
-  const METADATA = '169.254.169.254';
+  /** Metadata services of AWS, Google and most others, of Alibaba, Azure and Oracle. */
+  const METADATA = ['169.254.169.254', '100.100.100.200', '168.63.129.16', '192.0.0.192'];
   const servers: Server[] = [];
   let purser: Pod;
   /** Processes of pods without a policy, by namespace. */
@@ -153,7 +171,7 @@ describe('NetworkPolicy', () => {
 
   beforeAll(async () => {
     purser = (await waitUntilStable())[0] as Pod;
-    await run('ip', ['address', 'add', `${METADATA}/32`, 'dev', 'purser0']);
+    for (const address of METADATA) await run('ip', ['address', 'add', `${address}/32`, 'dev', 'purser0']);
     for (const port of [53, 443, 8080]) servers.push(createServer().listen(port));
     for (const namespace of ['default', 'monitoring']) {
       await kubectl('-n', namespace, 'run', 'client', `--image=${BUSYBOX}`, '--image-pull-policy=Never');
@@ -182,7 +200,7 @@ describe('NetworkPolicy', () => {
     ['port 443 of any address', HUB, 443, 'connected'],
     ['DNS', HUB, 53, 'connected'],
     ['another port', HUB, 8080, 'dropped'],
-    ['the metadata service of a cloud', METADATA, 443, 'dropped'],
+    ...METADATA.map((address) => [`the metadata service ${address}`, address, 443, 'dropped'] as const),
   ])('lets Purser connect to %s as expected', async (_, host, port, result) => {
     expect(await connectFrom(await processOf(purser), host, port)).toBe(result);
     // Without a policy, all of them can be reached.

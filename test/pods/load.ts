@@ -1,9 +1,10 @@
-// Load on the façade through its Service: callers that keep their connections, and list clusters or request tokens several times a second.
+// Load on the façade through its Service: callers that keep their connections, half of them with HTTP/2, and list clusters or request tokens
+// several times a second.
 
-import type { Agent } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sendRequest } from '../support/api-request.ts';
-import { createToken, facadeUrl, purserAgent } from './world.ts';
+import { Http2Caller, type Http2Request } from './http2-caller.ts';
+import { createToken, facadeUrl, purserAgent, purserTls } from './world.ts';
 
 const TOKEN_PATH = '/orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
 const CALLERS = 8;
@@ -22,17 +23,19 @@ export interface Load {
 export async function startLoad(): Promise<Load> {
   const headers = { authorization: `Bearer ${await createToken('team-a', 'ci')}`, 'content-type': 'application/json' };
   const url = await facadeUrl();
-  const agents = await Promise.all(Array.from({ length: CALLERS }, () => purserAgent(true)));
+  const agents = await Promise.all(Array.from({ length: CALLERS / 2 }, () => purserAgent(true)));
+  const tls = await purserTls();
+  const others = Array.from({ length: CALLERS / 2 }, () => new Http2Caller(url, tls));
   const failures: string[] = [];
   const stopping = new AbortController();
   let responses = 0;
-  const call = async (agent: Agent) => {
+  const call = async (send: (request: Http2Request) => Promise<number>) => {
     for (let count = 1; !stopping.signal.aborted; count++) {
       const [method, path, expected] =
         count % TOKEN_EVERY === 0 ? (['POST', TOKEN_PATH, 201] as const) : (['GET', '/auth/v1/clusters', 200] as const);
       const body = method === 'POST' ? { body: JSON.stringify({ spec: { audiences: ['https://kubernetes.default.svc'] } }) } : {};
       try {
-        const { status } = await sendRequest({ url, agent }, method, path, { headers, ...body });
+        const status = await send({ method, path, headers, ...body });
         if (status !== expected) failures.push(`${method} ${path}: ${status}`);
         responses++;
       } catch (error) {
@@ -41,12 +44,15 @@ export async function startLoad(): Promise<Load> {
       await delay(PAUSE_MS);
     }
   };
-  const callers = agents.map(call);
+  const callers = [
+    ...agents.map((agent) => call(async ({ method, path, ...rest }) => (await sendRequest({ url, agent }, method, path, rest)).status)),
+    ...others.map((caller) => call((request) => caller.send(request))),
+  ];
   return {
     stop: async () => {
       stopping.abort();
       await Promise.all(callers);
-      for (const agent of agents) agent.destroy();
+      for (const caller of [...agents, ...others]) caller.destroy();
       return { responses, failures };
     },
   };

@@ -25,8 +25,8 @@ export function podsFolder(): string {
 }
 
 /** Creates the folder of a run, owned by this process. Its name is also that of the control groups of the run. */
-export async function createRunFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), PREFIX));
+export async function createRunFolder(parent = tmpdir()): Promise<string> {
+  const folder = await mkdtemp(join(parent, PREFIX));
   await writeFile(join(folder, 'owner'), identityOf(process.pid) ?? '');
   return folder;
 }
@@ -48,9 +48,9 @@ export async function runAsOwner(folder: string, command: readonly string[], { c
 }
 
 /** Removes the processes, control groups and folders of runs whose process has ended. */
-export async function removeAbandonedRuns(): Promise<void> {
-  const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(PREFIX));
-  for (const folder of folders.map((name) => join(tmpdir(), name))) {
+export async function removeAbandonedRuns(parent = tmpdir()): Promise<void> {
+  const folders = readdirSync(parent).filter((name) => name.startsWith(PREFIX));
+  for (const folder of folders.map((name) => join(parent, name))) {
     // Another user could name any process in a folder of this name.
     if (statSync(folder).uid !== process.getuid?.() || (await isAlive(join(folder, 'owner')))) continue;
     console.log(`Removing ${folder} of a run that was killed.`);

@@ -127,10 +127,14 @@ export async function createToken(namespace: string, serviceAccount: string): Pr
   return (await kubectl('-n', namespace, 'create', 'token', serviceAccount)).trim();
 }
 
-/** Returns an agent that verifies the certificate of Purser with the published CA and the name of the Service. */
-export async function purserAgent(keepAlive = false): Promise<Agent> {
+/** Returns what verifies the certificate of Purser: the published CA, and the name of the Service. */
+export async function purserTls(): Promise<{ readonly ca: string; readonly servername: string }> {
   const ca = await kubectl('-n', NAMESPACE, 'get', 'configmap', 'purser-facade-ca', '-o', 'jsonpath={.data.ca\\.crt}');
-  return new Agent({ ca, servername: 'purser.purser-system.svc', keepAlive });
+  return { ca, servername: 'purser.purser-system.svc' };
+}
+
+export async function purserAgent(keepAlive = false): Promise<Agent> {
+  return new Agent({ ...(await purserTls()), keepAlive });
 }
 
 /** Returns the URL of the façade at the address of its Service. */

@@ -132,14 +132,16 @@ describe('Helm chart', () => {
     const objects = [...(await renderChart({ apart: true, namespaces: ['team-a', 'team-b'], options })).values()];
     const accounts = new Set(objects.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata.name));
     const bindings = objects.filter((object): object is Binding => object.kind.endsWith('RoleBinding'));
-    const tokenBindings = bindings.filter(({ roleRef }) => roleRef.name === 'purser-controller-tokens');
+    const tokenBindings = bindings.filter(({ roleRef }) => roleRef.name.endsWith('-tokens'));
     const unknownSubjects = bindings
       .flatMap(({ subjects }) => subjects)
       .filter(({ kind, name }) => kind === 'ServiceAccount' && !accounts.has(name));
 
-    expect(tokenBindings.map(({ kind, metadata }) => `${kind} in ${metadata.namespace}`)).toEqual([
-      'RoleBinding in team-a',
-      'RoleBinding in team-b',
+    expect(tokenBindings.map(({ kind, metadata, subjects }) => `${kind} of ${subjects[0]?.name} in ${metadata.namespace}`).sort()).toEqual([
+      'RoleBinding of purser-controller in team-a',
+      'RoleBinding of purser-controller in team-b',
+      'RoleBinding of purser-facade in team-a',
+      'RoleBinding of purser-facade in team-b',
     ]);
     expect(unknownSubjects).toEqual([]);
   });

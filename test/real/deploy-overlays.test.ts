@@ -76,6 +76,14 @@ async function exerciseToken(credentialNamespace = 'purser-system'): Promise<voi
   await world.retireCredential('target-1', credentialNamespace);
 }
 
+/** Requests all lists of the façade of a Deployment, until each responds with 200. */
+async function listAll(name: string, headers: Readonly<Record<string, string>>): Promise<void> {
+  for (const plural of ['clusters', 'managedtokens']) {
+    const list = async () => (await world.request([name, 'facade'], `GET /auth/v1/${plural}`, { headers })).status;
+    await waitUntil(async () => (await list().catch(() => 0)) === 200);
+  }
+}
+
 /** Requests metrics as a user without permission, until the response is 403. */
 async function expectMetricsForbidden(name: string): Promise<void> {
   const headers = { authorization: `Bearer ${await world.createToken('team-a', 'ci')}` };
@@ -99,8 +107,7 @@ describe('overlays', () => {
     await exerciseToken();
     await expectMetricsForbidden('purser-controller');
     const headers = { authorization: `Bearer ${await world.createToken('team-a', 'ci')}` };
-    const list = async () => (await world.request(['purser-facade', 'facade'], 'GET /auth/v1/clusters', { headers })).status;
-    await waitUntil(async () => (await list().catch(() => 0)) === 200);
+    await listAll('purser-facade', headers);
     const [controller, facade] = await Promise.all(
       ['controller', 'facade'].map((name) => readUse(world.hub.auditLog, userOf(`purser-${name}`))),
     );
@@ -124,6 +131,7 @@ describe('overlays', () => {
     const line = 'POST /orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
     const issue = async () => (await world.request(['purser-facade', 'facade'], line, { headers, body })).status;
     await waitUntil(async () => (await issue().catch(() => 0)) === 201);
+    await listAll('purser-facade', headers);
     const uses = await Promise.all(['controller', 'facade'].map((name) => readUse(world.hub.auditLog, userOf(`purser-${name}`))));
 
     expect(uses.map(({ rejected }) => rejected)).toEqual([[], []]);
@@ -137,6 +145,7 @@ describe('overlays', () => {
     for (const name of ['ci-deployer', 'flux']) await world.kubectl('apply', '-f', `REPO/deploy/samples/${name}.yaml`);
     await exerciseToken();
     await expectMetricsForbidden('purser');
+    await listAll('purser', { authorization: `Bearer ${await world.createToken('team-a', 'ci')}` });
     const use = await readUse(world.hub.auditLog, userOf('purser'));
 
     expect(use.rejected).toEqual([]);

@@ -134,7 +134,9 @@ describe('deployed Purser with the admission policies', () => {
     const dryRun = await send(`${line}?dryRun=All`, { audiences: ['https://target.test'], boundObjectRef });
     const listed = await send('GET /auth/v1/clusters');
 
-    expect([issued.status, dryRun.status, listed.status]).toEqual([201, 404, 200]);
+    const tokens = await send('GET /auth/v1/managedtokens');
+
+    expect([issued.status, dryRun.status, listed.status, tokens.status]).toEqual([201, 404, 200, 200]);
     expect(JSON.parse(listed.body)).toMatchObject({ items: [{ metadata: { name: 'target-1' } }] });
   });
 

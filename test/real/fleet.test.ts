@@ -162,7 +162,7 @@ describe('ManagedTokenSet for 200 Clusters on real servers', () => {
     const uidOf = new Map((await getTokens()).map(({ metadata }) => [metadata.name, metadata.uid]));
     const { status } = await admin.get(ManagedTokenSets, SET);
     const { message = '' } = status?.conditions?.find(({ reason }) => reason === 'RemovalPaused') ?? {};
-    const [, command = ''] = /run: kubectl (\S.*?)\.?$/.exec(message) ?? [];
+    const [, command = ''] = /run kubectl (.*) to remove/.exec(message) ?? [];
     await world.kubectl(...command.split(' '));
     await waitForSet(`${STAYING.length} ${STAYING.length} ${STAYING.length} 0 AllReady Complete`);
     const expected = STAYING.map((name) => `fleet-${name}`);

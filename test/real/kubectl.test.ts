@@ -59,6 +59,11 @@ const FILES = {
     metadata: { name: 'target-1' },
     spec: { orchestratorApiEndpoints: { serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: 'https://10.0.0.1' }] }, authInfo: {} },
   }),
+  'list.yaml': JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'List',
+    items: ['first', 'second'].map((name) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { a: '1' } })),
+  }),
   'roles.yaml': [
     { kind: 'Role', metadata: { name: 'granted', namespace: 'shop' }, rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }] },
     {
@@ -130,6 +135,8 @@ describe('kubectl apply', () => {
   itPrintsTheSame([
     ['apply -f FILES/applied.yaml', 0, 'configmap/applied created'],
     ['apply -f FILES/applied.yaml', 0, 'configmap/applied unchanged'],
+    ['create -f FILES/list.yaml', 0, 'configmap/first created\nconfigmap/second created'],
+    ['apply -f FILES/list.yaml --server-side --force-conflicts', 0, 'configmap/first serverside-applied'],
     ['diff -f FILES/applied-2.yaml', 1, '- b: "2"'],
     ['apply -f FILES/applied-2.yaml', 0, 'configmap/applied configured'],
     ['get configmap applied -o yaml', 0, 'last-applied-configuration'],

@@ -47,7 +47,7 @@ beforeAll(async () => {
   await world.apply([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'purser-removal-limit', namespace: 'purser-system' } }]);
   await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
   await world.installProfiles();
-  await world.apply([SET, PROFILE]);
+  await world.apply([SET, PROFILE, ...[['team-a', 'other'] as const, ['team-b', 'ci-deployer'] as const].map(suspendedToken)]);
   for (const name of Object.keys(SETS)) await world.waitFor(`cluster.registry.purser.dev/${name}`, '--for=condition=Ready');
   await world.waitFor('-n', 'team-a', 'mt/ci-deployer', '--for=condition=Ready');
   await waitUntil(async () => (await facade('admintoken', 'GET', '/auth/v1/clusters').catch(() => 0)) === 200);
@@ -172,6 +172,13 @@ const sees =
   (cluster: string): Action =>
   async (token) => [(await facade(token, 'GET', `/auth/v1/clusters/${cluster}`)) === 200];
 
+const seesToken =
+  (key: string): Action =>
+  async (token) => {
+    const [namespace, name] = key.split('/');
+    return [(await facade(token, 'GET', `/auth/v1/namespaces/${namespace}/managedtokens/${name}`)) === 200];
+  };
+
 /** Creates a ManagedToken, and waits for its token or for its rejection. */
 const manages =
   (requesterServiceAccountName: string, result: string): Action =>
@@ -184,6 +191,13 @@ const manages =
     await world.waitFor('-n', 'team-a', `mt/${name}`, `--for=${result}`);
     return [result === 'condition=Ready'];
   };
+
+/** Returns a ManagedToken that Purser issues no token for. */
+function suspendedToken([namespace, name]: readonly [string, string]): object {
+  const spec = { clusterName: 'none', serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: AUDIENCES };
+  const rotation = { suspend: true };
+  return { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', metadata: { name, namespace }, spec: { ...spec, rotation } };
+}
 
 /** A set that selects no Cluster. */
 const SET = {
@@ -287,6 +301,10 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     'jsonpath={.status.conditions[?(@.type=="Ready")].reason}=Forbidden',
   ),
   'read ManagedTokens': sends([`GET ${TOKENS}`]),
+  'see ManagedTokens': seesToken('team-a/ci-deployer'),
+  'see that ManagedToken': seesToken('team-a/ci-deployer'),
+  'see other ManagedTokens': seesToken('team-a/other'),
+  'see ManagedTokens of other namespaces': seesToken('team-b/ci-deployer'),
   'create ManagedTokens in other namespaces': sends([`POST ${TOKENS.replace('team-a', 'team-b')}${DRY}`, {}]),
   'request rotation and revocation': sends(annotates({ 'tokens.purser.dev/rotate': 'x', 'tokens.purser.dev/revoke': 'x' })),
   'delete ManagedTokens': sends([`DELETE ${TOKENS}/ci-deployer${DRY}`]),

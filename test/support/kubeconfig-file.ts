@@ -11,3 +11,13 @@ export async function loadKubeConfigText(text: string): Promise<KubeConfigSource
   await writeFile(path, text);
   return await loadKubeConfig(path);
 }
+
+/** Returns a kubeconfig with the static token of the administrator of tests. */
+export function adminKubeConfig(server: string, ca: string): string {
+  return JSON.stringify({
+    clusters: [{ name: 'hub', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+    users: [{ name: 'admin', user: { token: 'admintoken' } }],
+    contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'admin' } }],
+    'current-context': 'hub',
+  });
+}

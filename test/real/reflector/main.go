@@ -1,6 +1,6 @@
-// Keeps the cluster list of a façade with a reflector of client-go, and prints the list for every line on standard input.
+// Keeps a list of a façade with a reflector of client-go, and prints the list for every line on standard input.
 //
-// Arguments: the address, a file with the CA certificate, a bearer token.
+// Arguments: the address, a file with the CA certificate, a bearer token, the plural name of the listed kind.
 package main
 
 import (
@@ -20,67 +20,77 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Cluster has the fields of a Cluster that the test compares.
-type Cluster struct {
+// Object has the fields of a listed object that the test compares.
+type Object struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              json.RawMessage `json:"spec,omitempty"`
 }
 
-// ClusterList is a list of Clusters.
-type ClusterList struct {
+// ObjectList is a list of objects.
+type ObjectList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata"`
-	Items           []Cluster `json:"items"`
+	Items           []Object `json:"items"`
 }
 
 // DeepCopyObject implements runtime.Object.
-func (c *Cluster) DeepCopyObject() runtime.Object {
-	return &Cluster{TypeMeta: c.TypeMeta, ObjectMeta: *c.ObjectMeta.DeepCopy(), Spec: append(json.RawMessage(nil), c.Spec...)}
+func (o *Object) DeepCopyObject() runtime.Object {
+	return &Object{TypeMeta: o.TypeMeta, ObjectMeta: *o.ObjectMeta.DeepCopy(), Spec: append(json.RawMessage(nil), o.Spec...)}
 }
 
 // DeepCopyObject implements runtime.Object.
-func (l *ClusterList) DeepCopyObject() runtime.Object {
-	items := make([]Cluster, 0, len(l.Items))
+func (l *ObjectList) DeepCopyObject() runtime.Object {
+	items := make([]Object, 0, len(l.Items))
 	for i := range l.Items {
-		items = append(items, *l.Items[i].DeepCopyObject().(*Cluster))
+		items = append(items, *l.Items[i].DeepCopyObject().(*Object))
 	}
-	return &ClusterList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy(), Items: items}
+	return &ObjectList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy(), Items: items}
+}
+
+// kinds are the listed kinds by their plural names.
+var kinds = map[string]schema.GroupVersionKind{
+	"clusters":      {Group: "registry.purser.dev", Version: "v1alpha1", Kind: "Cluster"},
+	"managedtokens": {Group: "tokens.purser.dev", Version: "v1alpha1", Kind: "ManagedToken"},
 }
 
 type shown struct {
-	Name   string            `json:"name"`
-	Labels map[string]string `json:"labels"`
-	Spec   json.RawMessage   `json:"spec"`
+	Namespace string            `json:"namespace,omitempty"`
+	Name      string            `json:"name"`
+	Labels    map[string]string `json:"labels"`
+	Spec      json.RawMessage   `json:"spec"`
 }
 
 func main() {
-	client, err := clientOf(os.Args[1], os.Args[2], os.Args[3])
+	plural := os.Args[4]
+	client, err := clientOf(os.Args[1], os.Args[2], os.Args[3], kinds[plural])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
-	source := cache.NewListWatchFromClient(client, "clusters", metav1.NamespaceAll, fields.Everything())
-	go cache.NewReflector(source, &Cluster{}, store, 0).RunWithContext(context.Background())
+	source := cache.NewListWatchFromClient(client, plural, metav1.NamespaceAll, fields.Everything())
+	go cache.NewReflector(source, &Object{}, store, 0).RunWithContext(context.Background())
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		all := []shown{}
-		for _, object := range store.List() {
-			cluster := object.(*Cluster)
-			all = append(all, shown{Name: cluster.Name, Labels: cluster.Labels, Spec: cluster.Spec})
+		for _, stored := range store.List() {
+			object := stored.(*Object)
+			all = append(all, shown{Namespace: object.Namespace, Name: object.Name, Labels: object.Labels, Spec: object.Spec})
 		}
-		sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
+		sort.Slice(all, func(i, j int) bool {
+			return all[i].Namespace+"/"+all[i].Name < all[j].Namespace+"/"+all[j].Name
+		})
 		text, _ := json.Marshal(all)
 		fmt.Println(string(text))
 	}
 }
 
-func clientOf(host, caFile, token string) (*rest.RESTClient, error) {
+func clientOf(host, caFile, token string, kind schema.GroupVersionKind) (*rest.RESTClient, error) {
 	known := runtime.NewScheme()
-	group := schema.GroupVersion{Group: "registry.purser.dev", Version: "v1alpha1"}
-	known.AddKnownTypes(group, &Cluster{}, &ClusterList{})
-	metav1.AddToGroupVersion(known, group)
+	known.AddKnownTypeWithName(kind, &Object{})
+	known.AddKnownTypeWithName(kind.GroupVersion().WithKind(kind.Kind+"List"), &ObjectList{})
+	metav1.AddToGroupVersion(known, kind.GroupVersion())
 	metav1.AddToGroupVersion(known, schema.GroupVersion{Version: "v1"})
 	return rest.RESTClientFor(&rest.Config{
 		Host:            host,
