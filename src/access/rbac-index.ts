@@ -1,11 +1,10 @@
 // An index over roles and their bindings: the names that a permission covers for each user. For a namespaced kind, it also contains
 // Roles and RoleBindings. The cost of an update depends on the change, not on the number of roles and bindings.
 
-import { map, merge, Observable, type OperatorFunction } from 'rxjs';
+import { filter, map, merge, Observable } from 'rxjs';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../api/resources.ts';
 import type { Informer } from '../kube/informer.ts';
 import { objectKey } from '../kube/paths.ts';
-import type { Batch } from '../kube/store.ts';
 import { dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { groupMatches, type PolicyRule, type RbacSubject, resourceMatches, SUPERUSERS, verbMatches } from '../kubernetes/rbac.ts';
 import { Recent } from '../std/recent.ts';
@@ -42,35 +41,45 @@ type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$'>;
 /** The part of a binding that is indexed. */
 export type IndexedBinding = Pick<RoleBinding, 'roleRef' | 'subjects'>;
 
+/** A change of roles and bindings that affects the permission. */
+export interface RbacChange {
+  /** Keys of the roles that grant other names than before. */
+  readonly roles: ReadonlySet<string>;
+  /** Subjects of changed bindings of roles that grant names. */
+  readonly subjects: ReadonlySet<string>;
+  /** True if a ClusterRole or a ClusterRoleBinding changed, which may grant lists in all namespaces. */
+  readonly isClusterWide: boolean;
+}
+
 /**
- * Keeps the names that RBAC grants for one permission. Each change returns the subjects that it may affect. The key of a Role or a
- * RoleBinding is `namespace/name`; the key of a ClusterRole or a ClusterRoleBinding is its name, which contains no slash.
+ * Keeps the names that RBAC grants for one permission. The key of a Role or a RoleBinding is `namespace/name`; the key of a ClusterRole or
+ * a ClusterRoleBinding is its name, which contains no slash. The cost of a change of a role does not depend on its subjects, and of
+ * `namesFor` not on the number of bindings: users of a namespace can create many thousand of both.
  */
 export class RbacIndex {
   readonly #permission: Permission;
   /** Names that each role grants; roles that grant nothing are absent. */
   readonly #roles = new Map<string, Visibility>();
   readonly #bindings = new Map<string, Binding>();
-  /** Keys of bindings by role and by subject. */
+  /** Keys of bindings by role. */
   readonly #byRole = new Map<string, Set<string>>();
-  readonly #bySubject = new Map<string, Set<string>>();
+  /** Number of bindings by subject, namespace of the binding and role. */
+  readonly #bySubject = new Map<string, Map<string, Map<string, number>>>();
   /** Names of users by their subjects, with the number of the last change that they contain. */
-  #views = new Recent<{ readonly visibility: Visibility; readonly changes: number }>(MAX_VIEWS);
+  #views = new Recent<View>(MAX_VIEWS, weightOf);
   /** Instances in use by fingerprint: users with the same names share one. */
   readonly #shared = new Recent<WeakRef<Visibility>, number>(MAX_VIEWS);
-  /** Number of changes so far, and of the last change of each subject. */
   #changes = 0;
-  readonly #changedAt = new Map<string, number>();
+  /** Number of the last change of each role, and of the bindings of each subject; unknown up to `#forgottenAt`. */
+  readonly #changedAt = { roles: new Map<string, number>(), subjects: new Map<string, number>() };
+  #forgottenAt = 0;
 
   constructor(permission: Permission) {
     this.#permission = permission;
   }
 
-  /**
-   * Follows roles and bindings until unsubscribed, beginning with the objects in the stores. Emits the subjects that each later batch
-   * may affect. One subscription at a time.
-   */
-  follow({ roles, bindings, inNamespaces }: RbacInformers): Observable<ReadonlySet<string>> {
+  /** Follows roles and bindings until unsubscribed, beginning with the objects in the stores. Emits later changes. One subscription at a time. */
+  follow({ roles, bindings, inNamespaces }: RbacInformers): Observable<RbacChange> {
     return new Observable((subscriber) => {
       this.#clear();
       const setRole = (key: string, role: ClusterRole | Role | undefined) => this.setRole(key, role);
@@ -85,25 +94,49 @@ export class RbacIndex {
   }
 
   /** Stores the current state of a role; undefined if it was deleted. */
-  setRole(key: string, role: Pick<ClusterRole, 'rules'> | undefined): readonly string[] {
+  setRole(key: string, role: Pick<ClusterRole, 'rules'> | undefined): RbacChange {
     const before = this.#roles.get(key) ?? Visibility.nothing;
     // An aggregated role without any rules has null on the wire.
     const granted = grantedBy(role?.rules ?? [], this.#permission);
     const namespace = namespaceOf(key);
     const now = namespace === '' ? granted : granted.within(namespace);
-    if (before.equals(now)) return [];
+    if (before.equals(now)) return NO_CHANGE;
     if (now.isNothing) this.#roles.delete(key);
     else this.#roles.set(key, now);
-    return this.#changed([...(this.#byRole.get(key) ?? [])].flatMap((binding) => this.#bindings.get(binding)?.subjects ?? []));
+    this.#record('roles', [key]);
+    return { roles: new Set([key]), subjects: NONE, isClusterWide: namespace === '' };
   }
 
   /** Stores the current state of a binding; undefined if it was deleted. */
-  setBinding(key: string, binding: IndexedBinding | undefined): readonly string[] {
+  setBinding(key: string, binding: IndexedBinding | undefined): RbacChange {
     const before = this.#bindings.get(key);
-    if (before !== undefined) this.#remove(key, before);
     const now = binding && toBinding(key, binding);
+    if (before !== undefined && now !== undefined && isSame(before, now)) return NO_CHANGE;
+    if (before !== undefined) this.#remove(key, before);
     if (now !== undefined) this.#add(key, now);
-    return this.#changed([before, now].flatMap((each) => (each !== undefined && this.#roles.has(each.role) ? each.subjects : [])));
+    const changed = [before, now].filter((each) => each !== undefined);
+    // Also for a role that grants nothing now: it may have granted names to somebody who has not noticed its change yet.
+    for (const { subjects } of changed) this.#record('subjects', subjects);
+    const subjects = new Set(changed.flatMap((each) => (this.#roles.has(each.role) ? each.subjects : [])));
+    return { roles: NONE, subjects, isClusterWide: namespaceOf(key) === '' };
+  }
+
+  /** Number of changes so far, for `hasChanged`. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** Returns whether the names of a subject may have changed after a number of changes. */
+  hasChanged(subject: string, since: number): boolean {
+    if (since < this.#forgottenAt || (this.#changedAt.subjects.get(subject) ?? 0) > since) return true;
+    for (const { role } of this.#rolesOf(subject)) if ((this.#changedAt.roles.get(role) ?? 0) > since) return true;
+    return false;
+  }
+
+  /** Returns all subjects that a change affects, if it is the last one. */
+  affectedBy({ roles, subjects }: RbacChange): ReadonlySet<string> {
+    const bindings = [...roles].flatMap((role) => [...(this.#byRole.get(role) ?? [])]);
+    return new Set([...subjects, ...bindings.flatMap((binding) => this.#bindings.get(binding)?.subjects ?? [])]);
   }
 
   /** Returns the names that the permission covers for a user. */
@@ -113,7 +146,7 @@ export class RbacIndex {
     // An identity provider may permit any character in names.
     const key = JSON.stringify(subjects);
     const known = this.#views.get(key);
-    if (known !== undefined && subjects.every((subject) => (this.#changedAt.get(subject) ?? 0) <= known.changes)) return known.visibility;
+    if (known !== undefined && !subjects.some((subject) => this.hasChanged(subject, known.changes))) return known.visibility;
     const visibility = this.#share(Visibility.union(this.#distinctGrantsOf(subjects)));
     this.#views.set(key, { visibility, changes: this.#changes });
     return visibility;
@@ -126,18 +159,28 @@ export class RbacIndex {
     return false;
   }
 
-  /** Yields the names that each binding grants to these subjects. */
+  /** Yields the roles of a subject with the namespaces of their bindings. */
+  *#rolesOf(subject: string): Generator<{ readonly role: string; readonly namespace: string }> {
+    for (const [namespace, roles] of this.#bySubject.get(subject) ?? []) {
+      let left = namespace === '' ? Infinity : MAX_ROLES;
+      for (const role of roles.keys()) {
+        if (left-- === 0) break;
+        yield { role, namespace };
+      }
+    }
+  }
+
+  /** Yields the names that each role grants to these subjects. */
   *#grantsOf(subjects: readonly string[]): Generator<Grant> {
     for (const subject of subjects)
-      for (const key of this.#bySubject.get(subject) ?? []) {
-        const { role, namespace } = this.#bindings.get(key) as Binding;
+      for (const { role, namespace } of this.#rolesOf(subject)) {
         const granted = this.#roles.get(role);
         // The names of a Role are already those of its namespace.
         if (granted !== undefined) yield { granted, namespace: namespace === '' || namespaceOf(role) !== '' ? undefined : namespace };
       }
   }
 
-  /** Returns the same without repetitions: many bindings in a namespace may grant one role with many names. */
+  /** Returns the same without repetitions: a user may have a role in several ways. */
   #distinctGrantsOf(subjects: readonly string[]): readonly Grant[] {
     const namespaces = new Map<Visibility, Set<string | undefined>>();
     return [...this.#grantsOf(subjects)].filter(({ granted, namespace }) => {
@@ -156,25 +199,36 @@ export class RbacIndex {
     return visibility;
   }
 
-  /** Records the subjects of a change, and returns them. */
-  #changed(subjects: readonly string[]): readonly string[] {
-    if (subjects.length === 0) return subjects;
+  /** Records a change of these roles or subjects. */
+  #record(kind: 'roles' | 'subjects', keys: readonly string[]): void {
     this.#changes += 1;
-    if (this.#changedAt.size > MAX_SUBJECTS) this.#forget();
-    for (const subject of subjects) this.#changedAt.set(subject, this.#changes);
-    return subjects;
+    if (this.#changedAt[kind].size > MAX_CHANGED) this.#forget();
+    for (const key of keys) this.#changedAt[kind].set(key, this.#changes);
   }
 
   #add(key: string, binding: Binding): void {
+    const { role, namespace, subjects } = binding;
     this.#bindings.set(key, binding);
-    addTo(this.#byRole, binding.role, key);
-    for (const subject of binding.subjects) addTo(this.#bySubject, subject, key);
+    addTo(this.#byRole, role, key);
+    for (const subject of subjects) {
+      const bound = getOrAdd(this.#bySubject, subject, () => new Map<string, Map<string, number>>());
+      const roles = getOrAdd(bound, namespace, () => new Map<string, number>());
+      roles.set(role, (roles.get(role) ?? 0) + 1);
+    }
   }
 
-  #remove(key: string, binding: Binding): void {
+  #remove(key: string, { role, namespace, subjects }: Binding): void {
     this.#bindings.delete(key);
-    removeFrom(this.#byRole, binding.role, key);
-    for (const subject of binding.subjects) removeFrom(this.#bySubject, subject, key);
+    removeFrom(this.#byRole, role, key);
+    for (const subject of subjects) {
+      const bound = this.#bySubject.get(subject);
+      const roles = bound?.get(namespace);
+      const count = roles?.get(role) ?? 0;
+      if (count > 1) roles?.set(role, count - 1);
+      else roles?.delete(role);
+      if (roles?.size === 0) bound?.delete(namespace);
+      if (bound?.size === 0) this.#bySubject.delete(subject);
+    }
   }
 
   #clear(): void {
@@ -184,8 +238,9 @@ export class RbacIndex {
 
   /** Forgets all results. */
   #forget(): void {
-    this.#views = new Recent(MAX_VIEWS);
-    this.#changedAt.clear();
+    this.#forgottenAt = this.#changes;
+    this.#views = new Recent(MAX_VIEWS, weightOf);
+    for (const each of Object.values(this.#changedAt)) each.clear();
   }
 }
 
@@ -202,10 +257,30 @@ interface Binding {
   readonly subjects: readonly string[];
 }
 
-/** Maximum number of results that are kept. */
+/** Names of a user, with the number of the last change that they contain. */
+interface View {
+  readonly visibility: Visibility;
+  readonly changes: number;
+}
+
+/** Maximum number of results that are kept, of up to a hundred names each; fewer with more names. */
 const MAX_VIEWS = 10_000;
-/** Number of changed subjects above which all results are forgotten. */
-const MAX_SUBJECTS = 100_000;
+const NAMES_PER_VIEW = 100;
+/** Maximum number of roles that the bindings of one namespace grant to one subject; further ones grant nothing. */
+const MAX_ROLES = 256;
+/** Number of changed roles, and of subjects, above which all results are forgotten. */
+const MAX_CHANGED = 100_000;
+
+const NONE: ReadonlySet<string> = new Set();
+const NO_CHANGE: RbacChange = { roles: NONE, subjects: NONE, isClusterWide: false };
+
+function weightOf({ visibility }: View): number {
+  return 1 + Math.floor(visibility.size / NAMES_PER_VIEW);
+}
+
+function isSame(a: Binding, b: Binding): boolean {
+  return a.role === b.role && a.subjects.length === b.subjects.length && a.subjects.every((subject, at) => subject === b.subjects[at]);
+}
 
 /** Returns the namespace in a key; empty for a cluster-scoped object. */
 function namespaceOf(key: string): string {
@@ -214,8 +289,10 @@ function namespaceOf(key: string): string {
 
 function toBinding(key: string, { roleRef, subjects }: IndexedBinding): Binding {
   const namespace = namespaceOf(key);
+  const { kind, name } = roleRef;
   return {
-    role: roleRef.kind === 'Role' ? `${namespace}/${roleRef.name}` : roleRef.name,
+    // A name with a slash would be the key of a Role in another namespace.
+    role: name.includes('/') ? '' : kind === 'Role' ? `${namespace}/${name}` : name,
     namespace,
     subjects: (subjects ?? []).flatMap((subject) => subjectKeys(subject, namespace)),
   };
@@ -264,23 +341,37 @@ function isAbout(rule: PolicyRule, { verbs, group, resource, subresource }: Perm
   return subresource === undefined ? resourceMatches(rule, resource) : resourceMatches(rule, `${resource}/${subresource}`, subresource);
 }
 
-/** Sets all objects of an informer, then those of each batch. Emits the subjects that a batch may affect, after all of it is applied. */
+/** Sets all objects of an informer, then those of each batch. Emits the change of a batch after all of it is applied, if there is one. */
 function following<T extends ApiObject>(
   { store, batches$ }: Followed<T>,
-  set: (key: string, object: T | undefined) => readonly string[],
-): Observable<ReadonlySet<string>> {
+  set: (key: string, object: T | undefined) => RbacChange,
+): Observable<RbacChange> {
   for (const object of store.list()) set(objectKey(object), object);
-  return batches$.pipe(affectedBy(set));
+  return batches$.pipe(
+    map(({ changes }) => unionOf(changes.map((change) => set(change.key, change.type === 'deleted' ? undefined : change.object)))),
+    filter(({ roles, subjects }) => roles.size + subjects.size > 0),
+  );
 }
 
-function affectedBy<T extends ApiObject>(
-  set: (key: string, object: T | undefined) => readonly string[],
-): OperatorFunction<Batch<T>, ReadonlySet<string>> {
-  return map(({ changes }) => new Set(changes.flatMap((change) => set(change.key, change.type === 'deleted' ? undefined : change.object))));
+/** Returns all changes together. */
+function unionOf(changes: readonly RbacChange[]): RbacChange {
+  const [first = NO_CHANGE] = changes;
+  if (changes.length <= 1) return first;
+  return {
+    roles: new Set(changes.flatMap(({ roles }) => [...roles])),
+    subjects: new Set(changes.flatMap(({ subjects }) => [...subjects])),
+    isClusterWide: changes.some(({ isClusterWide }) => isClusterWide),
+  };
 }
 
 function addTo(sets: Map<string, Set<string>>, key: string, value: string): void {
-  sets.set(key, (sets.get(key) ?? new Set()).add(value));
+  getOrAdd(sets, key, () => new Set<string>()).add(value);
+}
+
+function getOrAdd<V>(map: Map<string, V>, key: string, create: () => V): V {
+  const value = map.get(key) ?? create();
+  map.set(key, value);
+  return value;
 }
 
 function removeFrom(sets: Map<string, Set<string>>, key: string, value: string): void {

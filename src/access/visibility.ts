@@ -79,6 +79,11 @@ export class Visibility {
     return this.#names?.size === 0;
   }
 
+  /** Number of names; 0 for everything. */
+  get size(): number {
+    return this.#names?.size ?? 0;
+  }
+
   includes(name: string): boolean {
     return this.#names === undefined || this.#names.has(name);
   }

@@ -75,7 +75,9 @@ export function setTriggers(informers: SetInformers, { view, memory, authority }
         filter(({ type }) => type !== 'updated'),
         mergeMap(({ key }) => view.setsOfRequester(key)),
       ),
-      view.permissions.follow(informers).pipe(mergeMap((subjects) => new Set([...subjects].flatMap((each) => setsOfSubject(each, view))))),
+      view.permissions
+        .follow(informers)
+        .pipe(mergeMap((change) => new Set([...view.permissions.affectedBy(change)].flatMap((each) => setsOfSubject(each, view))))),
     ).pipe(map((set) => ({ key: objectKey(set), spacingMs: CLUSTER_SPACING_MS }))),
   );
 }

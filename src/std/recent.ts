@@ -2,11 +2,15 @@
 
 /** Caches values by key; removes the oldest entries above the limit. */
 export class Recent<V, K = string> {
-  readonly #maxEntries: number;
+  readonly #maxWeight: number;
+  readonly #weightOf: (value: V) => number;
   readonly #entries = new Map<K, V>();
+  #weight = 0;
 
-  constructor(maxEntries: number) {
-    this.#maxEntries = maxEntries;
+  /** `weightOf` returns the share of a value in the limit; 1 by default. */
+  constructor(maxWeight: number, weightOf: (value: V) => number = () => 1) {
+    this.#maxWeight = maxWeight;
+    this.#weightOf = weightOf;
   }
 
   get(key: K): V | undefined {
@@ -14,16 +18,18 @@ export class Recent<V, K = string> {
   }
 
   set(key: K, value: V): void {
-    this.#entries.delete(key);
+    this.delete(key);
     this.#entries.set(key, value);
+    this.#weight += this.#weightOf(value);
     for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= this.#maxEntries) return;
-      this.#entries.delete(oldest);
+      if (this.#weight <= this.#maxWeight) return;
+      this.delete(oldest);
     }
   }
 
   delete(key: K): void {
-    this.#entries.delete(key);
+    const value = this.#entries.get(key);
+    if (this.#entries.delete(key)) this.#weight -= this.#weightOf(value as V);
   }
 
   /** Returns the keys, the oldest first. */

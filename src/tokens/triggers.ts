@@ -81,7 +81,7 @@ const apiAudiencesChanged = fieldChanged<Cluster>(({ status }) => status?.apiAud
 function permissionTriggers(informers: TokenInformers, view: HubView): Observable<StoredToken> {
   return view.permissions
     .follow(informers)
-    .pipe(mergeMap((subjects) => new Set([...subjects].flatMap((each) => tokensOfSubject(each, view)))));
+    .pipe(mergeMap((change) => new Set([...view.permissions.affectedBy(change)].flatMap((each) => tokensOfSubject(each, view)))));
 }
 
 /** Emits the ManagedTokens of each Cluster that joins or leaves a set, also by its creation or deletion. */

@@ -9,4 +9,19 @@ describe('Recent', () => {
     ['a', 'b', 'c'].forEach((key, index) => recent.set(key, index));
     expect(['a', 'b', 'c'].map((key) => recent.get(key))).toEqual([undefined, 1, 2]);
   });
+
+  it('keeps fewer entries that weigh more, and counts replaced and deleted ones no longer', () => {
+    const recent = new Recent<number>(5, (weight) => weight);
+    const kept = () => [...recent.keys()];
+    for (const [key, weight] of Object.entries({ a: 2, b: 2, c: 3 })) recent.set(key, weight);
+    expect(kept()).toEqual(['b', 'c']);
+    recent.set('c', 1);
+    recent.set('d', 2);
+    expect(kept()).toEqual(['b', 'c', 'd']);
+    recent.delete('b');
+    recent.set('e', 2);
+    expect(kept()).toEqual(['c', 'd', 'e']);
+    recent.set('f', 6);
+    expect(kept()).toEqual([]);
+  });
 });

@@ -1,7 +1,7 @@
 // The objects that RBAC allows each caller to see, for lists, pages, single objects and watches. Watches are notified of changes.
 
 import type { Subscription } from 'rxjs';
-import { type Permission, RbacIndex, type RbacInformers, subjectsOf } from '../../access/rbac-index.ts';
+import { type Permission, type RbacChange, RbacIndex, type RbacInformers, subjectsOf } from '../../access/rbac-index.ts';
 import { type User, userKey } from '../../access/user.ts';
 import { Visibility } from '../../access/visibility.ts';
 import { ListReviews, type ListReviewsOptions, type OnVisibility, Viewer } from './viewer.ts';
@@ -10,8 +10,9 @@ export interface RbacAccessOptions extends ListReviewsOptions, RbacInformers {
   readonly random: () => number;
 }
 
-/** Duration of an update of viewers that no pause follows, in milliseconds. */
+/** Duration of an update of viewers that no pause follows, and the maximum duration, in milliseconds. */
 const SHORT_MS = 1;
+const MAX_UPDATE_MS = 10;
 /** Pause after an update, as a multiple of its duration, and its maximum, in milliseconds. */
 const PAUSE_FACTOR = 9;
 const MAX_PAUSE_MS = 2_000;
@@ -22,7 +23,9 @@ export class RbacAccess {
   readonly #reviews: ListReviews;
   readonly #viewers = new Map<string, Viewer>();
   readonly #bySubject = new Map<string, Set<Viewer>>();
-  /** Viewers whose permissions have changed during a pause. */
+  /** Number of changes of the index that `#outdated` contains. */
+  #changes = 0;
+  /** Viewers whose permissions may have changed. */
   readonly #outdated = new Set<Viewer>();
   #cancelPause: (() => void) | undefined;
   readonly #salt: number;
@@ -44,7 +47,7 @@ export class RbacAccess {
 
   /** Follows the roles and bindings of the hub until unsubscribed. */
   run(): Subscription {
-    const running = this.#index.follow(this.#options).subscribe((subjects) => this.#onChange(subjects));
+    const running = this.#index.follow(this.#options).subscribe((change) => this.#onChange(change));
     running.add(() => this.#cancelPause?.());
     return running;
   }
@@ -72,7 +75,7 @@ export class RbacAccess {
   /** Returns the viewer of a user, after all changes; undefined without watches of the user. */
   #viewerOf(user: User): Viewer | undefined {
     const viewer = this.#viewers.get(userKey(user));
-    if (viewer !== undefined && this.#outdated.delete(viewer)) viewer.update();
+    viewer?.update();
     return viewer;
   }
 
@@ -115,10 +118,9 @@ export class RbacAccess {
     return salted;
   }
 
-  #onChange(subjects: ReadonlySet<string>): void {
-    if (subjects.size === 0) return;
-    this.#reviews.invalidate();
-    for (const subject of subjects) for (const viewer of this.#bySubject.get(subject) ?? []) this.#outdated.add(viewer);
+  #onChange(change: RbacChange): void {
+    // A Role or a RoleBinding cannot grant the list of all namespaces, and users of a namespace can change theirs at any rate.
+    if (change.isClusterWide) this.#reviews.invalidate();
     if (this.#cancelPause === undefined) this.#updateViewers();
   }
 
@@ -126,11 +128,21 @@ export class RbacAccess {
   #updateViewers(): void {
     const { clock } = this.#options;
     const startedAt = clock.monotonic();
-    const outdated = [...this.#outdated];
-    this.#outdated.clear();
-    for (const viewer of outdated) viewer.update();
+    this.#markOutdated();
+    for (const viewer of this.#outdated) {
+      this.#outdated.delete(viewer);
+      viewer.update();
+      if (clock.monotonic() - startedAt >= MAX_UPDATE_MS) break;
+    }
     const tookMs = clock.monotonic() - startedAt;
-    this.#cancelPause =
-      tookMs < SHORT_MS ? undefined : clock.wakeAfter(Math.min(tookMs * PAUSE_FACTOR, MAX_PAUSE_MS), () => this.#updateViewers());
+    const pauseMs = Math.min(tookMs * PAUSE_FACTOR, MAX_PAUSE_MS);
+    this.#cancelPause = tookMs < SHORT_MS ? undefined : clock.wakeAfter(pauseMs, () => this.#updateViewers());
+  }
+
+  #markOutdated(): void {
+    const since = this.#changes;
+    this.#changes = this.#index.changes;
+    for (const [subject, viewers] of this.#bySubject)
+      if (this.#index.hasChanged(subject, since)) for (const viewer of viewers) this.#outdated.add(viewer);
   }
 }

@@ -118,6 +118,8 @@ export class Viewer {
   readonly #options: ViewerOptions;
   readonly #followers = new Set<OnVisibility>();
   #visibility: Visibility;
+  /** Visibility by RBAC at the last update. */
+  #rules: Visibility;
   #cancel: () => void = () => {};
   #confirmedAt: number;
   /** Number of the latest review; results of earlier ones are ignored. */
@@ -128,6 +130,7 @@ export class Viewer {
     this.#options = options;
     this.user = options.user;
     this.#visibility = options.visibility;
+    this.#rules = options.byRules();
     this.#confirmedAt = options.clock.monotonic();
     this.#schedule();
   }
@@ -147,12 +150,14 @@ export class Viewer {
     };
   }
 
-  /** Updates the visibility after the rules have changed. */
+  /** Updates the visibility if RBAC grants other objects than at the last update. */
   update(): void {
-    const byRules = this.#options.byRules();
+    const before = this.#rules;
+    this.#rules = this.#options.byRules();
+    if (this.#rules === before) return;
+    if (this.#rules.isEverything || !this.#visibility.isEverything) this.#show(this.#rules);
     // Another authorizer may still allow everything. Without a review, the caller would get DELETED and ADDED for all objects.
-    if (byRules.isEverything || !this.#visibility.isEverything) this.#show(byRules);
-    else void this.#review();
+    else if (before.isEverything) void this.#review();
   }
 
   async #review(): Promise<void> {

@@ -14,6 +14,7 @@ const { user } = callerOf('alice', 'team');
 /** Access of Alice, who watches, to ManagedTokens that RoleBindings of the group `team` grant. */
 class World {
   readonly hub = new TokenHub();
+  readonly #roles = new Follower(this.hub, this.hub.roles);
   readonly #bindings = new Follower(this.hub, this.hub.namespacedBindings);
   readonly access: RbacAccess;
   /** Visibilities of the watch, in order. */
@@ -21,7 +22,7 @@ class World {
   readonly stop: () => void;
 
   constructor(clock: Clock) {
-    const [roles, bindings] = [new Follower(this.hub, this.hub.roles), new Follower(this.hub, this.hub.bindings)];
+    const [roles, bindings] = [this.#roles, new Follower(this.hub, this.hub.bindings)];
     const inNamespaces = { roles: new Follower(this.hub, this.hub.namespacedRoles), bindings: this.#bindings };
     this.access = new RbacAccess(
       { roles, bindings, inNamespaces, hub: this.hub, clock, random: () => 0.5, log: silentLog },
@@ -41,6 +42,14 @@ class World {
   grant(namespace: string): void {
     this.hub.grantTokens({ name: 'all', namespace, roleKind: 'ClusterRole', names: 'all', subject: { kind: 'Group', name: 'team' } });
     this.#bindings.step();
+  }
+
+  /** Removes the rules of the role, then its bindings in these namespaces; the replica receives it. */
+  withdraw(...namespaces: readonly string[]): void {
+    this.hub.roles.put('all', { rules: [] });
+    while (this.#roles.isBehind) this.#roles.step();
+    for (const namespace of namespaces) this.hub.namespacedBindings.delete(`${namespace}/all`);
+    while (this.#bindings.isBehind) this.#bindings.step();
   }
 }
 
@@ -75,6 +84,55 @@ describe('RbacAccess', () => {
     expect(visibility.names).toEqual(['team-0/', 'team-1/', 'team-2/']);
     expect(world.shown.at(-1)).toBe(visibility);
     expect(world.access.visibleNow(user)).toBe(visibility);
+  });
+
+  it('hides objects whose role lost its rules and then its binding during a pause', () => {
+    const clock = new SlowClock();
+    const world = new World(clock);
+    clock.stepMs = 20;
+    world.grant('team-1');
+    clock.stepMs = 0;
+    world.withdraw('team-0', 'team-1');
+    clock.advance(2_000);
+    expect(world.shown.at(-1)?.names).toEqual([]);
+  });
+
+  it('updates many watches a few at a time', () => {
+    const clock = new SlowClock();
+    const world = new World(clock);
+    const shown = Array.from({ length: 20 }, (_, at) => {
+      const visibilities: Visibility[] = [];
+      world.access.follow(callerOf(`user-${at}`, 'team').user, (visibility) => visibilities.push(visibility));
+      return visibilities;
+    });
+    clock.stepMs = 3;
+    world.grant('team-1');
+    clock.stepMs = 0;
+    const updated = shown.filter(({ length }) => length > 0).length;
+    expect(updated).toBeGreaterThan(0);
+    expect(updated).toBeLessThan(10);
+    clock.advance(2_000);
+    expect(shown.map((each) => each.length)).toEqual(shown.map(() => 1));
+  });
+
+  it('reviews no caller of another authorizer again because of a Role or a RoleBinding', async () => {
+    const clock = new FakeClock();
+    const world = new World(clock);
+    const { user: admin } = callerOf('admin', 'team');
+    world.hub.listers.add('admin');
+    // The ClusterRole of the world is new: the hub may still apply old rules.
+    clock.advance(5_000);
+    await world.access.visibleTo(admin);
+    const shown: Visibility[] = [];
+    world.access.follow(admin, (visibility) => shown.push(visibility));
+    const { reviews } = world.hub;
+    for (let at = 1; at < 100; at += 1) {
+      world.grant(`team-${at}`);
+      clock.advance(50);
+      expect((await world.access.visibleTo(admin)).isEverything).toBe(true);
+    }
+    expect(world.hub.reviews).toBe(reviews);
+    expect(shown).toEqual([]);
   });
 
   it('updates the watch of a group for few of 20,000 new RoleBindings, and then for all of them', async () => {
