@@ -8,6 +8,7 @@ import { objectKey } from '../kube/paths.ts';
 import { dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { groupMatches, type PolicyRule, type RbacSubject, resourceMatches, SUPERUSERS, verbMatches } from '../kubernetes/rbac.ts';
 import { Recent } from '../std/recent.ts';
+import { type Binding, BoundRoles } from './bound-roles.ts';
 import type { User } from './user.ts';
 import { type Grant, inAnyNamespace, Visibility } from './visibility.ts';
 
@@ -63,8 +64,7 @@ export class RbacIndex {
   readonly #bindings = new Map<string, Binding>();
   /** Keys of bindings by role. */
   readonly #byRole = new Map<string, Set<string>>();
-  /** Number of bindings by subject, namespace of the binding and role. */
-  readonly #bySubject = new Map<string, Map<string, Map<string, number>>>();
+  readonly #boundRoles = new BoundRoles();
   /** Names of users by their subjects, with the number of the last change that they contain. */
   #views = new Recent<View>(MAX_VIEWS, weightOf);
   /** Instances in use by fingerprint: users with the same names share one. */
@@ -129,7 +129,7 @@ export class RbacIndex {
   /** Returns whether the names of a subject may have changed after a number of changes. */
   hasChanged(subject: string, since: number): boolean {
     if (since < this.#forgottenAt || (this.#changedAt.subjects.get(subject) ?? 0) > since) return true;
-    for (const { role } of this.#rolesOf(subject)) if ((this.#changedAt.roles.get(role) ?? 0) > since) return true;
+    for (const { role } of this.#boundRoles.of(subject)) if ((this.#changedAt.roles.get(role) ?? 0) > since) return true;
     return false;
   }
 
@@ -159,21 +159,10 @@ export class RbacIndex {
     return false;
   }
 
-  /** Yields the roles of a subject with the namespaces of their bindings. */
-  *#rolesOf(subject: string): Generator<{ readonly role: string; readonly namespace: string }> {
-    for (const [namespace, roles] of this.#bySubject.get(subject) ?? []) {
-      let left = namespace === '' ? Infinity : MAX_ROLES;
-      for (const role of roles.keys()) {
-        if (left-- === 0) break;
-        yield { role, namespace };
-      }
-    }
-  }
-
   /** Yields the names that each role grants to these subjects. */
   *#grantsOf(subjects: readonly string[]): Generator<Grant> {
     for (const subject of subjects)
-      for (const { role, namespace } of this.#rolesOf(subject)) {
+      for (const { role, namespace } of this.#boundRoles.of(subject)) {
         const granted = this.#roles.get(role);
         // The names of a Role are already those of its namespace.
         if (granted !== undefined) yield { granted, namespace: namespace === '' || namespaceOf(role) !== '' ? undefined : namespace };
@@ -207,32 +196,19 @@ export class RbacIndex {
   }
 
   #add(key: string, binding: Binding): void {
-    const { role, namespace, subjects } = binding;
     this.#bindings.set(key, binding);
-    addTo(this.#byRole, role, key);
-    for (const subject of subjects) {
-      const bound = getOrAdd(this.#bySubject, subject, () => new Map<string, Map<string, number>>());
-      const roles = getOrAdd(bound, namespace, () => new Map<string, number>());
-      roles.set(role, (roles.get(role) ?? 0) + 1);
-    }
+    addTo(this.#byRole, binding.role, key);
+    this.#boundRoles.add(binding);
   }
 
-  #remove(key: string, { role, namespace, subjects }: Binding): void {
+  #remove(key: string, binding: Binding): void {
     this.#bindings.delete(key);
-    removeFrom(this.#byRole, role, key);
-    for (const subject of subjects) {
-      const bound = this.#bySubject.get(subject);
-      const roles = bound?.get(namespace);
-      const count = roles?.get(role) ?? 0;
-      if (count > 1) roles?.set(role, count - 1);
-      else roles?.delete(role);
-      if (roles?.size === 0) bound?.delete(namespace);
-      if (bound?.size === 0) this.#bySubject.delete(subject);
-    }
+    removeFrom(this.#byRole, binding.role, key);
+    this.#boundRoles.remove(binding);
   }
 
   #clear(): void {
-    for (const held of [this.#roles, this.#bindings, this.#byRole, this.#bySubject]) held.clear();
+    for (const held of [this.#roles, this.#bindings, this.#byRole, this.#boundRoles]) held.clear();
     this.#forget();
   }
 
@@ -249,14 +225,6 @@ export function subjectsOf({ username, groups }: Pick<User, 'username' | 'groups
   return [`User/${username}`, ...groups.map((group) => `Group/${group}`)];
 }
 
-interface Binding {
-  /** Key of the role. */
-  readonly role: string;
-  /** Namespace that the binding grants its role in; empty for all. */
-  readonly namespace: string;
-  readonly subjects: readonly string[];
-}
-
 /** Names of a user, with the number of the last change that they contain. */
 interface View {
   readonly visibility: Visibility;
@@ -266,8 +234,6 @@ interface View {
 /** Maximum number of results that are kept, of up to a hundred names each; fewer with more names. */
 const MAX_VIEWS = 10_000;
 const NAMES_PER_VIEW = 100;
-/** Maximum number of roles that the bindings of one namespace grant to one subject; further ones grant nothing. */
-const MAX_ROLES = 256;
 /** Number of changed roles, and of subjects, above which all results are forgotten. */
 const MAX_CHANGED = 100_000;
 
@@ -365,13 +331,7 @@ function unionOf(changes: readonly RbacChange[]): RbacChange {
 }
 
 function addTo(sets: Map<string, Set<string>>, key: string, value: string): void {
-  getOrAdd(sets, key, () => new Set<string>()).add(value);
-}
-
-function getOrAdd<V>(map: Map<string, V>, key: string, create: () => V): V {
-  const value = map.get(key) ?? create();
-  map.set(key, value);
-  return value;
+  sets.set(key, (sets.get(key) ?? new Set()).add(value));
 }
 
 function removeFrom(sets: Map<string, Set<string>>, key: string, value: string): void {

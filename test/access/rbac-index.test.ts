@@ -323,8 +323,8 @@ describe('RbacIndex', () => {
   it('accepts a binding whose subjects are null', () => {
     const index = new RbacIndex(IssueTokens);
     index.setRole('any', { rules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }] });
-    const change = index.setBinding('b', { ...bindingTo('any'), subjects: null } as unknown as ClusterRoleBinding);
-    expect(index.affectedBy(change).size).toBe(0);
+    const bound = index.setBinding('b', { ...bindingTo('any'), subjects: null } as unknown as ClusterRoleBinding);
+    expect(index.affectedBy(bound).size).toBe(0);
   });
 
   it('starts with the objects in the stores, then emits the subjects that each change affects', () => {
@@ -335,7 +335,7 @@ describe('RbacIndex', () => {
     bindings.list({ metadata: { name: 'b', uid: 'b', resourceVersion: '1' }, ...bindingTo('one') });
     const index = new RbacIndex(SeeClusters);
     const affected: string[] = [];
-    index.follow({ roles, bindings }).subscribe((change) => affected.push(...index.affectedBy(change)));
+    index.follow({ roles, bindings }).subscribe((followed) => affected.push(...index.affectedBy(followed)));
     expect(index.allows(aUser('alice', 'team'), ['one'])).toBe(true);
     expect(affected).toEqual([]);
     roles.apply({ metadata: { name: 'one', uid: 'r', resourceVersion: '2' }, rules: [] });

@@ -1,0 +1,61 @@
+// The roles of each subject by the namespace of the bindings, with the number of bindings.
+
+/** The part of a binding that is counted. */
+export interface Binding {
+  /** Key of the role. */
+  readonly role: string;
+  /** Namespace that the binding grants its role in; empty for all. */
+  readonly namespace: string;
+  readonly subjects: readonly string[];
+}
+
+/** Roles of subjects. The cost of reading those of a subject does not depend on the number of bindings. */
+export class BoundRoles {
+  readonly #counts = new Map<string, Map<string, Map<string, number>>>();
+
+  add({ role, namespace, subjects }: Binding): void {
+    for (const subject of subjects) {
+      const namespaces = getOrAdd(this.#counts, subject, () => new Map<string, Map<string, number>>());
+      const roles = getOrAdd(namespaces, namespace, () => new Map<string, number>());
+      roles.set(role, (roles.get(role) ?? 0) + 1);
+    }
+  }
+
+  /** Removes a binding that was added. */
+  remove({ role, namespace, subjects }: Binding): void {
+    for (const subject of subjects) {
+      const namespaces = this.#counts.get(subject);
+      const roles = namespaces?.get(namespace);
+      if (namespaces === undefined || roles === undefined) continue;
+      const left = (roles.get(role) ?? 0) - 1;
+      if (left > 0) roles.set(role, left);
+      else roles.delete(role);
+      if (roles.size === 0) namespaces.delete(namespace);
+      if (namespaces.size === 0) this.#counts.delete(subject);
+    }
+  }
+
+  /** Yields the roles of a subject with the namespaces of their bindings. */
+  *of(subject: string): Generator<Pick<Binding, 'role' | 'namespace'>> {
+    for (const [namespace, roles] of this.#counts.get(subject) ?? []) {
+      let left = namespace === '' ? Infinity : MAX_ROLES;
+      for (const role of roles.keys()) {
+        if (left-- === 0) break;
+        yield { role, namespace };
+      }
+    }
+  }
+
+  clear(): void {
+    this.#counts.clear();
+  }
+}
+
+/** Maximum number of roles that the bindings of one namespace, which its users write, grant to one subject; further ones grant nothing. */
+const MAX_ROLES = 256;
+
+function getOrAdd<V>(entries: Map<string, V>, key: string, create: () => V): V {
+  const value = entries.get(key) ?? create();
+  entries.set(key, value);
+  return value;
+}
