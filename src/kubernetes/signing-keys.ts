@@ -16,15 +16,27 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   ES512: 'sha512',
 };
 
-/** Parses a JSON Web Key Set; undefined for a text without usable keys. */
+/** Parses a JSON Web Key Set without its unusable keys; undefined for a text without usable keys. */
 export function parseKeySet(text: string): readonly KeyObject[] | undefined {
+  const usable = listedKeys(text).slice(0, MAX_KEYS).flatMap(toPublicKey);
+  return usable.length === 0 ? undefined : usable;
+}
+
+function listedKeys(text: string): readonly unknown[] {
   try {
     const { keys } = fieldsOf(JSON.parse(text));
-    const listed: readonly unknown[] = Array.isArray(keys) ? keys.slice(0, MAX_KEYS) : [];
-    const usable = listed.map((key) => createPublicKey({ key: key as JsonWebKey, format: 'jwk' }));
-    return usable.length === 0 ? undefined : usable;
+    return Array.isArray(keys) ? keys : [];
   } catch {
-    return undefined;
+    return [];
+  }
+}
+
+/** Returns the key as the only element; none if Node does not support its type, or it is malformed. */
+function toPublicKey(key: unknown): readonly KeyObject[] {
+  try {
+    return [createPublicKey({ key: key as JsonWebKey, format: 'jwk' })];
+  } catch {
+    return [];
   }
 }
 

@@ -34,7 +34,7 @@ export interface AssetRequest {
 }
 
 export interface AssetOptions {
-  /** True for a page that asks for a bearer token; false if the server adds the credential. */
+  /** True for a page with a login form for a bearer token; false if the server adds the credential. */
   readonly needsLogin: boolean;
 }
 

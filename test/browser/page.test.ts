@@ -191,6 +191,13 @@ describe('page of the web UI', () => {
     });
   });
 
+  it('shows no text of a link that is not a name', async () => {
+    await withPage(`#/overview?token=${encodeURIComponent('a/Your session has expired')}`, async (tab) => {
+      await tab.untilText('.panel', 'Not found');
+      expect((await tab.texts('.panel')).join()).not.toContain('session');
+    });
+  });
+
   it('resumes after the server has ended all watches', async () => {
     await withPage('#/tokens', async (tab, stage) => {
       stage.endWatches();
@@ -203,7 +210,7 @@ describe('page of the web UI', () => {
   });
 
   it.each([
-    [403, 'Permission denied', 'Ask an administrator'],
+    [403, 'Permission denied', 'Request a Role or ClusterRole'],
     [429, 'limits the number of requests', 'tries again'],
     [500, 'responded with status 500', 'check the log'],
   ])('shows cause and remedy of status %d', async (status, cause, remedy) => {

@@ -88,6 +88,7 @@ const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
   'npm ci && npm test': 'runs this test',
   'npm start -- --clusters 2': 'test/e2e/start.test.ts starts the same program on free ports',
   'rm -r .purser': 'every test starts with an empty folder',
+  'kubectl -n team-a create token ci': 'docs/tour.md has the same command',
   'kubectl explain managedtoken.spec': 'test/real/kubectl.test.ts runs it',
   'kind get kubeconfig --internal': 'needs kind',
   'kind load image-archive purser-0.1.0-image.tar': 'needs kind; test/pods imports the archive with ctr',

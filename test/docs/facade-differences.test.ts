@@ -105,6 +105,10 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'facade/listwatch/on-demand.test.ts',
     'responds with 503 if the hub has not been listed within five seconds, and lists later',
   ],
+  'the hub forbids Purser to list or watch ManagedTokens, Roles or RoleBindings, or sends no event of one of them for five minutes': [
+    'facade/listwatch/on-demand.test.ts',
+    'ends watches and stops the informers after five minutes without an event for informer %i',
+  ],
   '`metadata` of a list': [RECORDED_LISTS, '"metadata":\\{"continue":""'],
   'the last page of selected objects': [LIST, 'returns no token after the last selected cluster'],
   '`remainingItemCount`': [LIST, 'counts remaining visible clusters'],

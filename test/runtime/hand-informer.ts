@@ -34,6 +34,10 @@ export class HandInformer<T extends ApiObject> {
     this.#events$.next({ type: 'applied', object: stored(object), resourceVersion: object.metadata.resourceVersion ?? '' });
   }
 
+  bookmark(): void {
+    this.#events$.next({ type: 'bookmark', resourceVersion: this.store.resourceVersion ?? '1' });
+  }
+
   delete(object: T): void {
     this.#events$.next({ type: 'deleted', object: stored(object), resourceVersion: object.metadata.resourceVersion ?? '' });
   }

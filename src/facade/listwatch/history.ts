@@ -7,7 +7,7 @@ import type { ApiObject } from '../../api/resources.ts';
 import type { Informer } from '../../kube/informer.ts';
 import type { Batch } from '../../kube/store.ts';
 import { versionTooLarge } from '../../kubernetes/list-revision.ts';
-import { serviceUnavailable } from '../../kubernetes/status.ts';
+import { type StatusError, serviceUnavailable } from '../../kubernetes/status.ts';
 import type { Clock } from '../../std/clock.ts';
 import { Recent } from '../../std/recent.ts';
 import { Collection, type Item } from './collection.ts';
@@ -67,6 +67,12 @@ const MAX_AGE_MS = 300_000;
 const WAIT_MS = 3_000;
 /** Maximum number of restored collections that are kept. Each shares unchanged objects and blocks with the current one. */
 const MAX_RESTORED = 4;
+
+/** Returns the error of a list whose objects this replica has not received. */
+export function notListedYet(plural: string): StatusError {
+  const remedy = 'Try again; if the error persists, check the log of Purser.';
+  return serviceUnavailable(`Purser has not listed the ${plural} of the hub yet. ${remedy}`, 1);
+}
 
 export class History {
   readonly #options: HistoryOptions;
@@ -133,7 +139,7 @@ export class History {
 
   /** Throws 503 before the first list of the hub. */
   checkSynced(plural: string): void {
-    if (this.#revision === 0) throw serviceUnavailable(`the ${plural} of the hub have not been listed yet`, 1);
+    if (this.#revision === 0) throw notListedYet(plural);
   }
 
   /** Waits until the hub's part of a version is reached. Throws 504 with the current version after the timeout. */

@@ -39,7 +39,7 @@ export interface ListWatch {
   readonly routes: readonly Route[];
   /** Returns the number of open watches. */
   watching(): number;
-  /** Follows the hub until unsubscribed, beginning with the objects in the store. */
+  /** Follows the hub until unsubscribed, beginning with the objects in the store; then ends all watches. Must be called once. */
   run(): Subscription;
 }
 
@@ -117,6 +117,7 @@ export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T
       const running = new Subscription();
       running.add(access.run());
       running.add(history.follow(objects, toItem));
+      running.add(() => watchers.close());
       return running;
     },
   };

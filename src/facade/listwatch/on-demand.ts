@@ -6,6 +6,7 @@ import type { Informer, Problem } from '../../kube/informer.ts';
 import { hasReason, type StatusError, serviceUnavailable } from '../../kubernetes/status.ts';
 import type { Endpoint } from '../request.ts';
 import type { Listing } from './filtered-list.ts';
+import { notListedYet } from './history.ts';
 import { createListWatch, type ListWatch, type ListWatchOptions, listRoutes } from './list-watch.ts';
 
 /** Informers of the objects of a namespaced kind, and of the permissions on them that namespaces grant. */
@@ -26,32 +27,45 @@ export interface OnDemandOptions<T extends ApiObject> extends Omit<ListWatchOpti
 const IDLE_MS = 600_000;
 /** Maximum time for which a request waits for the first list of the hub, in milliseconds. */
 const WAIT_MS = 5_000;
-/** Time after which clients retry if the hub rejects the informers, in seconds. */
+/** Time after the last event of the hub for which an informer is trusted, in milliseconds. The hub sends a bookmark about every minute. */
+const STALE_MS = 300_000;
+/** Time after which clients retry if the hub forbids an informer, in seconds. A period that it ended is followed by no other until then. */
 const FORBIDDEN_RETRY_S = 30;
 
-/** Creates the endpoints of a list. The first request starts to follow the hub; callers cannot resume watches of an earlier period. */
+/**
+ * Creates the endpoints of a list. The first request starts a period, which ends after ten minutes without use. It also ends, with its
+ * watches, when the hub forbids an informer, or sends it no event for five minutes, because withdrawn permissions would stay in effect.
+ * Callers cannot resume watches of an earlier period.
+ */
 export function createOnDemandList<T extends ApiObject>(options: OnDemandOptions<T>): ListWatch {
   const { list: listing, clock } = options;
   let period: Period<T> | undefined;
-  let cancelIdle = () => {};
+  let cancelCheck = () => {};
+  let forbiddenUntil = Number.NEGATIVE_INFINITY;
 
   const stop = () => {
-    cancelIdle();
+    cancelCheck();
     period?.stop();
     period = undefined;
   };
-  const stopIfIdle = () => {
-    const idleMs = period?.idleMs ?? 0;
-    if (idleMs >= IDLE_MS) stop();
-    else cancelIdle = clock.wakeAfter(IDLE_MS - idleMs, stopIfIdle);
+  const onForbidden = () => {
+    forbiddenUntil = clock.monotonic() + FORBIDDEN_RETRY_S * 1_000;
+    stop();
+  };
+  const stopIfOver = (current: Period<T>) => {
+    const { remainingMs } = current;
+    if (remainingMs <= 0) stop();
+    else cancelCheck = clock.wakeAfter(Math.min(remainingMs, STALE_MS), () => stopIfOver(current));
   };
   const start = () => {
-    cancelIdle = clock.wakeAfter(IDLE_MS, stopIfIdle);
-    return new Period(options);
+    const started = new Period(options, onForbidden);
+    stopIfOver(started);
+    return started;
   };
   const whileFollowed =
     (endpoint: 'list' | 'get'): Endpoint =>
     async (request) => {
+      if (clock.monotonic() < forbiddenUntil) throw forbiddenByHub(listing);
       period ??= start();
       const current = period;
       await current.untilSynced(request.signal);
@@ -76,23 +90,31 @@ class Period<T extends ApiObject> {
   #isSynced = false;
   #isForbidden = false;
   #usedAt: number;
+  /** Time of the last event of the hub for each informer that has received one, on the monotonic clock. */
+  readonly #eventAt = new Map<object, number>();
+  readonly #onForbidden: () => void;
 
-  constructor(options: OnDemandOptions<T>) {
+  /** Calls `onForbidden` if the hub forbids an informer after all of them have been synced. */
+  constructor(options: OnDemandOptions<T>, onForbidden: () => void) {
+    this.#onForbidden = onForbidden;
     this.#options = options;
     this.#usedAt = options.clock.monotonic();
     const { objects, roles, bindings } = options.createInformers();
     this.listWatch = createListWatch({ ...options, objects, inNamespaces: { roles, bindings } });
-    const informers: readonly Pick<Informer<ApiObject>, 'synced$' | 'problems$'>[] = [objects, roles, bindings];
+    const informers: readonly Pick<Informer<ApiObject>, 'batches$' | 'synced$' | 'problems$'>[] = [objects, roles, bindings];
     this.#running.add(merge(...informers.map(({ problems$ }) => problems$)).subscribe((problem) => this.#onProblem(problem)));
     this.#running.add(combineLatest(informers.map(({ synced$ }) => synced$)).subscribe((each) => each.every(Boolean) && this.#onSynced()));
     this.#running.add(this.listWatch.run());
+    for (const informer of informers) {
+      this.#running.add(informer.batches$.subscribe(() => this.#eventAt.set(informer, options.clock.monotonic())));
+    }
   }
 
-  /** Time since the last request or open watch, in milliseconds. */
-  get idleMs(): number {
+  /** Time until the end of the period without a further request or event of the hub, in milliseconds. */
+  get remainingMs(): number {
     const now = this.#options.clock.monotonic();
     if (this.listWatch.watching() > 0) this.#usedAt = now;
-    return now - this.#usedAt;
+    return Math.min(this.#usedAt + IDLE_MS, ...this.#eventAt.values().map((at) => at + STALE_MS)) - now;
   }
 
   /** Waits for the first list of the objects and of the permissions on them. Throws 503 if it does not arrive in time. */
@@ -100,7 +122,7 @@ class Period<T extends ApiObject> {
     const { clock, list } = this.#options;
     this.#usedAt = clock.monotonic();
     if (!this.#isSynced && !this.#isForbidden) await this.#nextState(signal);
-    if (!this.#isSynced) throw notFollowed(list, this.#isForbidden);
+    if (!this.#isSynced) throw this.#isForbidden ? forbiddenByHub(list) : notListedYet(list.plural);
   }
 
   stop(): void {
@@ -128,7 +150,8 @@ class Period<T extends ApiObject> {
     this.#options.onProblem(problem);
     if (!hasReason(problem.error, 'Forbidden')) return;
     this.#isForbidden = true;
-    this.#wake();
+    if (this.#isSynced) this.#onForbidden();
+    else this.#wake();
   }
 
   #wake(): void {
@@ -136,9 +159,9 @@ class Period<T extends ApiObject> {
   }
 }
 
-/** Returns the error of a list that is not followed. Only the log names the permission that Purser needs. */
-function notFollowed({ plural }: Listing, isForbidden: boolean): StatusError {
-  if (!isForbidden) return serviceUnavailable(`the ${plural} of the hub have not been listed yet`, 1);
-  const text = `Purser has no permission on the hub to list ${plural}, roles and rolebindings; the log of Purser has the details`;
-  return serviceUnavailable(text, FORBIDDEN_RETRY_S);
+/** Returns the error of a list whose informers the hub forbids. Only the log names the permission that Purser needs. */
+function forbiddenByHub({ plural }: Listing): StatusError {
+  const cause = `Purser has no permission on the hub to list and watch ${plural}, roles and rolebindings.`;
+  const remedy = 'Let an administrator of Purser grant the permission that its log names.';
+  return serviceUnavailable(`${cause} ${remedy}`, FORBIDDEN_RETRY_S);
 }

@@ -55,6 +55,7 @@ export class Watchers {
   #isWriting = false;
   /** True if the log has advanced since the round of writes began. */
   #isBehind = false;
+  #isClosed = false;
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
@@ -66,6 +67,13 @@ export class Watchers {
 
   add(watcher: Watcher): void {
     this.#watchers.add(watcher);
+    if (this.#isClosed) watcher.expire();
+  }
+
+  /** Ends all watches with 410, also those that are added later. */
+  close(): void {
+    this.#isClosed = true;
+    for (const watcher of this.#watchers) watcher.expire();
   }
 
   delete(watcher: Watcher): void {

@@ -3,7 +3,6 @@
 import { ORDERS, type Order } from './filters.ts';
 import { CLUSTER_STATES, type ClusterState, TOKEN_STATES, type TokenState } from './states.ts';
 import { ZOOM_NAMES, type Zoom } from './timeline.ts';
-import { escapeInvisible } from './visible-text.ts';
 
 export const VIEWS = ['overview', 'tokens', 'clusters'] as const;
 export type View = (typeof VIEWS)[number];
@@ -11,6 +10,7 @@ export type View = (typeof VIEWS)[number];
 /** An object whose details are shown. */
 export interface Opened {
   readonly kind: 'token' | 'cluster';
+  /** Namespace and name, or the name of a cluster; empty if the address has no valid key. */
   readonly key: string;
 }
 
@@ -55,12 +55,16 @@ export function parseAddress(hash: string): Address {
   };
 }
 
-/** Returns the opened object. Its key is as those of objects from a response, which have no invisible characters. */
+/** Characters and length of names, and of a namespace with a name. */
+const NAME = /^[a-z0-9][-.a-z0-9]{0,252}$/;
+const NAMESPACED_NAME = /^[a-z0-9][-a-z0-9]{0,62}\/[a-z0-9][-.a-z0-9]{0,252}$/;
+
+/** Returns the opened object. The sender of a link chooses the key, so that the page must not show a text that is not a name. */
 function openedOf(parameters: URLSearchParams): Opened | undefined {
   const token = parameters.get('token');
-  if (token) return { kind: 'token', key: escapeInvisible(token) };
+  if (token !== null) return { kind: 'token', key: NAMESPACED_NAME.test(token) ? token : '' };
   const cluster = parameters.get('cluster');
-  return cluster ? { kind: 'cluster', key: escapeInvisible(cluster) } : undefined;
+  return cluster === null ? undefined : { kind: 'cluster', key: NAME.test(cluster) ? cluster : '' };
 }
 
 /** Returns the part of the address after and with the `#`. Values of the start are omitted. */

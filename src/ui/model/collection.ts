@@ -134,7 +134,7 @@ export class Collection<T extends { readonly key: string }> {
         await this.#options.sleep(0, signal);
       }
     }
-    // A proxy may end watches at once, so that the page must not ask again without a pause.
+    // A proxy may end watches at once: a pause before the next request limits their rate.
     if (this.#version === from) await this.#options.sleep(retryDelay(0, NO_RESPONSE, this.#options.random()), signal);
   }
 

@@ -28,7 +28,7 @@ const MAX_MESSAGE = 300;
 
 const REMEDIES: Readonly<Record<number, string>> = {
   401: 'Log in with a valid token.',
-  403: 'Ask an administrator for a Role or ClusterRole that permits get, list and watch.',
+  403: 'Request a Role or ClusterRole that permits get, list and watch from an administrator.',
   404: 'The façade does not serve this list. Update Purser.',
   429: 'The page tries again when the limit allows it.',
 };

@@ -2,9 +2,9 @@
 
 /**
  * Invisible characters, as a class for regular expressions with the flag `u`: control, format, private, unassigned and surrogate
- * characters, further characters that are not drawn, and separators of lines and paragraphs.
+ * characters, further characters that are not drawn, separators of lines and paragraphs, and the blank Braille pattern.
  */
-export const INVISIBLE = String.raw`\p{C}\p{Default_Ignorable_Code_Point}\u2028\u2029`;
+export const INVISIBLE = String.raw`\p{C}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800`;
 
 const ESCAPED = new RegExp(`(?![\\t\\r\\n])[${INVISIBLE}]`, 'gu');
 

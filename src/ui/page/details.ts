@@ -23,7 +23,7 @@ export function Details({ session, address, opened, now }: DetailsProps) {
   const closeHref = formatAddress({ ...address, opened: undefined });
   const { kind, key } = opened;
   const label = kind === 'token' ? 'Details of the token' : 'Details of the cluster';
-  return html`<${Panel} title=${key.slice(key.indexOf('/') + 1)} label=${label} closeHref=${closeHref}>${contentOf(session, address, opened, now)}</${Panel}>`;
+  return html`<${Panel} title=${key.slice(key.indexOf('/') + 1) || 'Not found'} label=${label} closeHref=${closeHref}>${contentOf(session, address, opened, now)}</${Panel}>`;
 }
 
 function contentOf(session: Session, address: Address, { kind, key }: Opened, now: number): Child {
@@ -34,8 +34,8 @@ function contentOf(session: Session, address: Address, { kind, key }: Opened, no
     const cluster = session.clusters.get(key);
     if (cluster !== undefined) return clusterDetails(cluster, session, now);
   }
-  if (session.isLoading) return html`<p class="calm">Loading…</p>`;
-  return html`<p class="calm">${kind === 'token' ? 'The ManagedToken' : 'The Cluster'} <bdi>${key}</bdi> does not exist, or you may not see it.</p>`;
+  if (session.isLoading && key !== '') return html`<p class="calm">Loading…</p>`;
+  return html`<p class="calm">${kind === 'token' ? 'The ManagedToken' : 'The Cluster'} does not exist, or you may not see it.</p>`;
 }
 
 function tokenDetails(token: Token, session: Session, address: Address, now: number): Child {

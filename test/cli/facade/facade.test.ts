@@ -102,7 +102,7 @@ describe('Facade.open', () => {
 
   it.each([
     [401, 'Unauthorized', 'Log in to the hub again'],
-    [403, 'cannot issue', 'Ask an administrator of the hub'],
+    [403, 'cannot issue', 'Request the permission from an administrator of the hub'],
     [404, 'not found', 'Check the names'],
     [503, 'unreachable', 'check the status of the Cluster'],
     [422, 'spec.audiences: Required value', 'spec.audiences: Required value'],

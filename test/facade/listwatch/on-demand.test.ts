@@ -15,7 +15,12 @@ import { callerOf, HandHub, ListReplica, settle } from './replica.ts';
 
 const ADMIN = callerOf('admin', 'system:masters');
 const IDLE_MS = 600_000;
+const STALE_MS = 300_000;
 const FORBIDDEN = statusError('Forbidden', 'roles.rbac.authorization.k8s.io is forbidden: User "system:serviceaccount:x" cannot list', {});
+
+const NO_PERMISSION =
+  'Purser has no permission on the hub to list and watch managedtokens, roles and rolebindings. ' +
+  'Let an administrator of Purser grant the permission that its log names.';
 
 /** An informer of the test that can also fail. */
 class FailingInformer<T extends ApiObject> extends HandInformer<T> implements Informer<T> {
@@ -39,8 +44,12 @@ class Started {
     this.objects.list(...tokens);
   }
 
+  get all(): readonly FailingInformer<never>[] {
+    return [this.objects, this.roles, this.bindings] as readonly unknown[] as readonly FailingInformer<never>[];
+  }
+
   get runs(): readonly boolean[] {
-    return [this.objects, this.roles, this.bindings].map(({ runs }) => runs);
+    return this.all.map(({ runs }) => runs);
   }
 }
 
@@ -95,6 +104,14 @@ async function start(...tokens: readonly ManagedToken[]): Promise<readonly strin
   return names;
 }
 
+/** Lets the time pass, with a bookmark of the hub every minute for these informers. */
+function passTime(ms: number, informers = periods.at(-1)?.all ?? []): void {
+  for (let leftMs = ms; leftMs > 0; leftMs -= 60_000) {
+    for (const informer of informers) if (informer.runs) informer.bookmark();
+    clock.advance(Math.min(leftMs, 60_000));
+  }
+}
+
 describe('createOnDemandList', () => {
   it('creates no informers before the first request', () => {
     expect([periods.length, clock.pending]).toEqual([0, 0]);
@@ -128,7 +145,12 @@ describe('createOnDemandList', () => {
     const early = replica.get('', ADMIN);
     await settle();
     clock.advance(5_000);
-    expect(await early).toMatchObject({ status: 503, body: { message: 'the managedtokens of the hub have not been listed yet' } });
+    expect(await early).toMatchObject({
+      status: 503,
+      body: {
+        message: 'Purser has not listed the managedtokens of the hub yet. Try again; if the error persists, check the log of Purser.',
+      },
+    });
     periods[0]?.sync(tokenOf('a'));
     expect(await namesListed()).toEqual(['a']);
   });
@@ -140,7 +162,7 @@ describe('createOnDemandList', () => {
     const responses = [await waiting, await replica.get('', ADMIN), await replica.getOne('a', ADMIN, { namespace: 'team-a' })];
     for (const { status, text } of responses) {
       expect(status).toBe(503);
-      expect(text).toContain('Purser has no permission on the hub to list managedtokens, roles and rolebindings');
+      expect(text).toContain(NO_PERMISSION);
       expect(text).not.toContain('serviceaccount');
     }
     expect(problems.map(({ error }) => error)).toEqual([FORBIDDEN]);
@@ -163,17 +185,82 @@ describe('createOnDemandList', () => {
     expect(await listed).toEqual(['a']);
   });
 
-  it('keeps the list while a later watch of the hub fails', async () => {
+  it.each(['objects', 'roles', 'bindings'] as const)(
+    'responds with 503 once the hub forbids the %s that it listed before',
+    async (name) => {
+      await start(tokenOf('a'));
+      periods[0]?.[name].fail(FORBIDDEN);
+      expect(await replica.get('', ADMIN)).toMatchObject({ status: 503, body: { message: NO_PERMISSION } });
+      expect([periods[0]?.runs, clock.pending]).toEqual([[false, false, false], 0]);
+    },
+  );
+
+  it('starts no informers for 30 s after the hub forbade a listed kind, then new ones with the next request', async () => {
     await start(tokenOf('a'));
     periods[0]?.roles.fail(FORBIDDEN);
+    clock.advance(29_999);
+    expect((await replica.get('', ADMIN)).status).toBe(503);
+    expect(periods).toHaveLength(1);
+    clock.advance(1);
+    expect(await start(tokenOf('b'))).toEqual(['b']);
+  });
+
+  it('ends watches with 410 once the hub forbids a listed kind', async () => {
+    await start(tokenOf('a'));
+    const stream = await replica.watch('', ADMIN);
+    periods[0]?.bindings.fail(FORBIDDEN);
+    await settle();
+    expect(stream.take().at(-1)).toMatchObject({ type: 'ERROR', object: { code: 410 } });
+    expect(stream.writableEnded).toBe(true);
+  });
+
+  it('keeps the list while a watch of the hub fails for less than five minutes', async () => {
+    await start(tokenOf('a'));
+    clock.advance(STALE_MS - 1);
+    periods[0]?.roles.fail(serviceUnavailable('down', 1));
     expect(await namesListed()).toEqual(['a']);
+    for (const informer of periods[0]?.all ?? []) informer.bookmark();
+    clock.advance(STALE_MS - 1);
+    expect(await namesListed()).toEqual(['a']);
+  });
+
+  it.each([0, 1, 2])('ends watches and stops the informers after five minutes without an event for informer %i', async (silent) => {
+    await start(tokenOf('a'));
+    const stream = await replica.watch('timeoutSeconds=3000', ADMIN);
+    const others = periods[0]?.all.filter((_, index) => index !== silent);
+    passTime(STALE_MS - 1, others);
+    expect([stream.writableEnded, await namesListed()]).toEqual([false, ['a']]);
+    clock.advance(1);
+    await settle();
+    expect(stream.take().at(-1)).toMatchObject({ type: 'ERROR', object: { code: 410 } });
+    expect([stream.writableEnded, periods[0]?.runs, clock.pending]).toEqual([true, [false, false, false], 0]);
+    const next = replica.get('', ADMIN);
+    await settle();
+    clock.advance(5_000);
+    expect((await next).status).toBe(503);
+    periods[1]?.sync(tokenOf('b'));
+    expect(await namesListed()).toEqual(['b']);
+  });
+
+  it('ends a watch with 410 if the hub forbids a listed kind while the watch starts', async () => {
+    await start(tokenOf('a'));
+    const caller = {
+      ...ADMIN,
+      get isValid() {
+        periods[0]?.roles.fail(FORBIDDEN);
+        return true;
+      },
+    };
+    const stream = await replica.watch('', caller);
+    expect(stream.take().at(-1)).toMatchObject({ type: 'ERROR', object: { code: 410 } });
+    expect(stream.writableEnded).toBe(true);
   });
 
   it('stops the informers ten minutes after the last request, and starts new ones with the next', async () => {
     await start(tokenOf('a'));
-    clock.advance(IDLE_MS - 1);
+    passTime(IDLE_MS - 1);
     expect(await namesListed()).toEqual(['a']);
-    clock.advance(IDLE_MS - 1);
+    passTime(IDLE_MS - 1);
     expect(periods[0]?.runs).toEqual([true, true, true]);
     clock.advance(1);
     expect([periods[0]?.runs, clock.pending]).toEqual([[false, false, false], 0]);
@@ -184,13 +271,13 @@ describe('createOnDemandList', () => {
   it('follows the hub while a watch is open', async () => {
     await start();
     const stream = await replica.watch('timeoutSeconds=3000', ADMIN);
-    clock.advance(2 * IDLE_MS);
+    passTime(2 * IDLE_MS);
     periods[0]?.objects.apply(tokenOf('b'));
     await settle();
     expect(stream.take().map(({ type }) => type)).toEqual(['ADDED']);
     stream.leave();
     await settle();
-    clock.advance(2 * IDLE_MS);
+    passTime(2 * IDLE_MS);
     expect(periods[0]?.runs).toEqual([false, false, false]);
   });
 

@@ -4,7 +4,7 @@ import { NO_RESPONSE, problemOf, retryDelay } from '../../../src/ui/model/proble
 describe('problemOf', () => {
   it.each([
     [401, 'Log in with a valid token.'],
-    [403, 'Ask an administrator for a Role or ClusterRole that permits get, list and watch.'],
+    [403, 'Request a Role or ClusterRole that permits get, list and watch from an administrator.'],
     [429, 'The page tries again when the limit allows it.'],
     [500, 'The page tries again. If the error persists, check the log of Purser.'],
     [503, 'The page tries again. If the error persists, check the log of Purser.'],

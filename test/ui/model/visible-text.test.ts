@@ -9,6 +9,7 @@ describe('escapeInvisible', () => {
     ['a space without width', 'a\u200bb', 'a\\u{200b}b'],
     ['a control character', 'a\u0000\u001b[2J\u009b', 'a\\u{0}\\u{1b}[2J\\u{9b}'],
     ['a line separator', 'a\u2028b', 'a\\u{2028}b'],
+    ['a blank Braille pattern', 'a\u2800b', 'a\\u{2800}b'],
     ['a filler', 'a\u3164b\u115f', 'a\\u{3164}b\\u{115f}'],
     ['a variation selector', 'a\ufe0f', 'a\\u{fe0f}'],
     ['a tag', 'a\u{e0041}', 'a\\u{e0041}'],
