@@ -197,15 +197,12 @@ class Share {
 
   /** Adds an object. Returns the keys of the objects that must become stubs. */
   add(object: Sized, wasStub: boolean): readonly string[] {
-    const next = this.#stubs?.first?.priority;
-    const isSmall = this.#isSmall(object);
-    const isLarger = !isSmall && next !== undefined && bySize(next, object) < 0;
-    if (isLarger || (wasStub && this.#isBorderline(object))) {
+    if (wasStub && this.#isBorderline(object)) {
       this.addStub(object);
       return [object.key];
     }
     this.#bytes += object.bytes;
-    if (!isSmall) (this.#whole ??= new KeyHeap(byFallingSize)).set(object.key, object);
+    if (!this.#isSmall(object)) (this.#whole ??= new KeyHeap(byFallingSize)).set(object.key, object);
     return [...this.#removeLargest()];
   }
 
