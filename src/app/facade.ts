@@ -40,14 +40,18 @@ export function facadeInformers(informers: TokenInformers): FacadeInformers {
 
 /** Returns the list of ManagedTokens. A façade without controller has no other use for them and for the permissions of namespaces. */
 function managedTokens({ clock, random, log, settings: { namespaces } }: AppOptions, client: KubeClient): ListOnDemand {
+  const onOverBudget = (namespace: string, resource: string) =>
+    log.warn({ namespace, resource, remedy: BUDGET_REMEDY }, 'namespace over its budget for the list of ManagedTokens');
   return onDemand(MANAGED_TOKEN_LIST, {
-    createInformers: () => createManagedTokenInformers({ client, clock, random, namespaces }),
+    createInformers: () => createManagedTokenInformers({ client, clock, random, namespaces, onOverBudget }),
     onProblem: (problem) => logProblem(log, problem, LIST_REMEDY),
   });
 }
 
 const LIST_REMEDY =
   'let Purser list and watch managedtokens, roles and rolebindings, as the ClusterRole purser-facade-tokens in deploy/base/access.yaml does';
+
+const BUDGET_REMEDY = 'split or delete the largest of these objects; docs/operating.md, limits of the façade, has the budgets and effects';
 
 /** Creates the components of the façade; they start after the caches are synced. */
 export function facade(

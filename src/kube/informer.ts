@@ -13,7 +13,6 @@ import {
   retry,
   Subject,
   share,
-  tap,
 } from 'rxjs';
 import type { ApiObject, Resource, Stored } from '../api/resources.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
@@ -21,7 +20,8 @@ import { Backoff, REFLECTOR_BACKOFF } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
 import type { KubeClient, Selection } from './client.ts';
-import { type ListWatchEvent, listWatch, startCursor } from './list-watch.ts';
+import { type ListWatchEvent, type ListWatchOptions, listWatch, startCursor } from './list-watch.ts';
+import type { NamespaceBudget } from './namespace-bytes.ts';
 import { type Batch, type Change, type Comparison, type Lookup, ObjectStore, reflectBatches, type Store } from './store.ts';
 
 /** The list-watch runs while `changes$` or `batches$` has subscribers; all of them share it. */
@@ -65,22 +65,19 @@ export function createInformer<T extends ApiObject>(options: InformerOptions<T>,
 }
 
 /**
- * Creates an informer that stores the result of `transform`, which must keep the identifying metadata. Calls `onDeleted` with each object
- * that left the store.
+ * Creates an informer that stores the result of `transform`, which must keep the identifying metadata except for an overlong name. After
+ * objects of a namespace over its budget were deleted, the next watch starts with a new list, which restores others.
  */
 export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
   options: InformerOptions<T>,
   transform: (object: Stored<T>) => Stored<S>,
-  onDeleted: (object: Stored<S>) => void = () => {},
+  budget?: NamespaceBudget<S>,
 ): Informer<S> {
-  const store = new ObjectStore<S>();
+  const store = new ObjectStore<S>(budget);
   const synced$ = new BehaviorSubject(false);
   const problems$ = new Subject<Problem>();
-  const batches$ = defer(() => events({ ...options, transform }, problems$)).pipe(
+  const batches$ = defer(() => events({ ...options, transform, budget, wantsList: () => store.canRestore }, problems$)).pipe(
     reflectBatches(store, () => synced$.next(true)),
-    tap(({ changes }) => {
-      for (const { type, object } of changes) if (type === 'deleted') onDeleted(object);
-    }),
     finalize(() => synced$.next(false)),
     share(),
   );
@@ -104,9 +101,7 @@ function reduceMetadata<T extends ApiObject>(object: Stored<T>, keepsAnnotation?
   return { ...object, metadata: { ...metadata, annotations: Object.fromEntries(kept) } };
 }
 
-type EventsOptions<T extends ApiObject, S extends ApiObject> = InformerOptions<T> & {
-  readonly transform: (object: Stored<T>) => Stored<S>;
-};
+type EventsOptions<T extends ApiObject, S extends ApiObject> = InformerOptions<T> & ListWatchOptions<T, S>;
 
 function events<T extends ApiObject, S extends ApiObject>(
   options: EventsOptions<T, S>,

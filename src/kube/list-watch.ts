@@ -9,6 +9,7 @@ import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { isExpired, type KubeClient, type Selection } from './client.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
+import { KeptObjects, type NamespaceBudget } from './namespace-bytes.ts';
 import { objectKey } from './paths.ts';
 import { TransportError } from './transport-error.ts';
 import { BrokenWatchError, type WatchEvent } from './watch-events.ts';
@@ -30,14 +31,20 @@ export interface Cursor {
   resourceVersion: string | undefined;
   /** Use of paged lists: `next` for the next list, after a stuck WatchList; `always` on a server that rejects WatchList. */
   pages: 'never' | 'next' | 'always';
+  /** Time of the last list on the monotonic clock, in milliseconds; undefined before the first. */
+  listedAt?: number;
 }
 
 export interface ListWatchOptions<T extends ApiObject, S extends ApiObject> {
   readonly client: Pick<KubeClient, 'pages' | 'watch'>;
   readonly resource: Resource<T>;
   readonly selection?: Selection;
-  /** Reduces each object on arrival. Must keep the identifying metadata. */
+  /** Reduces each object on arrival. Must keep the identifying metadata except for an overlong name. */
   readonly transform: (object: Stored<T>) => Stored<S>;
+  /** Budget for the objects of a list while they arrive; none by default. */
+  readonly budget?: NamespaceBudget<S> | undefined;
+  /** Returns whether the next connection should start with a list instead of resuming. Lists for this reason are at least 5 min apart. */
+  readonly wantsList?: () => boolean;
   readonly clock: Clock;
   readonly random: () => number;
   /** Maximum time without a byte from the server, in milliseconds; the watch fails after it. */
@@ -59,6 +66,7 @@ export async function* listWatch<T extends ApiObject, S extends ApiObject>(
   signal: AbortSignal,
 ): AsyncGenerator<ListWatchEvent<S>> {
   while (!signal.aborted) {
+    if (isListDue(options, cursor)) cursor.resourceVersion = undefined;
     try {
       if (cursor.resourceVersion !== undefined) yield* resumeWatch(options, cursor, cursor.resourceVersion, signal);
       else if (cursor.pages !== 'never') yield* listPages(options, cursor, signal);
@@ -70,6 +78,12 @@ export async function* listWatch<T extends ApiObject, S extends ApiObject>(
   }
 }
 
+function isListDue({ clock, wantsList }: Pick<ListWatchOptions<never, never>, 'clock' | 'wantsList'>, { listedAt }: Cursor): boolean {
+  return listedAt !== undefined && clock.monotonic() - listedAt >= MIN_LIST_MS && wantsList?.() === true;
+}
+
+/** Minimum time between a list and the next one because of `wantsList`, in milliseconds: tenants can cause such lists. */
+const MIN_LIST_MS = 300_000;
 /** Default of `idleMs`; servers send a bookmark every 60 to 75 s. */
 const IDLE_MS = 90_000;
 /** Maximum time between initial events, in milliseconds. They block startup and arrive in quick succession. */
@@ -80,18 +94,19 @@ const WATCH_SECONDS = 300;
 const MIN_WATCH_MS = 1_000;
 
 async function* listPages<T extends ApiObject, S extends ApiObject>(
-  { client, resource, selection, transform }: ListWatchOptions<T, S>,
+  { client, resource, selection, transform, budget, clock }: ListWatchOptions<T, S>,
   cursor: Cursor,
   signal: AbortSignal,
 ): AsyncGenerator<ListWatchEvent<S>> {
-  const objects: Stored<S>[] = [];
+  const objects = new KeptObjects<S>(budget);
   let resourceVersion = '';
   for await (const page of client.pages(resource, { ...selection, signal })) {
-    for (const item of page.items) objects.push(transform(item));
+    for (const item of page.items) objects.set(transform(item));
     resourceVersion = page.resourceVersion;
   }
-  yield { type: 'listed', objects, resourceVersion };
+  yield { type: 'listed', objects: [...objects.values()], resourceVersion };
   cursor.resourceVersion = resourceVersion;
+  cursor.listedAt = clock.monotonic();
   if (cursor.pages === 'next') cursor.pages = 'never';
 }
 
@@ -104,9 +119,10 @@ async function* watchList<T extends ApiObject, S extends ApiObject>(
   const stall = startDeadline(options.clock, STALL_MS);
   const events = openWatch(options, { sendInitialEvents: true }, AbortSignal.any([signal, stall.signal]));
   try {
-    const listed = await collectInitial(events, options.transform, stall);
+    const listed = await collectInitial(events, options, stall);
     yield listed;
     cursor.resourceVersion = listed.resourceVersion;
+    cursor.listedAt = options.clock.monotonic();
     yield* follow(events, options.transform, cursor);
   } catch (cause) {
     const isListed = cursor.resourceVersion !== undefined;
@@ -141,7 +157,7 @@ async function* resumeWatch<T extends ApiObject, S extends ApiObject>(
 }
 
 function openWatch<T extends ApiObject>(
-  { client, resource, selection, random, idleMs = IDLE_MS }: Omit<ListWatchOptions<T, ApiObject>, 'transform'>,
+  { client, resource, selection, random, idleMs = IDLE_MS }: Omit<ListWatchOptions<T, never>, 'transform' | 'budget'>,
   start: { readonly resourceVersion: string } | { readonly sendInitialEvents: true },
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent<T>> {
@@ -152,10 +168,10 @@ function openWatch<T extends ApiObject>(
 
 async function collectInitial<T extends ApiObject, S extends ApiObject>(
   events: AsyncGenerator<WatchEvent<T>>,
-  transform: (object: Stored<T>) => Stored<S>,
+  { transform, budget }: ListWatchOptions<T, S>,
   stall: Deadline,
 ): Promise<ListWatchEvent<S>> {
-  const objects = new Map<string, Stored<S>>();
+  const objects = new KeptObjects<S>(budget);
   // Not a `for await`, which would close the watch after the initial events.
   for (let next = await events.next(); next.done !== true; next = await events.next()) {
     const event = next.value;
@@ -165,8 +181,9 @@ async function collectInitial<T extends ApiObject, S extends ApiObject>(
       stall.clear();
       return { type: 'listed', objects: [...objects.values()], resourceVersion: event.resourceVersion };
     }
-    if (event.type === 'DELETED') objects.delete(objectKey(event.object));
-    else objects.set(objectKey(event.object), transform(event.object));
+    const object = transform(event.object);
+    if (event.type === 'DELETED') objects.delete(objectKey(object));
+    else objects.set(object);
   }
   throw new BrokenWatchError('the watch ended before all initial events arrived');
 }

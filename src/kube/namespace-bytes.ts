@@ -1,26 +1,20 @@
 // Memory that the objects of each namespace take in an informer, so that tenants cannot fill the memory of Purser.
 
 import type { ApiObject, Stored } from '../api/resources.ts';
-import type { NamespacedMeta, StoredIdentity } from '../api/wire.ts';
+import { KeyHeap } from '../std/key-heap.ts';
+import { objectKey } from './paths.ts';
 
-/** Marks of an object that is not kept whole. */
-interface SizeMarks {
+/** Mark of an object that is not kept whole because of its own size. */
+interface SizeMark {
   readonly isTooLarge?: true;
-  readonly isOverBudget?: true;
 }
 
-/** Returns the reduced object, or its stub with marks if it is too large or its namespace is over its budget. Records its size. */
-export function keepWithin<T extends object>(
-  maxBytes: number,
-  { reduced, isOverBudget }: { readonly reduced: T; readonly isOverBudget: true | undefined },
-  stub: (object: T) => T,
-): T & SizeMarks {
+/** Returns the reduced object, or its stub with a mark if it is too large. Records its size. */
+export function keepWithin<T extends object>(maxBytes: number, reduced: T, toStub: (object: T) => T): T & SizeMark {
   const bytes = bytesIn(reduced);
-  const isTooLarge = bytes > maxBytes;
-  const marks: SizeMarks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
-  const kept = isTooLarge || isOverBudget ? { ...stub(reduced), ...marks } : reduced;
-  recordBytes(kept, kept === reduced ? bytes : bytesIn(kept));
-  return kept;
+  if (bytes <= maxBytes) return recordBytes(reduced, bytes);
+  const stub = { ...toStub(reduced), isTooLarge: true as const };
+  return recordBytes(stub, bytesIn(stub));
 }
 
 /** Returns the approximate size of a reduced object in memory, in bytes. */
@@ -30,9 +24,10 @@ export function bytesOf(object: object): number {
 
 const sizes = new WeakMap<object, number>();
 
-/** Records the size of a reduced object, in bytes. */
-export function recordBytes(object: object, bytes: number): void {
+/** Records the size of a reduced object, in bytes, and returns the object. */
+export function recordBytes<T extends object>(object: T, bytes: number): T {
   sizes.set(object, bytes);
+  return object;
 }
 
 /** Returns the approximate size of a value in memory, in bytes. */
@@ -43,53 +38,221 @@ export function bytesIn(value: unknown): number {
 /** Share of a namespace in memory, in bytes: about thirty thousand ManagedTokens of usual size. */
 export const BYTES_PER_NAMESPACE = 64 << 20;
 /** Size up to which an object is kept in any case, in bytes: a stub would take about as much. */
-const MAX_SMALL_BYTES = 4_096;
+export const MAX_SMALL_BYTES = 4_096;
 
-export interface NamespaceBytesOptions {
-  /** Share of a namespace, in bytes. */
-  readonly budget: number;
-  /** Size up to which an object is kept in any case, in bytes. */
+/** Budget for the objects of each namespace in one informer. */
+export interface NamespaceBudget<T extends ApiObject> {
+  /** Maximum size of the objects of a namespace that are kept whole, in bytes. */
+  readonly bytes: number;
+  /** Size up to which an object is kept whole in any case, in bytes. */
   readonly small: number;
+  /** Returns the part of an object that is kept if its namespace is over its budget. */
+  readonly toStub: (object: Stored<T>) => Stored<T>;
+  /** Called with the namespace of each object that becomes a stub. */
+  readonly onOver?: (namespace: string) => void;
 }
 
-/** Memory that the objects of each namespace take. A namespace over its share keeps only stubs of large ones. */
-export class NamespaceBytes {
-  readonly #options: NamespaceBytesOptions;
-  readonly #kept = new Map<string, { readonly namespace: string; readonly bytes: number }>();
-  readonly #totals = new Map<string, number>();
+/** Returns whether an object is a stub because its namespace is over its budget. */
+export function isOverBudget(object: object): boolean {
+  return wholeSizes.has(object);
+}
 
-  constructor(options: NamespaceBytesOptions = { budget: BYTES_PER_NAMESPACE, small: MAX_SMALL_BYTES }) {
-    this.#options = options;
+/** Returns the marked stub of an object whose namespace is over its budget. */
+export function toOverBudget<T extends ApiObject>(whole: Stored<T>, { toStub }: NamespaceBudget<T>): Stored<T> {
+  const stub = { ...toStub(whole), isOverBudget: true as const };
+  wholeSizes.set(stub, bytesOf(whole));
+  return recordBytes(stub, bytesIn(stub));
+}
+
+/** Size of the whole object for each stub of a namespace over its budget, in bytes. */
+const wholeSizes = new WeakMap<object, number>();
+
+/** An object that was stored, and the object with the same key before. */
+export interface Replacement<T extends ApiObject> {
+  readonly key: string;
+  readonly object: Stored<T>;
+  readonly previous: Stored<T> | undefined;
+}
+
+/**
+ * Objects of a collection by key. A namespace over its budget keeps its smallest objects whole, and stubs of all larger ones. The order of
+ * arrival does not matter, so that all replicas decide alike. A stub remains one until the object arrives again.
+ */
+export class KeptObjects<T extends ApiObject> {
+  readonly #budget: NamespaceBudget<T> | undefined;
+  readonly #objects = new Map<string, Stored<T>>();
+  readonly #shares = new Map<string, Share>();
+
+  /** Creates an empty collection; without a budget, it keeps all objects whole. */
+  constructor(budget?: NamespaceBudget<T>) {
+    this.#budget = budget;
   }
 
-  /** Reduces an object with a function that records its size, and counts it until `forget`. */
-  reduce<T extends ApiObject<NamespacedMeta>, S extends ApiObject>(
-    object: Stored<T>,
-    reduce: (object: Stored<T>, options?: { readonly isOverBudget: true }) => Stored<S>,
-  ): Stored<S> {
-    this.forget(object);
-    const { uid, namespace } = object.metadata;
-    const total = this.#totals.get(namespace) ?? 0;
-    const whole = reduce(object);
-    const { budget, small } = this.#options;
-    const isOver = bytesOf(whole) > small && total + bytesOf(whole) > budget;
-    const kept = isOver ? reduce(object, { isOverBudget: true }) : whole;
-    this.#kept.set(uid, { namespace, bytes: bytesOf(kept) });
-    this.#totals.set(namespace, total + bytesOf(kept));
-    return kept;
-  }
-
-  /** Forgets a deleted object. */
-  readonly forget = ({ metadata: { uid } }: { readonly metadata: StoredIdentity }): void => {
-    const { namespace = '', bytes = 0 } = this.#kept.get(uid) ?? {};
-    if (!this.#kept.delete(uid)) return;
-    const total = (this.#totals.get(namespace) ?? 0) - bytes;
-    if (total > 0) this.#totals.set(namespace, total);
-    else this.#totals.delete(namespace);
-  };
-
-  /** Number of counted objects. */
   get size(): number {
-    return this.#kept.size;
+    return this.#objects.size;
   }
+
+  get(key: string): Stored<T> | undefined {
+    return this.#objects.get(key);
+  }
+
+  has(key: string): boolean {
+    return this.#objects.has(key);
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#objects.keys();
+  }
+
+  values(): IterableIterator<Stored<T>> {
+    return this.#objects.values();
+  }
+
+  entries(): IterableIterator<[string, Stored<T>]> {
+    return this.#objects.entries();
+  }
+
+  /** True if a namespace can keep one of its stubs whole. */
+  get canRestore(): boolean {
+    return this.#shares.values().some((share) => share.canRestore);
+  }
+
+  /** Stores an object. Returns it as it is kept, followed by larger objects that became stubs. */
+  set(object: Stored<T>): readonly Replacement<T>[] {
+    const key = objectKey(object);
+    const previous = this.#objects.get(key);
+    this.#release(key, previous);
+    this.#objects.set(key, object);
+    const others = this.#claim(key, object, previous).flatMap((over) => this.#demote(over));
+    return [{ key, object: this.#objects.get(key) ?? object, previous }, ...others.filter((other) => other.key !== key)];
+  }
+
+  /** Removes an object and returns it; undefined if it was absent. */
+  delete(key: string): Stored<T> | undefined {
+    const object = this.#objects.get(key);
+    this.#objects.delete(key);
+    this.#release(key, object);
+    return object;
+  }
+
+  /** Counts an object. Returns the keys of the objects that exceed the budget. */
+  #claim(key: string, object: Stored<T>, previous: Stored<T> | undefined): readonly string[] {
+    if (this.#budget === undefined || (bytesOf(object) === 0 && !isOverBudget(object))) return [];
+    const namespace = object.metadata.namespace ?? '';
+    const share = this.#shares.get(namespace) ?? new Share(this.#budget);
+    this.#shares.set(namespace, share);
+    const sized = { key, bytes: wholeSizes.get(object) ?? bytesOf(object) };
+    if (isOverBudget(object)) return share.addStub(sized);
+    return share.add(sized, previous !== undefined && isOverBudget(previous));
+  }
+
+  #release(key: string, object: Stored<T> | undefined): void {
+    const namespace = object?.metadata.namespace ?? '';
+    const share = this.#shares.get(namespace);
+    if (object === undefined || share === undefined) return;
+    share.remove({ key, bytes: bytesOf(object) });
+    if (share.isEmpty) this.#shares.delete(namespace);
+  }
+
+  #demote(key: string): readonly Replacement<T>[] {
+    const previous = this.#objects.get(key);
+    if (previous === undefined || this.#budget === undefined) return [];
+    const object = toOverBudget(previous, this.#budget);
+    this.#budget.onOver?.(object.metadata.namespace ?? '');
+    this.#objects.set(key, object);
+    return [{ key, object, previous }];
+  }
+}
+
+/** Size of an object that is or was whole, in bytes. */
+interface Sized {
+  readonly key: string;
+  readonly bytes: number;
+}
+
+/** Sizes of the objects of one namespace. Whole objects precede stubs in the order of `bySize`, or `canRestore` is true. */
+class Share {
+  readonly #budget: Pick<NamespaceBudget<never>, 'bytes' | 'small'>;
+  /** Whole objects that are not small, the largest first; undefined before the first one. */
+  #whole: KeyHeap<string, Sized> | undefined;
+  /** Objects of which stubs are kept, the smallest first; undefined before the first one. */
+  #stubs: KeyHeap<string, Sized> | undefined;
+  /** Total size of the objects that are kept whole. */
+  #bytes = 0;
+
+  constructor(budget: Pick<NamespaceBudget<never>, 'bytes' | 'small'>) {
+    this.#budget = budget;
+  }
+
+  get isEmpty(): boolean {
+    return this.#bytes === 0 && (this.#stubs?.size ?? 0) === 0;
+  }
+
+  get canRestore(): boolean {
+    const next = this.#stubs?.first?.priority;
+    if (next === undefined) return false;
+    const largest = this.#whole?.first?.priority;
+    return this.#isSmall(next) || this.#roomBeside(next) >= 0 || (largest !== undefined && bySize(next, largest) < 0);
+  }
+
+  /** Adds an object. Returns the keys of the objects that must become stubs. */
+  add(object: Sized, wasStub: boolean): readonly string[] {
+    if (wasStub && this.#isBorderline(object)) {
+      this.addStub(object);
+      return [object.key];
+    }
+    this.#bytes += object.bytes;
+    if (!this.#isSmall(object)) (this.#whole ??= new KeyHeap(byFallingSize)).set(object.key, object);
+    return [...this.#removeLargest()];
+  }
+
+  /** Adds an object of which a stub is kept. */
+  addStub(object: Sized): readonly string[] {
+    (this.#stubs ??= new KeyHeap(bySize)).set(object.key, object);
+    return [];
+  }
+
+  /** Removes an object; `bytes` is the size of what was kept. */
+  remove({ key, bytes }: Sized): void {
+    if (this.#stubs?.remove(key) !== undefined) return;
+    this.#whole?.remove(key);
+    this.#bytes -= bytes;
+  }
+
+  #isSmall({ bytes }: Sized): boolean {
+    return bytes <= this.#budget.small;
+  }
+
+  /**
+   * Returns whether a stub that changed could barely be kept whole. It remains a stub until the next list: the size of a ManagedToken
+   * includes its status, which Purser writes after this decision.
+   */
+  #isBorderline(object: Sized): boolean {
+    const room = this.#roomBeside(object);
+    return this.#isSmall(object) ? object.bytes > this.#budget.small / 2 : room >= 0 && room < this.#budget.bytes / 32;
+  }
+
+  #roomBeside({ bytes }: Sized): number {
+    return this.#budget.bytes - this.#bytes - bytes;
+  }
+
+  *#removeLargest(): Generator<string> {
+    while (this.#bytes > this.#budget.bytes) {
+      const largest = this.#whole?.first?.priority;
+      if (largest === undefined) return;
+      this.#whole?.remove(largest.key);
+      this.addStub(largest);
+      this.#bytes -= largest.bytes;
+      yield largest.key;
+    }
+  }
+}
+
+/** Orders objects by size, and objects of one size by key. */
+function bySize(a: Sized, b: Sized): number {
+  return a.bytes - b.bytes || (a.key < b.key ? -1 : 1);
+}
+
+function byFallingSize(a: Sized, b: Sized): number {
+  return bySize(b, a);
 }

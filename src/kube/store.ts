@@ -4,6 +4,7 @@ import { mergeMap, type OperatorFunction, of, tap } from 'rxjs';
 import type { ApiObject, Stored } from '../api/resources.ts';
 import { KeyHeap } from '../std/key-heap.ts';
 import type { ListWatchEvent } from './list-watch.ts';
+import { isOverBudget, KeptObjects, type NamespaceBudget, type Replacement } from './namespace-bytes.ts';
 import { objectKey } from './paths.ts';
 
 /** A change of one object. An object that was deleted and re-created is `deleted`, then `added`. */
@@ -42,9 +43,21 @@ export type Comparison<T extends ApiObject> = (a: Stored<T>, b: Stored<T>) => nu
 
 /** A store that applies list-watch events. */
 export class ObjectStore<T extends ApiObject> implements Store<T> {
-  #objects = new Map<string, Stored<T>>();
+  readonly #budget: NamespaceBudget<T> | undefined;
+  #objects: KeptObjects<T>;
   #resourceVersion: string | undefined;
   readonly #indexes: StoreIndex<Stored<T>>[] = [];
+
+  /** Creates an empty store; without a budget, it keeps all objects whole. */
+  constructor(budget?: NamespaceBudget<T>) {
+    this.#budget = budget;
+    this.#objects = new KeptObjects(budget);
+  }
+
+  /** True if a namespace that was over its budget has room again, so that a new list would restore objects. */
+  get canRestore(): boolean {
+    return this.#objects.canRestore;
+  }
 
   get resourceVersion(): string | undefined {
     return this.#resourceVersion;
@@ -95,27 +108,25 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
   }
 
   #addIndex<I extends StoreIndex<Stored<T>>>(index: I): I {
-    for (const [key, object] of this.#objects) index.add(key, object);
+    for (const [key, object] of this.#objects.entries()) index.add(key, object);
     this.#indexes.push(index);
     return index;
   }
 
   #replace(objects: readonly Stored<T>[]): readonly Change<T>[] {
     const previous = this.#objects;
-    const next = new Map(objects.map((object) => [objectKey(object), object]));
+    const next = new KeptObjects(this.#budget);
+    for (const object of objects) next.set(object);
     this.#objects = next;
-    const missing = [...previous].filter(([key]) => !next.has(key)).map(([key, object]) => deleted(key, object));
-    return [...missing, ...[...next].flatMap(([key, object]) => difference(key, previous.get(key), object))];
+    const missing = [...previous.entries()].filter(([key]) => !next.has(key)).map(([key, object]) => deleted(key, object));
+    const present = [...next.entries()].flatMap(([key, object]) => difference({ key, object, previous: previous.get(key) }));
+    return [...missing, ...present];
   }
 
   #change(type: 'applied' | 'deleted', object: Stored<T>): readonly Change<T>[] {
+    if (type === 'applied') return this.#objects.set(object).flatMap(difference);
     const key = objectKey(object);
-    const previous = this.#objects.get(key);
-    if (type === 'applied') {
-      this.#objects.set(key, object);
-      return difference(key, previous, object);
-    }
-    return this.#objects.delete(key) ? [deleted(key, object)] : [];
+    return this.#objects.delete(key) === undefined ? [] : [deleted(key, object)];
   }
 
   #reindex(change: Change<T>): void {
@@ -239,11 +250,11 @@ interface Single<T> {
   readonly object: T;
 }
 
-function difference<T extends ApiObject>(key: string, previous: Stored<T> | undefined, object: Stored<T>): readonly Change<T>[] {
+function difference<T extends ApiObject>({ key, object, previous }: Replacement<T>): readonly Change<T>[] {
   if (previous === undefined) return [{ type: 'added', key, object }];
   if (previous.metadata.uid !== object.metadata.uid) return [deleted(key, previous), { type: 'added', key, object }];
-  if (previous.metadata.resourceVersion === object.metadata.resourceVersion) return [];
-  return [{ type: 'updated', key, object, previous }];
+  const isSame = previous.metadata.resourceVersion === object.metadata.resourceVersion && isOverBudget(previous) === isOverBudget(object);
+  return isSame ? [] : [{ type: 'updated', key, object, previous }];
 }
 
 function deleted<T extends ApiObject>(key: string, object: Stored<T>): Change<T> {

@@ -8,7 +8,7 @@ import { SetAnnotation } from '../api/names.ts';
 import { ManagedTokenSets, type Secret, type ServiceAccount, type Stored } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { createReducedInformer, type Informer, unionOf } from '../kube/informer.ts';
-import { keepWithin, NamespaceBytes } from '../kube/namespace-bytes.ts';
+import { BYTES_PER_NAMESPACE, keepWithin, MAX_SMALL_BYTES, type NamespaceBudget } from '../kube/namespace-bytes.ts';
 import type { Store } from '../kube/store.ts';
 import { type LabelSelector, matchesLabels, toLabelSelector } from '../kubernetes/selectors/label-selector.ts';
 import { SelectorError } from '../kubernetes/selectors/selector.ts';
@@ -16,6 +16,7 @@ import type { Clock } from '../std/clock.ts';
 import { type RegisteredCluster, registeredCluster } from '../targets/registered-cluster.ts';
 import type { TokenInformers } from '../tokens/informers.ts';
 import type { StoredSecret } from '../tokens/policy/secret.ts';
+import { shortenText } from '../tokens/policy/shorten-text.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { identityOf } from '../tokens/reduce.ts';
 import type { StoredSet } from './policy/template.ts';
@@ -38,34 +39,30 @@ export interface SetInformers
 /** Creates the informer of ManagedTokenSets, which starts on subscription. */
 export function createSetInformer({ namespaces, ...options }: SetInformerOptions): Informer<StoredSet> {
   const places = namespaces?.map((namespace) => ({ namespace })) ?? [{}];
-  const bytes = new NamespaceBytes();
-  const reduce = (set: Stored<ManagedTokenSet>) => bytes.reduce<ManagedTokenSet, StoredSet>(set, reduceSet);
   return unionOf(
-    places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokenSets, selection }, reduce, bytes.forget)),
+    places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokenSets, selection }, reduceSet, SET_BUDGET)),
   );
 }
 
 /** Maximum size of a ManagedTokenSet without labels and foreign annotations, as JSON; the CRD admits about as much. */
 export const MAX_SET_BYTES = 131_072;
-const MAX_CONFIRMATION_LENGTH = 256;
+/** Budget for the ManagedTokenSets of a namespace. */
+export const SET_BUDGET: NamespaceBudget<StoredSet> = { bytes: BYTES_PER_NAMESPACE, small: MAX_SMALL_BYTES, toStub: stubOf };
 
 /**
  * Returns the parts of a ManagedTokenSet that Purser reads. A set that is still too large, or whose namespace is over its budget, loses
  * the labels and annotations of its template, and is marked.
  */
-export function reduceSet(
-  { apiVersion, kind, metadata, spec, status }: Stored<ManagedTokenSet>,
-  { isOverBudget }: Pick<StoredSet, 'isOverBudget'> = {},
-): StoredSet {
+export function reduceSet({ apiVersion, kind, metadata, spec, status }: Stored<ManagedTokenSet>): StoredSet {
   const reduced: StoredSet = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
-  return keepWithin(MAX_SET_BYTES, { reduced, isOverBudget }, stubOf);
+  return keepWithin(MAX_SET_BYTES, reduced, stubOf);
 }
 
 function reduceMetadata(metadata: StoredSet['metadata']): StoredSet['metadata'] {
-  const confirmation = metadata.annotations?.[SetAnnotation.confirmRemoval]?.slice(0, MAX_CONFIRMATION_LENGTH);
+  const confirmation = metadata.annotations?.[SetAnnotation.confirmRemoval];
   return {
     ...identityOf(metadata),
-    ...(confirmation !== undefined && { annotations: { [SetAnnotation.confirmRemoval]: confirmation } }),
+    ...(confirmation !== undefined && { annotations: { [SetAnnotation.confirmRemoval]: shortenText(confirmation) } }),
   };
 }
 

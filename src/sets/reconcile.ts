@@ -6,6 +6,7 @@ import type { ManagedTokenSetStatus } from '../api/managed-token-set.gen.ts';
 import { SetAnnotation, SetConditionType } from '../api/names.ts';
 import { ManagedTokenSets, type Stored } from '../api/resources.ts';
 import { startDeadline } from '../kube/deadline.ts';
+import { toOverBudget } from '../kube/namespace-bytes.ts';
 import { findCondition } from '../kubernetes/conditions.ts';
 import { type FieldError, forbiddenValue, invalidOmitted, tooLong } from '../kubernetes/field-error.ts';
 import type { Result } from '../runtime/controller.ts';
@@ -15,7 +16,7 @@ import type { StoredToken } from '../tokens/policy/spec.ts';
 import { RUN_MS } from '../tokens/run.ts';
 import { isCheckDue, removeChild, writeChild } from './children.ts';
 import { publishProfiles } from './cluster-profiles.ts';
-import { controllerKeyOf, MAX_SET_BYTES, reduceSet, selectorOf, selects } from './informers.ts';
+import { controllerKeyOf, MAX_SET_BYTES, reduceSet, SET_BUDGET, selectorOf, selects } from './informers.ts';
 import { failsAt, isControlledBy, type Member, planSet, rolloutOf, type SetObservation } from './policy/plan.ts';
 import { decideRemoval, REMOVAL_WINDOW_MS, type RemovalDecision } from './policy/removal.ts';
 import { desiredStatus, invalidStatus } from './policy/status.ts';
@@ -239,7 +240,8 @@ async function sendStatus({ hub, tracked, clock, signal }: SetRun, set: StoredSe
   tracked.statusAt = clock.monotonic();
   const { isTooLarge: _, isOverBudget: __, ...object } = set;
   const response = await hub.updateStatus(ManagedTokenSets, { ...object, status }, { signal });
-  const written = reduceSet(response, set);
+  const whole = reduceSet(response);
+  const written = set.isOverBudget ? toOverBudget(whole, SET_BUDGET) : whole;
   tracked.set.record(written, set, clock.now());
   return written;
 }

@@ -46,7 +46,12 @@ const CLUSTER_SPACING_MS = 500;
 export function setTriggers(informers: SetInformers, { view, memory, authority }: TriggerDeps): Observable<Trigger> {
   const { sets, tokens, clusters, requesters } = informers;
   const written = (key: string) => memory.find(view.sets.get(key)?.metadata.uid)?.status;
-  const isNews = anyOf<StoredSet>(generationChanged, annotationsChanged(SetAnnotation.confirmRemoval), statusNotOurs(written));
+  const isNews = anyOf<StoredSet>(
+    generationChanged,
+    annotationsChanged(SetAnnotation.confirmRemoval),
+    statusNotOurs(written),
+    budgetChanged,
+  );
   return merge(
     sets.changes$.pipe(
       tap((change) => trackSet(change, memory)),
@@ -81,6 +86,9 @@ export function setTriggers(informers: SetInformers, { view, memory, authority }
     ).pipe(map((set) => ({ key: objectKey(set), spacingMs: CLUSTER_SPACING_MS }))),
   );
 }
+
+/** Matches a set that became a stub because its namespace is over its budget, or that is whole again. */
+const budgetChanged = fieldChanged<StoredSet>(({ isOverBudget }) => isOverBudget);
 
 /** Emits the sets whose ClusterProfiles may change. */
 function profileTriggers({ clusters, secrets, tokens }: SetInformers, { view, memory, authority }: TriggerDeps): Observable<Trigger> {

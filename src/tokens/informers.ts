@@ -4,7 +4,6 @@ import { setOf } from '../access/cluster-set.ts';
 import { IssueTokens } from '../access/issue-permission.ts';
 import { RbacIndex } from '../access/rbac-index.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Label, LabelValue } from '../api/names.ts';
 import {
   type ClusterRole,
@@ -22,14 +21,13 @@ import {
 import type { NamespacedMeta, StoredIdentity } from '../api/wire.ts';
 import type { KubeClient, Selection } from '../kube/client.ts';
 import { createInformer, createReducedInformer, type Informer, unionOf } from '../kube/informer.ts';
-import { NamespaceBytes } from '../kube/namespace-bytes.ts';
 import { objectKey } from '../kube/paths.ts';
 import type { Store } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
 import { credentialKeys, type RegisteredCluster, reduceCredential, registeredCluster } from '../targets/registered-cluster.ts';
 import { byAge, type StoredSecret, secretNameOf } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { MAX_OWNERS, reduceSecret, reduceToken } from './reduce.ts';
+import { MAX_OWNERS, reduceSecret, reduceToken, SECRET_BUDGET, TOKEN_BUDGET } from './reduce.ts';
 
 export interface InformersOptions {
   readonly client: KubeClient;
@@ -52,23 +50,17 @@ export function createTokenInformers({
 }: InformersOptions): TokenInformers {
   const everywhere: readonly Selection[] = [{}];
   const places = namespaces?.map((namespace): Selection => ({ namespace })) ?? everywhere;
-  const bytes = new NamespaceBytes();
-  const keepToken = (token: Stored<ManagedToken>) => bytes.reduce(token, reduceToken);
   const ours = `${Label.managedBy}=${LabelValue.managedBy}`;
   const others = `${Label.managedBy}!=${LabelValue.managedBy}`;
   return {
     tokens: unionOf(
-      places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokens, selection }, keepToken, bytes.forget)),
+      places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokens, selection }, reduceToken, TOKEN_BUDGET)),
     ),
     // Users who may patch Clusters could fill the memory with annotations.
     clusters: createInformer({ ...options, resource: Clusters }, (key) => annotationPrefixes.some((prefix) => key.startsWith(prefix))),
     secrets: unionOf(
       places.map((place) =>
-        createReducedInformer(
-          { ...options, resource: Secrets, selection: { ...place, labelSelector: ours } },
-          (secret) => bytes.reduce(secret, reduceSecret),
-          bytes.forget,
-        ),
+        createReducedInformer({ ...options, resource: Secrets, selection: { ...place, labelSelector: ours } }, reduceSecret, SECRET_BUDGET),
       ),
     ),
     credentials: credentialNamespaces.map((namespace) =>

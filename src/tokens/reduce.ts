@@ -5,7 +5,7 @@ import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.
 import { AnchorFinalizer, Annotation, Label, SetAnnotation, SetFieldManager, TokensGroup } from '../api/names.ts';
 import type { Secret, Stored } from '../api/resources.ts';
 import type { ObjectMeta } from '../api/wire.ts';
-import { bytesIn, keepWithin, recordBytes } from '../kube/namespace-bytes.ts';
+import { BYTES_PER_NAMESPACE, bytesIn, keepWithin, MAX_SMALL_BYTES, type NamespaceBudget, recordBytes } from '../kube/namespace-bytes.ts';
 import { ownedNames } from '../kubernetes/managed-fields.ts';
 import { defined } from '../std/defined.ts';
 import { digestOf } from '../std/digest.ts';
@@ -19,15 +19,17 @@ import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
  * Returns identity, metadata, claims and digests of a Secret. A Secret whose metadata is too large, or whose namespace is over its
  * budget, loses the metadata set by others and is marked, because a tenant can create any number of such Secrets.
  */
-export function reduceSecret(object: Stored<Secret>, { isOverBudget }: Pick<StoredSecret, 'isOverBudget'> = {}): Stored<StoredSecret> {
+export function reduceSecret(object: Stored<Secret>): Stored<StoredSecret> {
   const whole = withoutData(object);
   const bytes = bytesIn(whole.metadata);
-  const isTooLarge = bytes > MAX_METADATA_LENGTH;
-  const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
-  const secret = isTooLarge || isOverBudget ? { ...stubOfSecret(whole), ...marks } : whole;
-  recordBytes(secret, secret === whole ? bytes + bytesIn(whole.claims) : bytesIn(secret));
-  return secret;
+  if (bytes <= MAX_METADATA_LENGTH) return recordBytes(whole, bytes + bytesIn(whole.claims));
+  const stub = { ...stubOfSecret(whole), isTooLarge: true as const };
+  return recordBytes(stub, bytesIn(stub));
 }
+
+/** Budgets for the ManagedTokens, and for the Secrets, of a namespace. */
+export const TOKEN_BUDGET: NamespaceBudget<StoredToken> = { bytes: BYTES_PER_NAMESPACE / 2, small: MAX_SMALL_BYTES, toStub: stubOf };
+export const SECRET_BUDGET: NamespaceBudget<StoredSecret> = { ...TOKEN_BUDGET, toStub: stubOfSecret };
 
 function withoutData({ metadata, type = 'Opaque', immutable = false, data = {} }: Stored<Secret>): Stored<StoredSecret> {
   const { managedFields: _, ...kept } = metadata;
@@ -99,8 +101,9 @@ function stubOfSecret({ metadata, claims, ...rest }: Stored<StoredSecret>): Stor
   return { ...rest, metadata: ownMetadata(metadata), ...(claims && bytesIn(claims) <= MAX_CLAIM_BYTES && { claims }) };
 }
 
+/** Returns a name, or the digest of an overlong one; the beginning of a text would keep all of the text in memory. */
 function shortName(name: string): string {
-  return name.slice(0, MAX_NAME_LENGTH);
+  return name.length > MAX_NAME_LENGTH ? digestOf(name) : name;
 }
 
 /** Returns the token of a Secret; empty if the Secret has none. */
@@ -113,12 +116,9 @@ export function tokenOf({ data = {} }: Pick<Secret, 'data'>): string {
  * the server. A ManagedToken that is still too large, or whose namespace is over its budget, loses most of its metadata and a long
  * status, and is marked.
  */
-export function reduceToken(
-  { apiVersion, kind, metadata, spec, status }: Stored<ManagedToken>,
-  { isOverBudget }: Pick<StoredToken, 'isOverBudget'> = {},
-): StoredToken {
+export function reduceToken({ apiVersion, kind, metadata, spec, status }: Stored<ManagedToken>): StoredToken {
   const reduced: StoredToken = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
-  return keepWithin(MAX_TOKEN_BYTES, { reduced, isOverBudget }, stubOf);
+  return keepWithin(MAX_TOKEN_BYTES, reduced, stubOf);
 }
 
 const MAX_ANNOTATIONS = 16;

@@ -2,6 +2,7 @@
 
 import type { ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import type { Stored } from '../api/resources.ts';
+import { toOverBudget } from '../kube/namespace-bytes.ts';
 import { OwnWrite } from '../kube/own-write.ts';
 import { Backoff, exponentialMs } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
@@ -12,7 +13,7 @@ import type { SignedDigest } from './policy/record.ts';
 import type { StoredSecret } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
 import type { SecretReference, Verdict } from './policy/state.ts';
-import { reduceToken } from './reduce.ts';
+import { reduceToken, TOKEN_BUDGET } from './reduce.ts';
 
 /** Tracked ManagedTokens by UID. */
 export class TrackedTokens {
@@ -289,7 +290,8 @@ export class TrackedToken {
   /** Records the response to an own write of the ManagedToken, and returns the object; `before` if the response is about another. */
   recordTokenWrite(response: Stored<StoredToken>, before: StoredToken, now: number): StoredToken {
     if (response.metadata.uid !== before.metadata.uid) return before;
-    const token = reduceToken(response, before);
+    const whole = reduceToken(response);
+    const token = before.isOverBudget ? toOverBudget(whole, TOKEN_BUDGET) : whole;
     this.token.record(token, before, now);
     return token;
   }

@@ -27,7 +27,7 @@ import type { TrackedTokens } from './tracked-token.ts';
 export function tokenTriggers(informers: TokenInformers, view: HubView, memory: TrackedTokens): Observable<string> {
   const { tokens, clusters, secrets, credentials, requesters } = informers;
   const written = (key: string) => memory.of(view.tokens.get(key)?.metadata.uid).status;
-  const isNews = anyOf<StoredToken>(generationChanged, annotationsChanged(`${TokensGroup}/`), statusNotOurs(written));
+  const isNews = anyOf<StoredToken>(generationChanged, annotationsChanged(`${TokensGroup}/`), statusNotOurs(written), budgetChanged);
   const tenantTriggers$ = merge(
     tokens.changes$.pipe(
       tap((change) => trackToken(change, memory)),
@@ -61,6 +61,9 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
     ),
   );
 }
+
+/** Matches a ManagedToken that became a stub because its namespace is over its budget, or that is whole again. */
+const budgetChanged = fieldChanged<StoredToken>(({ isOverBudget }) => isOverBudget);
 
 /** Returns the ManagedTokens that a change of a Cluster affects. Labels and audiences do not concern all of them. */
 function affectedTokens(change: Change<Cluster>, view: HubView): readonly StoredToken[] {

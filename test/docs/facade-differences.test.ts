@@ -97,7 +97,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'facade/managed-tokens/managed-token-list.test.ts',
     'returns exactly the public fields of an object with every field of the CRD',
   ],
-  'a ManagedToken above 64 KiB, or of a namespace whose ManagedTokens take more than 64 MiB': [
+  'a ManagedToken above 16 KiB, or one of the largest above 4 KiB in a namespace whose ManagedTokens take more than 64 MiB': [
     'contract/managed-token-informers.test.ts',
     'keeps a ManagedToken with labels of 100 KB without its labels',
   ],

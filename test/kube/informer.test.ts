@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { type Subscription, take } from 'rxjs';
 import { type ConfigMap, ConfigMaps } from '../../src/api/resources.ts';
 import { createInformer, createReducedInformer, type Informer } from '../../src/kube/informer.ts';
+import { isOverBudget, type NamespaceBudget, recordBytes } from '../../src/kube/namespace-bytes.ts';
 import type { Change } from '../../src/kube/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireReply } from '../support/wire-server.ts';
@@ -96,25 +97,6 @@ describe('createInformer', () => {
     collection.put('b', '1');
     const seen = follow(informer);
     await eventually(() => expect(seen).toEqual(['deleted ns/a', 'added ns/b']));
-  });
-
-  it('calls onDeleted for every object that left the store', async () => {
-    for (const name of ['a', 'b', 'c']) collection.put(name, '1');
-    const left: string[] = [];
-    const options = { client: world.client, resource: ConfigMaps, selection: { namespace: 'ns' }, clock, random: () => 0 };
-    const informer = createReducedInformer(
-      options,
-      ({ metadata }) => ({ metadata }),
-      ({ metadata }) => left.push(metadata.name ?? ''),
-    );
-    subscription = informer.changes$.subscribe();
-    await eventually(() => expect(informer.synced).toBe(true));
-    collection.remove('a');
-    await eventually(() => expect(left).toEqual(['a']));
-    subscription.unsubscribe();
-    collection.remove('b');
-    subscription = informer.changes$.subscribe();
-    await eventually(() => expect([left, informer.store.keys()]).toEqual([['a', 'b'], ['ns/c']]));
   });
 
   it('reports problems, backs off and never ends', async () => {
@@ -313,5 +295,125 @@ describe('createInformer with a randomly failing server', () => {
       ),
       { numRuns: 150 },
     );
+  });
+});
+
+describe('createReducedInformer with a budget for each namespace', () => {
+  const BUDGET: NamespaceBudget<ConfigMap> = { bytes: 1_000, small: 0, toStub: ({ metadata }) => ({ metadata }) };
+  const options = () => ({ client: world.client, resource: ConfigMaps, clock, random: () => 0, idleMs: 1_000_000 });
+
+  /** Starts an informer whose objects have the sizes in their data, and records the changes with the objects that they keep whole. */
+  function followBudget(): { readonly informer: Informer<ConfigMap>; readonly seen: string[] } {
+    const informer = createReducedInformer<ConfigMap, ConfigMap>(
+      options(),
+      (object) => recordBytes({ ...object }, Number(object.data?.['value'])),
+      BUDGET,
+    );
+    const seen: string[] = [];
+    subscription = informer.changes$.subscribe(({ type, key, object }) =>
+      seen.push(`${type} ${key}${type === 'deleted' ? '' : isOverBudget(object) ? ' as stub' : ' whole'}`),
+    );
+    return { informer, seen };
+  }
+
+  function lists(): number {
+    return world.server.requests.filter(({ query }) => query.get('sendInitialEvents') === 'true').length;
+  }
+
+  /** Ends the watch and waits for the next request. */
+  async function nextWatch(): Promise<void> {
+    const before = world.server.requests.length;
+    collection.cut((watcher) => watcher.end());
+    await eventually(() => expect([world.server.requests.length, collection.watching]).toEqual([before + 1, 1]));
+  }
+
+  it('counts an object that was re-created while the watch was disconnected once', async () => {
+    collection.put('a', '600', { uid: 'first' });
+    const { seen } = followBudget();
+    await eventually(() => expect(seen).toEqual(['added ns/a whole']));
+    collection.remove('a');
+    collection.put('a', '600', { uid: 'second' });
+    collection.compact();
+    collection.cut((watcher) => watcher.end());
+    await eventually(() => expect(clock.pending).toBeGreaterThan(0));
+    clock.advance(2_000);
+    await eventually(() => expect(seen.slice(1)).toEqual(['deleted ns/a', 'added ns/a whole']));
+  });
+
+  it('does not count the objects of a list that broke', async () => {
+    collection.put('gone', '900');
+    const gone = collection.objects.get('gone');
+    collection.remove('gone');
+    collection.put('a', '600');
+    collection.faults.push((_, reply) => {
+      reply.open().lines({ type: 'ADDED', object: gone });
+      reply.reset();
+    });
+    const { seen } = followBudget();
+    await eventually(() => {
+      clock.advance(1_000);
+      expect(seen).toEqual(['added ns/a whole']);
+    });
+  });
+
+  it('does not count an object that was deleted during the initial events', async () => {
+    collection.put('gone', '900');
+    const gone = collection.objects.get('gone');
+    collection.remove('gone');
+    collection.put('a', '600');
+    const end = { kind: 'ConfigMap', metadata: { resourceVersion: '103', annotations: { 'k8s.io/initial-events-end': 'true' } } };
+    collection.faults.push(
+      (_, reply) =>
+        void reply
+          .open()
+          .lines(
+            { type: 'ADDED', object: gone },
+            { type: 'DELETED', object: gone },
+            { type: 'ADDED', object: collection.objects.get('a') },
+            { type: 'BOOKMARK', object: end },
+          ),
+    );
+    const { seen } = followBudget();
+    await eventually(() => expect(seen).toEqual(['added ns/a whole']));
+  });
+
+  it('restores an object with a new list after larger ones left room, at the next watch', async () => {
+    collection.put('a', '600');
+    collection.put('b', '700');
+    const { informer, seen } = followBudget();
+    await eventually(() => expect(seen).toEqual(['added ns/a whole', 'added ns/b as stub']));
+    collection.remove('a');
+    await eventually(() => expect(seen).toHaveLength(3));
+    clock.advance(300_000);
+    await nextWatch();
+    await eventually(() => expect(seen.slice(2)).toEqual(['deleted ns/a', 'updated ns/b whole']));
+    expect(informer.store.get('ns/b')?.data).toEqual({ value: '700' });
+    expect(lists()).toBe(2);
+  });
+
+  it('resumes a watch without a list while no object can be restored, or less than 5 min after a list', async () => {
+    collection.put('a', '600');
+    collection.put('b', '700');
+    const { seen } = followBudget();
+    await eventually(() => expect(seen).toHaveLength(2));
+    clock.advance(300_000);
+    await nextWatch();
+    expect(lists()).toBe(1);
+    collection.remove('a');
+    await eventually(() => expect(seen).toHaveLength(3));
+    await nextWatch();
+    expect(lists()).toBe(2);
+    await eventually(() => expect(seen.at(-1)).toBe('updated ns/b whole'));
+    // A tenant exceeds the budget, and frees it again.
+    collection.put('a', '600');
+    await eventually(() => expect(seen.slice(-2)).toEqual(['added ns/a whole', 'updated ns/b as stub']));
+    collection.remove('a');
+    await eventually(() => expect(seen.at(-1)).toBe('deleted ns/a'));
+    clock.advance(299_000);
+    await nextWatch();
+    expect(lists()).toBe(2);
+    clock.advance(1_000);
+    await nextWatch();
+    expect(lists()).toBe(3);
   });
 });

@@ -254,3 +254,14 @@ describe('set with 5,000 Clusters', () => {
     expect([...fleet.triggered]).toEqual([]);
   });
 });
+
+describe('setTriggers', () => {
+  it('triggers a set that became a stub because its namespace is over its budget', () => {
+    const all = new Fleet(aSet());
+    const update = (resourceVersion: string) => ({ ...aSet(), metadata: { ...aSet().metadata, resourceVersion } });
+    all.sets.apply(update('2'));
+    expect([...all.triggered]).toEqual([]);
+    all.sets.apply({ ...update('3'), isOverBudget: true });
+    expect([...all.triggered]).toEqual(['team-a/fleet']);
+  });
+});

@@ -2,13 +2,13 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { AnchorFinalizer, Annotation, Label, LabelValue } from '../../src/api/names.ts';
 import type { Secret, Stored } from '../../src/api/resources.ts';
-import { bytesOf, NamespaceBytes } from '../../src/kube/namespace-bytes.ts';
+import { bytesOf, KeptObjects } from '../../src/kube/namespace-bytes.ts';
 import { createTokenInformers } from '../../src/tokens/informers.ts';
 import { secretConflictFailure } from '../../src/tokens/policy/messages.ts';
 import { parseRecord } from '../../src/tokens/policy/record.ts';
 import { conflictOf, type SecretConflict } from '../../src/tokens/policy/secret.ts';
 import { type StoredToken, specProblems } from '../../src/tokens/policy/spec.ts';
-import { reduceSecret, reduceToken } from '../../src/tokens/reduce.ts';
+import { reduceSecret, reduceToken, SECRET_BUDGET, TOKEN_BUDGET } from '../../src/tokens/reduce.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
 import { aGrant, aToken, jwt, writtenSecret } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -43,6 +43,13 @@ function secretWith(length: number): Stored<Secret> {
 }
 
 describe('reduceSecret', () => {
+  it('keeps digests of overlong names of owners in a stub', () => {
+    const { metadata, ...secret } = secretWith(0);
+    const owner = { apiVersion: 'v1', kind: 'ManagedToken', name: 'x'.repeat(100_000), uid: 'y', controller: true };
+    const stub = reduceSecret({ ...secret, metadata: { ...metadata, ownerReferences: [owner] } });
+    expect(stub.metadata.ownerReferences).toEqual([{ ...owner, name: expect.stringMatching(/^sha256:/) }]);
+  });
+
   it('keeps labels and annotations of others, which a write must not remove', () => {
     const secret = secretWith(1_000);
     expect(reduceSecret(secret)).toMatchObject({ metadata: secret.metadata });
@@ -189,78 +196,46 @@ describe('reduceToken', () => {
   });
 });
 
-/** Size at which 2,048 ManagedTokens take a little more than 64 MB. */
+/** Size of ManagedTokens of which 1,024 take a little more than 32 MiB. */
 const SHARE_KILOBYTES = 32;
-const MANY = 2_100;
+const MANY = 1_100;
 
-function sized(index: number, kilobytes: number, namespace = 'crowd'): ManagedToken {
-  const annotations = kilobytes === 0 ? {} : { filler: 'x'.repeat(kilobytes * 1_024) };
+function sized(index: number, kilobytes: number): ManagedToken {
+  const annotations = { filler: 'x'.repeat(kilobytes * 1_024) };
   return aToken()
     .writing({ name: 'ci', annotations })
-    .withMetadata({ namespace, uid: `${namespace}-${index}`, name: `t-${index}` })
+    .withMetadata({ namespace: 'crowd', uid: `crowd-${index}`, name: `t-${index}` })
     .build();
 }
 
-function crowd(bytes: NamespaceBytes) {
-  return Array.from({ length: MANY }, (_, index) => bytes.reduce(stored(sized(index, SHARE_KILOBYTES)), reduceToken));
-}
-
-describe('NamespaceBytes', () => {
-  it('keeps stubs of the ManagedTokens that exceed the share of their namespace, which are reported as invalid', () => {
-    const kept = crowd(new NamespaceBytes());
-    expect(kept.slice(0, 2_000).filter(({ isOverBudget }) => isOverBudget)).toEqual([]);
-    const [stub] = kept.slice(-1);
-    expect(stub?.spec.secret.annotations).toBeUndefined();
-    expect(specProblems(stub as StoredToken, {})).toMatchObject([{ type: 'FieldValueForbidden', field: 'spec' }]);
-    expect(kept.reduce((sum, token) => sum + bytesOf(token), 0)).toBeLessThan((64 << 20) + MANY * 1_024);
+describe('TOKEN_BUDGET', () => {
+  it('keeps stubs of the ManagedTokens of a namespace that exceed 32 MiB, which are reported as invalid', () => {
+    const kept = new KeptObjects(TOKEN_BUDGET);
+    for (let index = 0; index < MANY; index++) kept.set(reduceToken(stored(sized(index, SHARE_KILOBYTES))));
+    const stubs = [...kept.values()].filter(({ isOverBudget }) => isOverBudget);
+    expect(MANY - stubs.length).toBeGreaterThan(1_000);
+    expect(stubs[0]?.spec.secret.annotations).toBeUndefined();
+    expect(specProblems(stubs[0] as StoredToken, {})).toMatchObject([{ type: 'FieldValueForbidden', field: 'spec' }]);
+    expect(bytesIn([...kept.values()])).toBeLessThan((32 << 20) + MANY * 1_024);
   });
+});
 
-  it('keeps small ManagedTokens of a namespace over its share, and all ManagedTokens of others', () => {
-    const bytes = new NamespaceBytes();
-    crowd(bytes);
-    expect(bytes.reduce(stored(sized(MANY, 0)), reduceToken).isOverBudget).toBeUndefined();
-    expect(bytes.reduce(stored(sized(0, SHARE_KILOBYTES, 'team-a')), reduceToken).isOverBudget).toBeUndefined();
-  });
-
-  it('keeps stubs of Secrets above 4 kB in a namespace over its share, and other Secrets completely', () => {
-    const bytes = new NamespaceBytes();
-    crowd(bytes);
-    const named = (namespace: string, length: number) => {
+describe('SECRET_BUDGET', () => {
+  it('keeps stubs of the Secrets of a namespace that exceed 32 MiB, and small Secrets', () => {
+    const kept = new KeptObjects(SECRET_BUDGET);
+    const add = (name: string, length: number) => {
       const { metadata, ...secret } = secretWith(length);
-      return bytes.reduce({ ...secret, metadata: { ...metadata, namespace, uid: `${namespace}-${length}` } }, reduceSecret);
+      kept.set(reduceSecret({ ...secret, metadata: { ...metadata, name, uid: name } }));
     };
-    const stub = named('crowd', 8 * KILOBYTE);
+    for (let index = 0; index < MANY; index++) add(`s-${index}`, 31 * KILOBYTE);
+    add('ci', 32_000);
+    add('small', 10);
+    const stub = kept.get(`${TOKEN.metadata.namespace}/ci`)!;
     expect([stub.isOverBudget, bytesOf(stub) < KILOBYTE]).toEqual([true, true]);
     expect(secretConflictFailure(conflictOf({ token: TOKEN, secret: stub }) as SecretConflict).message).toBe(
       'Purser does not write Secret ci, because ManagedTokens and Secrets of this namespace take too much memory. Delete unused Secrets with the label tokens.purser.dev/managed-by.',
     );
-    expect([named('crowd', 10).isOverBudget, named('team-a', 8 * KILOBYTE).isOverBudget]).toEqual([undefined, undefined]);
-  });
-
-  it('counts Secrets and ManagedTokens of a namespace together', () => {
-    const bytes = new NamespaceBytes();
-    const secret = (index: number) => {
-      const { metadata, ...rest } = secretWith(30 * KILOBYTE);
-      return { ...rest, metadata: { ...metadata, namespace: 'crowd', uid: `secret-${index}` } };
-    };
-    for (let index = 0; index < 2_200; index++) bytes.reduce(secret(index), reduceSecret);
-    expect(bytes.reduce(stored(sized(0, SHARE_KILOBYTES)), reduceToken).isOverBudget).toBe(true);
-  });
-
-  it('counts each ManagedToken once, however often it changes', () => {
-    const bytes = new NamespaceBytes();
-    for (let change = 0; change < MANY; change++)
-      expect(bytes.reduce(stored(sized(0, SHARE_KILOBYTES)), reduceToken).isOverBudget).toBeUndefined();
-    expect(bytes.size).toBe(1);
-  });
-
-  it('keeps large ManagedTokens again after others were deleted', () => {
-    const bytes = new NamespaceBytes();
-    const kept = crowd(bytes);
-    for (const token of kept.slice(0, 100)) bytes.forget(token);
-    expect(bytes.reduce(stored(sized(MANY - 1, SHARE_KILOBYTES)), reduceToken).isOverBudget).toBeUndefined();
-    for (const token of kept) bytes.forget(token);
-    expect(bytes.size).toBe(0);
+    expect(kept.get(`${TOKEN.metadata.namespace}/small`)?.isOverBudget).toBeUndefined();
   });
 });
 
@@ -306,7 +281,7 @@ describe('createTokenInformers on a hub without WatchList', () => {
     expect(bytesIn(kept)).toBeLessThan(20 * KILOBYTE);
   });
 
-  it('keeps slightly more than 64 MB of the ManagedTokens of one namespace', async () => {
+  it('keeps slightly more than 32 MiB of the ManagedTokens of one namespace', async () => {
     const annotations = { filler: 'x'.repeat(60 * KILOBYTE) };
     const token = (index: number) =>
       aToken()
@@ -319,6 +294,6 @@ describe('createTokenInformers on a hub without WatchList', () => {
     );
 
     expect(kept).toHaveLength(1_200);
-    expect(bytesIn(kept)).toBeLessThan(66_000 * KILOBYTE);
+    expect(bytesIn(kept)).toBeLessThan(34_000 * KILOBYTE);
   });
 });

@@ -103,3 +103,15 @@ describe('tokenTriggers with a thousand ManagedTokens that name one Secret', () 
     expect(claims.triggered).toEqual(['team-a/t-0', 'team-a/t-1', 'team-a/t-1', 'team-a/t-2', 'team-a/t-2', 'team-a/t-3']);
   });
 });
+
+describe('tokenTriggers', () => {
+  it('triggers a ManagedToken that became a stub because its namespace is over its budget, and again when it is whole', () => {
+    const claims = new Claims();
+    const update = (version: string) => claims.claimant(7, { version, metadata: { generation: 1 } });
+    claims.tokens.apply(update('2'));
+    expect(claims.triggered).toEqual([]);
+    claims.tokens.apply({ ...update('3'), isOverBudget: true } as ApiObject);
+    claims.tokens.apply(update('4'));
+    expect(claims.triggered).toEqual(['team-a/t-7', 'team-a/t-7']);
+  });
+});

@@ -14,41 +14,58 @@ import {
 } from '../../api/resources.ts';
 import type { NamespacedMeta, StoredIdentity } from '../../api/wire.ts';
 import { createReducedInformer, type InformerOptions, unionOf } from '../../kube/informer.ts';
-import { keepWithin, NamespaceBytes, recordBytes } from '../../kube/namespace-bytes.ts';
+import { BYTES_PER_NAMESPACE, keepWithin, MAX_SMALL_BYTES, type NamespaceBudget, recordBytes } from '../../kube/namespace-bytes.ts';
+import { digestOf } from '../../std/digest.ts';
 import type { OnDemandInformers } from '../listwatch/on-demand.ts';
 import { MANAGED_TOKEN_LIST } from './managed-token-list.ts';
 
 export interface ManagedTokenInformersOptions extends Pick<InformerOptions<ManagedToken>, 'client' | 'clock' | 'random'> {
   /** Namespaces to watch for ManagedTokens; all by default. */
   readonly namespaces?: readonly string[] | undefined;
+  /** Called once for each namespace, at most 100, and each kind of which objects exceed the budget. */
+  readonly onOverBudget?: (namespace: string, plural: string) => void;
 }
 
 /** Creates the informers, which start on subscription. */
-export function createManagedTokenInformers({ namespaces, ...options }: ManagedTokenInformersOptions): OnDemandInformers<ManagedToken> {
+export function createManagedTokenInformers({
+  namespaces,
+  onOverBudget = () => {},
+  ...options
+}: ManagedTokenInformersOptions): OnDemandInformers<ManagedToken> {
   const places = namespaces?.map((namespace) => ({ namespace })) ?? [{}];
-  const follow = <T extends ApiObject<NamespacedMeta>>(resource: Resource<T>, bytes: NamespaceBytes, reduce: Reduce<T>) =>
-    unionOf(
-      places.map((selection) =>
-        createReducedInformer({ ...options, resource, selection }, (object) => bytes.reduce(object, reduce), bytes.forget),
-      ),
-    );
+  const follow = <T extends ApiObject>(resource: Resource<T>, reduce: (object: Stored<T>) => Stored<T>, limits: NamespaceBudget<T>) => {
+    const budget = { ...limits, onOver: onceEach((namespace) => onOverBudget(namespace, resource.plural)) };
+    return unionOf(places.map((selection) => createReducedInformer({ ...options, resource, selection }, reduce, budget)));
+  };
   return {
-    objects: follow(ManagedTokens, new NamespaceBytes(), toListed),
-    roles: follow(Roles, new NamespaceBytes(ROLE_BYTES), reduceRole),
-    bindings: follow(RoleBindings, new NamespaceBytes(BINDING_BYTES), reduceBinding),
+    objects: follow(ManagedTokens, toListed, LISTED_BUDGET),
+    roles: follow(Roles, reduceRole, ROLE_BUDGET),
+    bindings: follow(RoleBindings, reduceBinding, BINDING_BUDGET),
   };
 }
 
-/** Returns the kept part of an object, and records its size. */
-type Reduce<T extends ApiObject> = (object: Stored<T>, options?: { readonly isOverBudget: true }) => Stored<T>;
+/** Maximum number of namespaces over their budget that are reported. */
+const MAX_REPORTED = 100;
+
+/** Returns a function that passes each of the first namespaces on once. */
+function onceEach(report: (namespace: string) => void): (namespace: string) => void {
+  const reported = new Set<string>();
+  return (namespace) => {
+    if (reported.has(namespace) || reported.size === MAX_REPORTED) return;
+    reported.add(namespace);
+    report(namespace);
+  };
+}
 
 /** Maximum size of a listed ManagedToken, as JSON: the CRD admits less, except for labels. */
 const MAX_LISTED_BYTES = 16_384;
 
-/** Returns the public fields. A ManagedToken that is too large, or whose namespace is over its budget, loses its labels and texts. */
-function toListed(token: Stored<ManagedToken>, { isOverBudget }: { readonly isOverBudget?: true } = {}): Stored<ManagedToken> {
-  const reduced = MANAGED_TOKEN_LIST.toPublic(token) as unknown as Stored<ManagedToken>;
-  return keepWithin(MAX_LISTED_BYTES, { reduced, isOverBudget }, stubOf);
+/** A ManagedToken that is too large, or whose namespace is over its budget, loses its labels and texts. */
+const LISTED_BUDGET: NamespaceBudget<ManagedToken> = { bytes: BYTES_PER_NAMESPACE, small: MAX_SMALL_BYTES, toStub: stubOf };
+
+/** Returns the public fields. */
+function toListed(token: Stored<ManagedToken>): Stored<ManagedToken> {
+  return keepWithin(MAX_LISTED_BYTES, MANAGED_TOKEN_LIST.toPublic(token) as unknown as Stored<ManagedToken>, stubOf);
 }
 
 function stubOf({ metadata, spec, status, ...type }: Stored<ManagedToken>): Stored<ManagedToken> {
@@ -64,36 +81,50 @@ function stubOf({ metadata, spec, status, ...type }: Stored<ManagedToken>): Stor
 }
 
 /**
- * Memory for the names that the Roles of a namespace grant, and for the subjects of its RoleBindings. Every user to whom a name is granted
- * keeps it, and a change of a Role visits all subjects. Roles and RoleBindings over the budget grant nothing.
+ * Memory for the names that the Roles of a namespace grant: 128 names, because every user with an open watch keeps the names that are
+ * granted to this user. Roles over the budget grant nothing.
  */
-const ROLE_BYTES = { budget: 1 << 20, small: 0 };
-const BINDING_BYTES = { budget: 16 << 20, small: 0 };
-/** Memory for a name that a Role grants, and for a subject of a RoleBinding besides its text, in bytes. */
-const NAME_BYTES = 1_024;
+const ROLE_BUDGET: NamespaceBudget<Role> = { bytes: 1 << 20, small: 0, toStub: (role) => ({ ...role, rules: [] }) };
+/** Memory for a Role that grants anything, and for each name that it grants, in bytes. */
+const ROLE_BYTES = 1_024;
+const NAME_BYTES = 8_192;
+
+/**
+ * Memory for the RoleBindings of a namespace and their subjects: a change of a Role visits all subjects. RoleBindings over the budget
+ * grant nothing.
+ */
+const BINDING_BUDGET: NamespaceBudget<RoleBinding> = { bytes: 16 << 20, small: 0, toStub: (binding) => ({ ...binding, subjects: [] }) };
+/** Memory for a RoleBinding, and for each of its subjects, besides their texts, in bytes. */
+const BINDING_BYTES = 256;
 const SUBJECT_BYTES = 256;
 
-/** Returns the part of a Role that grants ManagedTokens. */
-function reduceRole({ metadata, rules }: Stored<Role>, { isOverBudget }: { readonly isOverBudget?: true } = {}): Stored<Role> {
-  const kept = isOverBudget ? [] : rulesFor(MANAGED_TOKEN_LIST.permission, rules ?? []);
-  const reduced = { metadata: identityOf(metadata), rules: [...kept] };
-  recordBytes(reduced, NAME_BYTES * (kept[0]?.resourceNames?.length ?? 0));
-  return reduced;
+/** Maximum length of a name; the names of Roles and RoleBindings have no limit on the hub. */
+const MAX_NAME_LENGTH = 253;
+
+/** Returns the part of a Role that grants ManagedTokens. A Role with an overlong name grants nothing. */
+function reduceRole({ metadata, rules }: Stored<Role>): Stored<Role> {
+  const kept = isOverlong(metadata.name) ? [] : rulesFor(MANAGED_TOKEN_LIST.permission, rules ?? []);
+  const bytes = kept.map(({ resourceNames = [] }) => Math.max(ROLE_BYTES, NAME_BYTES * resourceNames.length));
+  return recordBytes({ metadata: identityOf(metadata), rules: kept }, bytes[0] ?? 0);
 }
 
-function reduceBinding(
-  { metadata, roleRef, subjects }: Stored<RoleBinding>,
-  { isOverBudget }: { readonly isOverBudget?: true } = {},
-): Stored<RoleBinding> {
-  const kept = isOverBudget ? [] : (subjects ?? []).map(({ kind, name, namespace }) => ({ kind, name, ...(namespace && { namespace }) }));
-  const reduced = { metadata: identityOf(metadata), roleRef, subjects: kept };
-  recordBytes(
-    reduced,
-    kept.reduce((sum, { name, namespace = '' }) => sum + SUBJECT_BYTES + name.length + namespace.length, 0),
+/** Returns the part of a RoleBinding that grants a Role. An overlong name, also of the role, grants nothing. */
+function reduceBinding({ metadata, roleRef, subjects }: Stored<RoleBinding>): Stored<RoleBinding> {
+  const role = isOverlong(roleRef.name) ? '' : roleRef.name;
+  const grants = role !== '' && !isOverlong(metadata.name);
+  const kept = (grants ? (subjects ?? []) : []).map(({ kind, name, namespace }) => ({ kind, name, ...(namespace && { namespace }) }));
+  const texts = kept.reduce((sum, { name, namespace = '' }) => sum + name.length + namespace.length, role.length);
+  return recordBytes(
+    { metadata: identityOf(metadata), roleRef: { ...roleRef, name: role }, subjects: kept },
+    BINDING_BYTES + SUBJECT_BYTES * kept.length + texts,
   );
-  return reduced;
 }
 
+/** Returns the identity of an object, with the digest of an overlong name. No name on the hub contains a percent sign. */
 function identityOf({ name, namespace, uid, resourceVersion }: NamespacedMeta & StoredIdentity): NamespacedMeta & StoredIdentity {
-  return { name, namespace, uid, resourceVersion };
+  return { name: isOverlong(name) ? `%${digestOf(name)}` : name, namespace, uid, resourceVersion };
+}
+
+function isOverlong(name: string): boolean {
+  return name.length > MAX_NAME_LENGTH;
 }

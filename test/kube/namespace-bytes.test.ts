@@ -1,0 +1,154 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { ConfigMap, Stored } from '../../src/api/resources.ts';
+import { bytesOf, isOverBudget, KeptObjects, keepWithin, type NamespaceBudget, recordBytes } from '../../src/kube/namespace-bytes.ts';
+import { objectKey } from '../../src/kube/paths.ts';
+
+const BUDGET: NamespaceBudget<ConfigMap> = { bytes: 100, small: 10, toStub: ({ metadata }) => ({ metadata }) };
+
+function sized(name: string, bytes: number, namespace = 'a'): Stored<ConfigMap> {
+  return recordBytes({ metadata: { name, namespace, uid: `uid-${name}`, resourceVersion: '1' }, data: { size: `${bytes}` } }, bytes);
+}
+
+function keep(...objects: readonly Stored<ConfigMap>[]): KeptObjects<ConfigMap> {
+  const kept = new KeptObjects(BUDGET);
+  for (const object of objects) kept.set(object);
+  return kept;
+}
+
+function stubsOf(kept: KeptObjects<ConfigMap>): string[] {
+  return [...kept.entries()].flatMap(([key, object]) => (isOverBudget(object) ? [key] : [])).sort();
+}
+
+/** Returns the keys of the objects that exceed the budget of their namespace, if its smallest objects are kept whole. */
+function expectedStubs(objects: readonly Stored<ConfigMap>[]): string[] {
+  const totals = new Map<string, number>();
+  const ordered = objects.toSorted((a, b) => bytesOf(a) - bytesOf(b) || (objectKey(a) < objectKey(b) ? -1 : 1));
+  return ordered
+    .filter((object) => {
+      const { namespace } = object.metadata;
+      const total = (totals.get(namespace) ?? 0) + bytesOf(object);
+      totals.set(namespace, total);
+      return bytesOf(object) > BUDGET.small && total > BUDGET.bytes;
+    })
+    .map(objectKey)
+    .sort();
+}
+
+/** Returns whether an object counts towards the budget and is not kept in any case. */
+function mayBeOver(object: Stored<ConfigMap>): boolean {
+  return !isOverBudget(object) && bytesOf(object) > BUDGET.small;
+}
+
+describe('KeptObjects', () => {
+  it('keeps all objects of a namespace within its budget', () => {
+    expect(stubsOf(keep(sized('x', 40), sized('y', 60)))).toEqual([]);
+  });
+
+  it('keeps a marked stub of the largest object of a namespace over its budget, also if others arrive later', () => {
+    const kept = keep(sized('large', 60), sized('x', 40), sized('y', 20));
+    expect(stubsOf(kept)).toEqual(['a/large']);
+    expect(kept.get('a/large')).toEqual({ metadata: sized('large', 0).metadata, isOverBudget: true });
+  });
+
+  it('returns the objects that become stubs because another object arrives', () => {
+    const kept = keep(sized('large', 60), sized('x', 40));
+    const [own, ...others] = kept.set(sized('y', 20));
+    expect([own?.key, own?.previous]).toEqual(['a/y', undefined]);
+    expect(others).toMatchObject([{ key: 'a/large', object: { isOverBudget: true }, previous: { data: { size: '60' } } }]);
+  });
+
+  it('keeps small objects of a namespace over its budget, and all objects of others', () => {
+    expect(stubsOf(keep(sized('x', 90), sized('y', 99), sized('small', 10), sized('y', 99, 'b')))).toEqual(['a/y']);
+  });
+
+  it('keeps other objects whole beside one that exceeds the budget alone', () => {
+    const kept = keep(sized('x', 50), sized('huge', 101), sized('y', 50));
+    expect([stubsOf(kept), kept.canRestore]).toEqual([['a/huge'], false]);
+  });
+
+  it('counts each object once, however often it changes', () => {
+    const kept = new KeptObjects(BUDGET);
+    for (let change = 0; change < 10; change++) kept.set(sized('x', 90));
+    expect(stubsOf(kept)).toEqual([]);
+    kept.set(sized('x', 20));
+    expect(stubsOf(keep(...kept.values(), sized('y', 80)))).toEqual([]);
+  });
+
+  it('counts a re-created object instead of the deleted one', () => {
+    const kept = keep(sized('x', 90));
+    const { metadata, ...rest } = sized('x', 90);
+    kept.set(recordBytes({ ...rest, metadata: { ...metadata, uid: 'another' } }, 90));
+    expect(stubsOf(kept)).toEqual([]);
+  });
+
+  it('can restore a stub after enough of its namespace was deleted', () => {
+    const kept = keep(sized('x', 50), sized('y', 30), sized('z', 60), sized('x', 99, 'b'));
+    expect(kept.canRestore).toBe(false);
+    expect(kept.delete('a/y')).toMatchObject({ data: { size: '30' } });
+    expect(kept.canRestore).toBe(false);
+    kept.delete('a/x');
+    expect(kept.canRestore).toBe(true);
+    kept.set(sized('z', 60));
+    expect([stubsOf(kept), kept.canRestore]).toEqual([[], false]);
+  });
+
+  it.each([
+    ['keeps', 'fits barely', 58],
+    ['restores', 'fits with room to spare', 56],
+    ['keeps', 'is barely small', 6],
+    ['restores', 'is small', 5],
+  ])('%s a stub if its object changes and %s, which a new list keeps whole', (action, _, bytes) => {
+    const isStub = action === 'keeps';
+    const kept = keep(sized('x', 40), sized('y', 70));
+    kept.set(sized('y', bytes));
+    expect([stubsOf(kept), kept.canRestore]).toEqual([isStub ? ['a/y'] : [], isStub]);
+    expect(stubsOf(keep(sized('x', 40), sized('y', bytes)))).toEqual([]);
+  });
+
+  it('keeps the smallest objects of each namespace in any order of arrival', () => {
+    const objects = fc.uniqueArray(
+      fc.record({ name: fc.integer({ max: 30, min: 0 }), bytes: fc.integer({ max: 120, min: 0 }), namespace: fc.constantFrom('a', 'b') }),
+      { selector: ({ name, namespace }) => `${namespace}/${name}`, maxLength: 20 },
+    );
+    fc.assert(
+      fc.property(objects, objects, fc.nat(), (first, then, seed) => {
+        const kept = new KeptObjects(BUDGET);
+        const current = new Map<string, Stored<ConfigMap>>();
+        for (const { name, bytes, namespace } of [...first, ...then]) {
+          const object = sized(`${name}`, bytes, namespace);
+          kept.set(object);
+          current.set(objectKey(object), object);
+        }
+        for (const key of [...current.keys()].filter((_, index) => (seed >> (index % 30)) % 2 === 1)) {
+          kept.delete(key);
+          current.delete(key);
+        }
+        const expected = expectedStubs([...current.values()]);
+        // A stub remains one until the object arrives again, which `canRestore` requests.
+        expect(kept.canRestore).toBe(stubsOf(kept).join() !== expected.join());
+        expect([...kept.values()].reduce((sum, object) => sum + (mayBeOver(object) ? bytesOf(object) : 0), 0)).toBeLessThanOrEqual(200);
+        expect(stubsOf(keep(...current.values()))).toEqual(expected);
+        expect(stubsOf(keep(...[...current.values()].reverse()))).toEqual(expected);
+        expect(stubsOf(keep(...keep(...current.values()).values()))).toEqual(expected);
+        for (const key of current.keys()) kept.delete(key);
+        expect([kept.size, kept.canRestore]).toEqual([0, false]);
+      }),
+    );
+  });
+});
+
+describe('keepWithin', () => {
+  const toStub = ({ name }: { readonly name: string; readonly text?: string }) => ({ name });
+
+  it('returns an object of the maximum size, and records its size', () => {
+    const object = { name: 'a', text: 'x' };
+    const bytes = JSON.stringify(object).length;
+    expect([keepWithin(bytes, object, toStub), bytesOf(object)]).toEqual([object, bytes]);
+  });
+
+  it('returns a marked stub of a larger object, and records the size of the stub', () => {
+    const stub = keepWithin(20, { name: 'a', text: 'x'.repeat(20) }, toStub);
+    expect([stub, bytesOf(stub)]).toEqual([{ name: 'a', isTooLarge: true }, JSON.stringify(stub).length]);
+  });
+});
