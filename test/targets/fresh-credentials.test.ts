@@ -12,8 +12,10 @@ import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { renewedSecret } from '../../src/targets/policy/renewed-secret.ts';
 import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
 import type { Target } from '../../src/targets/target.ts';
+import { eventually } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
-import { startWireServer, type WireServer } from '../support/wire-server.ts';
+import { startWireServer, type WireReply, type WireServer } from '../support/wire-server.ts';
+import { connectionsOf } from './issuer-world.ts';
 import { aCredential, CREDENTIALS, registered, settings } from './registration.ts';
 import { authority, errorStatus, startTarget } from './wire-target.ts';
 
@@ -114,5 +116,54 @@ describe('ClusterClients with a rejected credential', () => {
     const secret = renewed();
     stored.push({ ...secret, data: { ...secret.data, server: Buffer.from('https://192.0.2.1').toString('base64') } });
     expect(await use()).toBe('ok');
+  });
+});
+
+describe('ClusterClients with a renewed token', () => {
+  const bearers = () => target.requests.map(({ headers }) => headers.authorization);
+
+  beforeEach(() => target.handle((_, reply) => reply.text(200, 'ok')));
+
+  it('keeps connections for the renewed token, and closes them when the Cluster changes', async () => {
+    await use();
+    cluster = { ...cluster, renewed: renewed() };
+    await use();
+    expect(bearers()).toEqual(['Bearer old-token', 'Bearer new-token']);
+    expect(connectionsOf(target).size).toBe(1);
+    const { metadata } = cluster.cluster;
+    cluster = { ...cluster, cluster: { ...cluster.cluster, metadata: { ...metadata, generation: 2 } } };
+    await use();
+    expect(connectionsOf(target).size).toBe(2);
+    await eventually(() => expect(target.openConnections).toBe(1));
+  });
+
+  it('lets a request with the former token finish, and then keeps its connection', async () => {
+    const replies: WireReply[] = [];
+    target.handle((_, reply) => void replies.push(reply));
+    const before = use();
+    await eventually(() => expect(replies).toHaveLength(1));
+    cluster = { ...cluster, renewed: renewed() };
+    target.handle((_, reply) => reply.text(200, 'ok'));
+    await use();
+    replies[0]?.text(200, 'late');
+    expect(await before).toBe('late');
+    await use();
+    expect(bearers()).toEqual(['Bearer old-token', 'Bearer new-token', 'Bearer new-token']);
+    expect(target.openConnections).toBe(2);
+  });
+
+  it('closes connections of former tokens when the Cluster is deleted', async () => {
+    await use();
+    cluster = { ...cluster, renewed: renewed() };
+    clients.endpointsOf(cluster);
+    await clients.forget(cluster.cluster);
+    await eventually(() => expect(target.openConnections).toBe(0));
+  });
+
+  it('proves a token over a new connection', async () => {
+    await use();
+    await clients.useOnce(cluster, new Sensitive('new-token'), readiness);
+    expect(connectionsOf(target).size).toBe(2);
+    await eventually(() => expect(target.openConnections).toBe(1));
   });
 });
