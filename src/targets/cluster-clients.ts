@@ -1,5 +1,5 @@
 // The targets of registered clusters: created on first use, replaced when the Cluster or its credential changes. A replaced target's
-// connections, certificate authorities and credential are never used again, except for the connections if only the token was renewed. If a
+// connections, certificate authorities and credential are never used again, except for those of probes if only the token was renewed. If a
 // cluster rejects the credential, the Secrets are read again from the hub, because the watch may lag behind a renewal.
 
 import type { Cluster } from '../api/cluster.gen.ts';

@@ -46,8 +46,6 @@ export interface TargetOptions {
 /** Use of a client: rotation, calls through the façade, or probes. Each has its own connections, so that none waits for another. */
 export type Purpose = 'requests' | 'calls' | 'probes';
 
-const PURPOSES: readonly Purpose[] = ['requests', 'calls', 'probes'];
-
 /** Connections of another target. */
 export type HandedOver = ReturnType<KubeClient['transport']['handOver']>;
 
@@ -134,14 +132,13 @@ export class Target {
   }
 
   /**
-   * Takes over the connections of a target with the same addresses, certificate authorities and proxy, whose requests in progress may
-   * finish. Only this target closes the connections then.
+   * Takes over the connections of probes from a target with the same addresses, certificate authorities and proxy. Only this target closes
+   * them then. Other connections are idle most of the time, and their pools take more memory than a new connection is worth.
    */
   takeOver(former: Target): void {
     if (former.#isShared) return;
-    for (const purpose of PURPOSES)
-      for (const [server, { transport }] of former.#clients[purpose])
-        this.#clients[purpose].set(server, this.#connect(server, purpose, transport.handOver()));
+    for (const [server, { transport }] of former.#clients.probes)
+      this.#clients.probes.set(server, this.#connect(server, 'probes', transport.handOver()));
   }
 
   /** Closes all connections immediately; requests in progress fail. */
