@@ -6,6 +6,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Cluster, User } from '@kubernetes/client-node';
 import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
+import { Recent } from '../std/recent.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { type Env, type ExecConfig, type ExecCredential, runExecPlugin } from './exec-credential.ts';
 
@@ -31,7 +32,7 @@ export interface BearerTokens {
   replace(rejected: string | undefined): Promise<Sensitive<string>>;
 }
 
-/** TLS settings that all connections of an identity share, because creating them costs more than a request. */
+/** TLS settings of a connection. */
 export interface TlsIdentity {
   readonly secureContext: SecureContext;
 }
@@ -133,10 +134,9 @@ export class Credentials {
   /** Throws if the key does not match the certificate. */
   #tls(material: { readonly ca?: string; readonly cert?: string; readonly key?: string }): Pick<Identity, 'tls' | 'tlsDigest'> {
     const tlsDigest = createHash('sha256').update(JSON.stringify(material)).digest('hex');
-    const known = this.#current?.identity;
-    return known?.tlsDigest === tlsDigest
-      ? { tls: known.tls, tlsDigest }
-      : { tls: { secureContext: createSecureContext(material) }, tlsDigest };
+    const secureContext = CONTEXTS.get(tlsDigest)?.deref() ?? createSecureContext(material);
+    CONTEXTS.set(tlsDigest, new WeakRef(secureContext));
+    return { tls: { secureContext }, tlsDigest };
   }
 
   async #runExec(rejected: boolean): Promise<void> {
@@ -147,6 +147,8 @@ export class Credentials {
   }
 }
 
+/** Contexts in use, by digest. All connections to a cluster share one, with any token: a new context costs half as much as a handshake. */
+const CONTEXTS = new Recent<WeakRef<SecureContext>>(4_096);
 /** Minimum interval between reloads after a 401, in milliseconds; a server that rejects everything would otherwise get each request twice. */
 const REJECTED_REREAD_MS = 1_000;
 /** Time before expiry at which credentials are renewed, in milliseconds, so that none expires during a request. */

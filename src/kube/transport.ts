@@ -28,6 +28,8 @@ export interface TransportOptions extends Partial<DialOptions> {
   readonly bearer?: BearerTokens;
   /** Open streams of another transport to the same server, so that responses to either transport end interrupted streams. */
   readonly streams?: OpenStreams;
+  /** Connections of another transport to the same server, from `handOver`; undefined for new ones. */
+  readonly dialer?: Dialer;
 }
 
 /** Creates a transport that connects at its first request. Throws if the configuration has no usable cluster. */
@@ -38,7 +40,8 @@ export function createTransport(config: KubeConfigSource, options: TransportOpti
   checkServer(cluster, options);
   const user = config.getCurrentUser() ?? { name: '' };
   const credentials = new Credentials(cluster, user, defined({ clock, rereadMs, execEnv, bearer }));
-  const dialer = new Dialer(cluster, defined({ connections, mayDial, mayDialProxy, findAddresses, tunnel }), clock);
+  const limits = defined({ connections, mayDial, mayDialProxy, findAddresses, tunnel });
+  const dialer = options.dialer ?? new Dialer(cluster, limits, clock);
   return new Transport(cluster.server, { credentials, dialer }, options);
 }
 
@@ -52,6 +55,7 @@ export class Transport {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #maxBytes: number;
+  #isHandedOver = false;
 
   constructor(server: string, parts: { readonly credentials: Credentials; readonly dialer: Dialer }, options: TransportOptions) {
     this.server = server;
@@ -123,9 +127,18 @@ export class Transport {
     });
   }
 
-  /** Closes all connections; requests in progress and later requests fail. */
-  close(): Promise<void> {
-    return this.#dialer.close();
+  /**
+   * Returns the connections for a transport with another credential to the same server, which then closes them instead of this one. The
+   * caller must not change the server, its certificate authorities or the dial policy.
+   */
+  handOver(): Pick<TransportOptions, 'dialer' | 'streams'> {
+    this.#isHandedOver = true;
+    return { dialer: this.#dialer, streams: this.streams };
+  }
+
+  /** Closes all connections; requests in progress and later requests fail. Has no effect after `handOver`. */
+  async close(): Promise<void> {
+    if (!this.#isHandedOver) await this.#dialer.close();
   }
 
   #connections(identity: Identity, purpose: Purpose): Dispatcher {

@@ -1,6 +1,6 @@
 // The targets of registered clusters: created on first use, replaced when the Cluster or its credential changes. A replaced target's
-// connections, certificate authorities and credential are never used again. If a cluster rejects the credential, the Secrets are read
-// again from the hub, because the watch may lag behind a renewal.
+// connections, certificate authorities and credential are never used again, except for those of probes if only the token was renewed. If a
+// cluster rejects the credential, the Secrets are read again from the hub, because the watch may lag behind a renewal.
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { Stored } from '../api/resources.ts';
@@ -11,7 +11,13 @@ import type { PinnedEndpoints } from './endpoints.ts';
 import { type CredentialSecrets, FreshCredentials } from './fresh-credentials.ts';
 import { HubTokens } from './hub-tokens.ts';
 import { IssueError, isRejection } from './issue-error.ts';
-import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from './registered-cluster.ts';
+import {
+  isSameExceptRenewal,
+  isSameRegistration,
+  type RegisteredCluster,
+  type Registration,
+  registrationOf,
+} from './registered-cluster.ts';
 import type { Target } from './target.ts';
 import type { HubTokenTimes } from './target-credential.ts';
 
@@ -164,6 +170,9 @@ export class ClusterClients {
   /** Replaces a target. Requests in progress may finish with the old credential, but not at an old address. */
   #replace(former: Slot, next: Slot): void {
     former.isRetired = true;
+    const [old, target] = [former.target, next.target];
+    const isRenewed = isSameExceptRenewal(former, next) && former.hasConflict === next.hasConflict;
+    if (isRenewed && !(old instanceof IssueError) && !(target instanceof IssueError)) target.takeOver(old);
     if (former.users === 0 || former.cluster !== next.cluster || next.hasConflict) void this.#end(former);
   }
 

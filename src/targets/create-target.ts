@@ -71,10 +71,11 @@ export function createTarget(
   const { servers, caBundle } = endpoints;
   const { proxy } = pins;
   const proxyFor = proxy === undefined ? settings.proxyFor : () => proxy.reveal();
-  const connect: TargetOptions['connect'] = (server, purpose) =>
+  const connect: TargetOptions['connect'] = (server, purpose, connections) =>
     createClient(toConfig(toNamedCluster(server, caBundle, proxyFor), credential), {
       ...limitsFor(purpose, pins, settings),
       ...bearerFor(server, credential),
+      ...connections,
     });
   const { hub } = settings;
   return new Target(

@@ -27,8 +27,8 @@ export interface TargetOptions {
   readonly clock: Clock;
   /** Addresses in order of preference. */
   readonly servers: readonly string[];
-  /** Creates the client of an address. Throws an IssueError if Purser must not connect to it. */
-  readonly connect: (server: string, purpose: Purpose) => KubeClient;
+  /** Creates the client of an address, with connections of another target if given. Throws an IssueError if Purser must not connect to it. */
+  readonly connect: (server: string, purpose: Purpose, connections?: HandedOver) => KubeClient;
   /** Purser's credential; absent on the hub, whose client has its own credential. */
   readonly credential?: TargetCredential;
   /** Returns the endpoints that tokens of the target may be written next to. */
@@ -45,6 +45,9 @@ export interface TargetOptions {
 
 /** Use of a client: rotation, calls through the façade, or probes. Each has its own connections, so that none waits for another. */
 export type Purpose = 'requests' | 'calls' | 'probes';
+
+/** Connections of another target. */
+export type HandedOver = ReturnType<KubeClient['transport']['handOver']>;
 
 /** Maximum number of connections per address and purpose. The requests of a probe are sequential. */
 export const CONNECTIONS: Readonly<Record<Purpose, number>> = { requests: 16, calls: 16, probes: 1 };
@@ -126,6 +129,16 @@ export class Target {
   /** The address in use; undefined if there is none. */
   get activeServer(): string | undefined {
     return this.#choice.active;
+  }
+
+  /**
+   * Takes over the connections of probes from a target with the same addresses, certificate authorities and proxy. Only this target closes
+   * them then. Other connections are idle most of the time, and their pools take more memory than a new connection is worth.
+   */
+  takeOver(former: Target): void {
+    if (former.#isShared) return;
+    for (const [server, { transport }] of former.#clients.probes)
+      this.#clients.probes.set(server, this.#connect(server, 'probes', transport.handOver()));
   }
 
   /** Closes all connections immediately; requests in progress fail. */

@@ -11,9 +11,11 @@ import { Sensitive } from '../../src/std/sensitive.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { renewedSecret } from '../../src/targets/policy/renewed-secret.ts';
 import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
-import type { Target } from '../../src/targets/target.ts';
+import type { TargetCaller } from '../../src/targets/target.ts';
+import { eventually } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
-import { startWireServer, type WireServer } from '../support/wire-server.ts';
+import { startWireServer, type WireReply, type WireServer } from '../support/wire-server.ts';
+import { connectionsOf } from './issuer-world.ts';
 import { aCredential, CREDENTIALS, registered, settings } from './registration.ts';
 import { authority, errorStatus, startTarget } from './wire-target.ts';
 
@@ -65,7 +67,7 @@ function renewed(): Stored<Secret> {
   };
 }
 
-const readiness = (each: Target) => each.call((connection, options) => connection.getText('/readyz', options));
+const readiness = (each: TargetCaller) => each.call((connection, options) => connection.getText('/readyz', options));
 const use = () => clients.use(cluster, readiness);
 
 describe('ClusterClients with a rejected credential', () => {
@@ -101,7 +103,7 @@ describe('ClusterClients with a rejected credential', () => {
 
   it('repeats work that returns a rejection', async () => {
     stored.push(renewed());
-    const work = (each: Target) => readiness(each).catch(() => 'rejected');
+    const work = (each: TargetCaller) => readiness(each).catch(() => 'rejected');
     expect(await clients.use(cluster, work, (result) => result === 'rejected')).toBe('ok');
   });
 
@@ -114,5 +116,65 @@ describe('ClusterClients with a rejected credential', () => {
     const secret = renewed();
     stored.push({ ...secret, data: { ...secret.data, server: Buffer.from('https://192.0.2.1').toString('base64') } });
     expect(await use()).toBe('ok');
+  });
+});
+
+describe('ClusterClients with a renewed token', () => {
+  const probe = () => clients.use(cluster, (each) => readiness(each.prober(5_000)));
+  const bearers = () => target.requests.map(({ headers }) => headers.authorization);
+
+  beforeEach(() => target.handle((_, reply) => reply.text(200, 'ok')));
+
+  it('keeps the connection of probes for the renewed token, and closes it when the Cluster changes', async () => {
+    await probe();
+    cluster = { ...cluster, renewed: renewed() };
+    await probe();
+    expect(bearers()).toEqual(['Bearer old-token', 'Bearer new-token']);
+    expect(connectionsOf(target).size).toBe(1);
+    const { metadata } = cluster.cluster;
+    cluster = { ...cluster, cluster: { ...cluster.cluster, metadata: { ...metadata, generation: 2 } } };
+    await probe();
+    expect(connectionsOf(target).size).toBe(2);
+    await eventually(() => expect(target.openConnections).toBe(1));
+  });
+
+  it('lets a probe with the former token finish, and then keeps its connection', async () => {
+    const replies: WireReply[] = [];
+    target.handle((_, reply) => void replies.push(reply));
+    const before = probe();
+    await eventually(() => expect(replies).toHaveLength(1));
+    cluster = { ...cluster, renewed: renewed() };
+    clients.endpointsOf(cluster);
+    target.handle((_, reply) => reply.text(200, 'ok'));
+    replies[0]?.text(200, 'late');
+    expect(await before).toBe('late');
+    await probe();
+    expect(bearers()).toEqual(['Bearer old-token', 'Bearer new-token']);
+    expect(connectionsOf(target).size).toBe(1);
+  });
+
+  it('closes the connection of a probe in progress with the former token when the Cluster is deleted', async () => {
+    target.handle(() => {});
+    const before = probe().catch((error: unknown) => error);
+    await eventually(() => expect(target.requests).toHaveLength(1));
+    cluster = { ...cluster, renewed: renewed() };
+    clients.endpointsOf(cluster);
+    await clients.forget(cluster.cluster);
+    expect(await before).toMatchObject({ reason: 'ClusterUnreachable' });
+    await eventually(() => expect(target.openConnections).toBe(0));
+  });
+
+  it('closes idle connections of other requests', async () => {
+    await use();
+    cluster = { ...cluster, renewed: renewed() };
+    clients.endpointsOf(cluster);
+    await eventually(() => expect(target.openConnections).toBe(0));
+  });
+
+  it('proves a token over a new connection', async () => {
+    await probe();
+    await clients.useOnce(cluster, new Sensitive('new-token'), readiness);
+    expect(connectionsOf(target).size).toBe(2);
+    await eventually(() => expect(target.openConnections).toBe(1));
   });
 });

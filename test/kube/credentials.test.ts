@@ -1,0 +1,22 @@
+import { describe, expect, it } from '@jest/globals';
+import { Credentials } from '../../src/kube/credentials.ts';
+import { createAuthority } from '../../src/std/x509/certificates.ts';
+import { FakeClock } from '../support/clock.ts';
+
+describe('Credentials', () => {
+  const clock = new FakeClock();
+
+  /** Returns the TLS context of a token at a server with a new certificate authority, or with this one. */
+  async function contextOf(token: string, ca = createAuthority(clock.now()).certificate) {
+    const cluster = { name: 'a', server: 'https://a', skipTLSVerify: false, caData: Buffer.from(ca).toString('base64') };
+    const { tls } = await new Credentials(cluster, { name: 'purser', token }, { clock, rereadMs: 0 }).identity();
+    return tls.secureContext;
+  }
+
+  it('shares the TLS context of tokens with the same certificate authorities only', async () => {
+    const ca = createAuthority(clock.now()).certificate;
+    const context = await contextOf('former', ca);
+    expect(await contextOf('renewed', ca)).toBe(context);
+    expect(await contextOf('renewed')).not.toBe(context);
+  });
+});
