@@ -21,8 +21,13 @@ export function wasHeartbeat({ conditions = [] }: ClusterStatus): boolean {
 
 /** Returns whether two statuses differ in more than heartbeats, latency, messages and order. */
 export function isDifferentStatus(status: ClusterStatus, other: ClusterStatus): boolean {
-  return encodeContent(status) !== encodeContent(other);
+  const known = contents.get(other) ?? encodeContent(other);
+  contents.set(other, known);
+  return encodeContent(status) !== known;
 }
+
+/** Contents of statuses on the hub, each of which is compared with many probes. */
+const contents = new WeakMap<ClusterStatus, string>();
 
 function encodeContent({ conditions = [], ...status }: ClusterStatus): string {
   const { type, version, apiAudiences, activeEndpoint, credentialExpirationTime, credentialRenewalTime } = status;
