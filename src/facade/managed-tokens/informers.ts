@@ -89,10 +89,7 @@ const ROLE_BUDGET: NamespaceBudget<Role> = { bytes: 1 << 20, small: 0, toStub: (
 const ROLE_BYTES = 1_024;
 const NAME_BYTES = 8_192;
 
-/**
- * Memory for the RoleBindings of a namespace and their subjects: a change of a Role visits all subjects. RoleBindings over the budget
- * grant nothing.
- */
+/** Memory for the RoleBindings of a namespace and their subjects, which the index of permissions keeps. Those over the budget grant nothing. */
 const BINDING_BUDGET: NamespaceBudget<RoleBinding> = { bytes: 16 << 20, small: 0, toStub: (binding) => ({ ...binding, subjects: [] }) };
 /** Memory for a RoleBinding, and for each of its subjects, besides their texts, in bytes. */
 const BINDING_BYTES = 256;
