@@ -115,7 +115,7 @@ export class RbacIndex {
     if (before !== undefined) this.#remove(key, before);
     if (now !== undefined) this.#add(key, now);
     const changed = [before, now].filter((each) => each !== undefined);
-    // Also for a role that grants nothing now: it may have granted names to somebody who has not noticed its change yet.
+    // Also for a role that grants nothing now: the subjects may still have the names that it granted before.
     for (const { subjects } of changed) this.#record('subjects', subjects);
     const subjects = new Set(changed.flatMap((each) => (this.#roles.has(each.role) ? each.subjects : [])));
     return { roles: NONE, subjects, isClusterWide: namespaceOf(key) === '' };
@@ -128,6 +128,7 @@ export class RbacIndex {
 
   /** Returns whether the names of a subject may have changed after a number of changes. */
   hasChanged(subject: string, since: number): boolean {
+    if (since === this.#changes) return false;
     if (since < this.#forgottenAt || (this.#changedAt.subjects.get(subject) ?? 0) > since) return true;
     for (const { role } of this.#boundRoles.of(subject)) if ((this.#changedAt.roles.get(role) ?? 0) > since) return true;
     return false;
@@ -169,7 +170,7 @@ export class RbacIndex {
       }
   }
 
-  /** Returns the same without repetitions: a user may have a role in several ways. */
+  /** Returns the distinct grants of these subjects: a user may have a role in several ways. */
   #distinctGrantsOf(subjects: readonly string[]): readonly Grant[] {
     const namespaces = new Map<Visibility, Set<string | undefined>>();
     return [...this.#grantsOf(subjects)].filter(({ granted, namespace }) => {

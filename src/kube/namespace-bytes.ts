@@ -35,7 +35,7 @@ export function bytesIn(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
 }
 
-/** Share of a namespace in memory, in bytes: about thirty thousand ManagedTokens of usual size. */
+/** Share of a namespace in memory, in bytes. */
 export const BYTES_PER_NAMESPACE = 64 << 20;
 /** Size up to which an object is kept in any case, in bytes: a stub would take about as much. */
 export const MAX_SMALL_BYTES = 4_096;
@@ -142,8 +142,9 @@ export class KeptObjects<T extends ApiObject> {
     const share = this.#shares.get(namespace) ?? new Share(this.#budget);
     this.#shares.set(namespace, share);
     const sized = { key, bytes: wholeSizes.get(object) ?? bytesOf(object) };
-    if (isOverBudget(object)) return share.addStub(sized);
-    return share.add(sized, previous !== undefined && isOverBudget(previous));
+    if (!isOverBudget(object)) return share.add(sized, previous !== undefined && isOverBudget(previous));
+    share.addStub(sized);
+    return [];
   }
 
   #release(key: string, object: Stored<T> | undefined): void {
@@ -207,9 +208,8 @@ class Share {
   }
 
   /** Adds an object of which a stub is kept. */
-  addStub(object: Sized): readonly string[] {
+  addStub(object: Sized): void {
     (this.#stubs ??= new KeyHeap(bySize)).set(object.key, object);
-    return [];
   }
 
   /** Removes an object; `bytes` is the size of what was kept. */

@@ -239,7 +239,7 @@ export function overSlots(held: Iterable<readonly [tenant: string, slots: number
   return [...held].filter(([, slots]) => slots > share).map(([namespace]) => [namespace, 'slots']);
 }
 
-/** Returns the namespaces that keep only stubs, or that are over their share of memory with small objects alone. */
+/** Returns the namespaces with stubs, or that are over their share of memory with small objects alone. */
 export function overBytes(objects: readonly KeptObject[]): readonly Excess[] {
   const bytes = new Map<string, number>();
   for (const object of objects) {

@@ -36,7 +36,8 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
     ),
     secrets.changes$.pipe(
       tap((change) => trackSecret(change, writersOf(change, view), memory)),
-      filter((change) => !isOwnWrite(change, writersOf(change, view), memory)),
+      // A relist may restore a stub without a new resource version.
+      filter((change) => (change.type === 'updated' && budgetChanged(change)) || !isOwnWrite(change, writersOf(change, view), memory)),
       mergeMap((change) => [...new Set([...ownersOf(change), ...keysOf(writersOf(change, view))])]),
     ),
     requesters.changes$.pipe(
@@ -62,8 +63,8 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
   );
 }
 
-/** Matches a ManagedToken that became a stub because its namespace is over its budget, or that is whole again. */
-const budgetChanged = fieldChanged<StoredToken>(({ isOverBudget }) => isOverBudget);
+/** Matches an object that became a stub because its namespace is over its budget, or that is whole again. */
+const budgetChanged = fieldChanged<StoredToken | StoredSecret>(({ isOverBudget }) => isOverBudget);
 
 /** Returns the ManagedTokens that a change of a Cluster affects. Labels and audiences do not concern all of them. */
 function affectedTokens(change: Change<Cluster>, view: HubView): readonly StoredToken[] {

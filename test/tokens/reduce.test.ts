@@ -233,7 +233,7 @@ describe('SECRET_BUDGET', () => {
     const stub = kept.get(`${TOKEN.metadata.namespace}/ci`)!;
     expect([stub.isOverBudget, bytesOf(stub) < KILOBYTE]).toEqual([true, true]);
     expect(secretConflictFailure(conflictOf({ token: TOKEN, secret: stub }) as SecretConflict).message).toBe(
-      'Purser does not write Secret ci, because ManagedTokens and Secrets of this namespace take too much memory. Delete unused Secrets with the label tokens.purser.dev/managed-by.',
+      'Purser does not write Secret ci, because the Secrets of ManagedTokens in this namespace take too much memory. Delete unused Secrets with the label tokens.purser.dev/managed-by.',
     );
     expect(kept.get(`${TOKEN.metadata.namespace}/small`)?.isOverBudget).toBeUndefined();
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ApiObject, Stored } from '../../src/api/resources.ts';
+import { toOverBudget } from '../../src/kube/namespace-bytes.ts';
 import { ObjectStore } from '../../src/kube/store.ts';
 import { HubView, type TokenInformers } from '../../src/tokens/informers.ts';
 import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
@@ -30,6 +31,7 @@ it('adds no index to the stores with a second term', () => {
 class Claims {
   readonly tokens = new HandInformer<ApiObject>();
   readonly secrets = new HandInformer<ApiObject>();
+  readonly memory = new TrackedTokens();
   readonly triggered: string[] = [];
   /** Number of ManagedTokens that the triggers looked up in memory. */
   lookups = 0;
@@ -38,7 +40,7 @@ class Claims {
     const informer = () => new HandInformer<ApiObject>();
     const others = { clusters: informer(), requesters: informer(), roles: informer(), bindings: informer(), credentials: [informer()] };
     const informers = { tokens: this.tokens, secrets: this.secrets, ...others } as unknown as TokenInformers;
-    const memory = new TrackedTokens();
+    const { memory } = this;
     const of = memory.of.bind(memory);
     memory.of = (uid) => {
       this.lookups += 1;
@@ -113,5 +115,16 @@ describe('tokenTriggers', () => {
     claims.tokens.apply({ ...update('3'), isOverBudget: true } as ApiObject);
     claims.tokens.apply(update('4'));
     expect(claims.triggered).toEqual(['team-a/t-7', 'team-a/t-7']);
+  });
+
+  it('triggers the ManagedToken whose own Secret becomes a stub, and again when a list restores it without a new version', () => {
+    const claims = new Claims();
+    claims.memory.keep('uid-0').written = { resourceVersion: '10', tokenDigest: undefined };
+    claims.secrets.apply(claims.secret('10', 0));
+    expect(claims.triggered).toEqual([]);
+    const whole = claims.secret('10', 0) as Stored<ApiObject>;
+    claims.secrets.apply(toOverBudget(whole, { bytes: 0, small: 0, toStub: (secret) => secret }));
+    claims.secrets.apply(claims.secret('10', 0));
+    expect(claims.triggered).toEqual(['team-a/t-0', 'team-a/t-0']);
   });
 });

@@ -10,7 +10,7 @@ export interface RbacAccessOptions extends ListReviewsOptions, RbacInformers {
   readonly random: () => number;
 }
 
-/** Duration of an update of viewers that no pause follows, and the maximum duration, in milliseconds. */
+/** Duration of an update of viewers that no pause follows, and the time after which a pause interrupts it, in milliseconds. */
 const SHORT_MS = 1;
 const MAX_UPDATE_MS = 10;
 /** Pause after an update, as a multiple of its duration, and its maximum, in milliseconds. */
@@ -129,10 +129,12 @@ export class RbacAccess {
     const { clock } = this.#options;
     const startedAt = clock.monotonic();
     this.#markOutdated();
+    // Marking takes long with many bindings, and must not leave viewers outdated for long.
+    const endsAt = clock.monotonic() + MAX_UPDATE_MS;
     for (const viewer of this.#outdated) {
       this.#outdated.delete(viewer);
       viewer.update();
-      if (clock.monotonic() - startedAt >= MAX_UPDATE_MS) break;
+      if (clock.monotonic() >= endsAt) break;
     }
     const tookMs = clock.monotonic() - startedAt;
     const pauseMs = Math.min(tookMs * PAUSE_FACTOR, MAX_PAUSE_MS);
@@ -142,6 +144,7 @@ export class RbacAccess {
   #markOutdated(): void {
     const since = this.#changes;
     this.#changes = this.#index.changes;
+    if (since === this.#changes) return;
     for (const [subject, viewers] of this.#bySubject)
       if (this.#index.hasChanged(subject, since)) for (const viewer of viewers) this.#outdated.add(viewer);
   }

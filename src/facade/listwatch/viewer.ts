@@ -118,7 +118,7 @@ export class Viewer {
   readonly #options: ViewerOptions;
   readonly #followers = new Set<OnVisibility>();
   #visibility: Visibility;
-  /** Visibility by RBAC at the last update. */
+  /** Visibility by RBAC that was read last; `update` compares with it. */
   #rules: Visibility;
   #cancel: () => void = () => {};
   #confirmedAt: number;
@@ -153,25 +153,30 @@ export class Viewer {
   /** Updates the visibility if RBAC grants other objects than at the last update. */
   update(): void {
     const before = this.#rules;
-    this.#rules = this.#options.byRules();
-    if (this.#rules === before) return;
-    if (this.#rules.isEverything || !this.#visibility.isEverything) this.#show(this.#rules);
+    const now = this.#readRules();
+    if (now === before || now.equals(before)) return;
+    if (now.isEverything || !this.#visibility.isEverything) this.#show(now);
     // Another authorizer may still allow everything. Without a review, the caller would get DELETED and ADDED for all objects.
     else if (before.isEverything) void this.#review();
   }
 
+  #readRules(): Visibility {
+    this.#rules = this.#options.byRules();
+    return this.#rules;
+  }
+
   async #review(): Promise<void> {
-    const { reviews, byRules, everything, clock } = this.#options;
+    const { reviews, everything, clock } = this.#options;
     this.#cancel();
     const number = ++this.#reviewNumber;
     try {
       const allowed = await reviews.review(this.user);
       if (this.#reviewNumber !== number) return;
       this.#confirmedAt = clock.monotonic();
-      this.#show(allowed ? everything : byRules());
+      this.#show(allowed ? everything : this.#readRules());
     } catch {
       if (this.#reviewNumber !== number) return;
-      if (clock.monotonic() - this.#confirmedAt >= PATIENCE_MS) this.#show(byRules());
+      if (clock.monotonic() - this.#confirmedAt >= PATIENCE_MS) this.#show(this.#readRules());
       this.#schedule(RETRY_MS);
     }
   }
@@ -186,10 +191,10 @@ export class Viewer {
 
   /** Schedules the next review, unless RBAC allows everything: the RBAC watch reports changes. */
   #schedule(ms?: number): void {
-    const { byRules, clock, random, reviews } = this.#options;
+    const { clock, random, reviews } = this.#options;
     this.#cancel();
     this.#cancel = () => {};
-    if (this.#isOver || byRules().isEverything) return;
+    if (this.#isOver || this.#readRules().isEverything) return;
     const periodMs = this.#visibility.isEverything ? reviews.cacheMs : RECHECK_DENIED_MS;
     this.#cancel = clock.wakeAfter(ms ?? periodMs * (1 - random() / 5), () => void this.#review());
   }

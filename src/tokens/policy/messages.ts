@@ -77,7 +77,7 @@ export function secretConflictFailure({ name, owner, isClaimed, isTooLarge, isOv
   return { reason: 'SecretConflict', message };
 }
 
-const OVER_BUDGET = `ManagedTokens and Secrets of this namespace take too much memory. Delete unused Secrets with the label ${Label.managedBy}.`;
+const OVER_BUDGET = `the Secrets of ManagedTokens in this namespace take too much memory. Delete unused Secrets with the label ${Label.managedBy}.`;
 
 /** Returns the failure of a removal that a limit delays or pauses. */
 export function heldRemovalFailure(reason: 'MassWithdrawal' | 'RemovalDelayed', forbidden: string): TokenFailure {

@@ -43,7 +43,7 @@ export function specProblems({ metadata, spec, isTooLarge, isOverBudget }: Store
 }
 
 const OVER_BUDGET =
-  'the ManagedTokens and Secrets of this namespace take too much memory; delete large ones, or shorten spec.secret.labels and spec.secret.annotations';
+  'the ManagedTokens of this namespace take too much memory; delete large ones, or shorten spec.secret.labels and spec.secret.annotations';
 const RESERVED = `must not begin with ${OwnAudiencePrefix}, which is reserved for Purser's own tokens`;
 const MIN_SECONDS = 600;
 const MAX_SECONDS = 2 ** 32;

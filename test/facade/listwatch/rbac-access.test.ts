@@ -1,5 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import { RbacIndex } from '../../../src/access/rbac-index.ts';
 import type { Visibility } from '../../../src/access/visibility.ts';
+import type { ApiObject } from '../../../src/api/resources.ts';
 import { RbacAccess } from '../../../src/facade/listwatch/rbac-access.ts';
 import { MANAGED_TOKEN_LIST } from '../../../src/facade/managed-tokens/managed-token-list.ts';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
@@ -7,22 +9,22 @@ import { FakeClock } from '../../support/clock.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { SlowClock } from '../../support/slow-clock.ts';
 import { callerOf, Follower } from './replica.ts';
-import { TokenHub } from './token-replica.ts';
+import { type TokenGrant, TokenHub } from './token-replica.ts';
 
 const { user } = callerOf('alice', 'team');
 
 /** Access of Alice, who watches, to ManagedTokens that RoleBindings of the group `team` grant. */
 class World {
   readonly hub = new TokenHub();
-  readonly #roles = new Follower(this.hub, this.hub.roles);
   readonly #bindings = new Follower(this.hub, this.hub.namespacedBindings);
+  readonly #followers: readonly Pick<Follower<ApiObject>, 'isBehind' | 'step'>[];
   readonly access: RbacAccess;
   /** Visibilities of the watch, in order. */
   readonly shown: Visibility[] = [];
   readonly stop: () => void;
 
   constructor(clock: Clock) {
-    const [roles, bindings] = [this.#roles, new Follower(this.hub, this.hub.bindings)];
+    const [roles, bindings] = [new Follower(this.hub, this.hub.roles), new Follower(this.hub, this.hub.bindings)];
     const inNamespaces = { roles: new Follower(this.hub, this.hub.namespacedRoles), bindings: this.#bindings };
     this.access = new RbacAccess(
       { roles, bindings, inNamespaces, hub: this.hub, clock, random: () => 0.5, log: silentLog },
@@ -30,7 +32,9 @@ class World {
     );
     const running = this.access.run();
     this.grant('team-0');
-    for (const follower of [roles, bindings, inNamespaces.roles, this.#bindings]) follower.list();
+    const followers = [roles, bindings, inNamespaces.roles, this.#bindings];
+    for (const follower of followers) follower.list();
+    this.#followers = followers;
     const unfollow = this.access.follow(user, (visibility) => this.shown.push(visibility));
     this.stop = () => {
       unfollow();
@@ -46,11 +50,23 @@ class World {
 
   /** Removes the rules of the role, then its bindings in these namespaces; the replica receives it. */
   withdraw(...namespaces: readonly string[]): void {
-    this.hub.roles.put('all', { rules: [] });
-    while (this.#roles.isBehind) this.#roles.step();
-    for (const namespace of namespaces) this.hub.namespacedBindings.delete(`${namespace}/all`);
-    while (this.#bindings.isBehind) this.#bindings.step();
+    this.change(({ roles }) => roles.put('all', { rules: [] }));
+    this.change(({ namespacedBindings }) => {
+      for (const namespace of namespaces) namespacedBindings.delete(`${namespace}/all`);
+    });
   }
+
+  /** Changes the hub; the replica receives it. */
+  change(act: (hub: TokenHub) => void): void {
+    act(this.hub);
+    for (const follower of this.#followers) while (follower.isBehind) follower.step();
+  }
+}
+
+/** Advances the clock, and waits for the reviews that become due. */
+async function pass(clock: FakeClock, ms: number): Promise<void> {
+  clock.advance(ms);
+  for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
 }
 
 describe('RbacAccess', () => {
@@ -95,6 +111,49 @@ describe('RbacAccess', () => {
     world.withdraw('team-0', 'team-1');
     clock.advance(2_000);
     expect(world.shown.at(-1)?.names).toEqual([]);
+  });
+
+  it.each<readonly [string, Omit<TokenGrant, 'name' | 'subject'>]>([
+    ['all objects', { namespace: undefined, roleKind: 'ClusterRole', names: 'all' }],
+    ['one more object', { namespace: 'team-9', roleKind: 'Role', names: ['one'] }],
+  ])('hides what a permission on %s showed that was withdrawn in the same pause, after a review', async (_, grant) => {
+    const clock = new SlowClock();
+    const world = new World(clock);
+    // The next review of the caller is due at 27 s.
+    await pass(clock, 26_900);
+    clock.stepMs = 20;
+    world.grant('team-1');
+    clock.stepMs = 0;
+    const before = world.shown.at(-1)?.names;
+    world.change((hub) => hub.grantTokens({ ...grant, name: 'more', subject: { kind: 'User', name: 'alice' } }));
+    world.hub.listers.add('alice');
+    await pass(clock, 100);
+    world.change(({ bindings, namespacedBindings }) => {
+      if (grant.namespace === undefined) bindings.delete('more');
+      else namespacedBindings.delete('team-9/more');
+    });
+    world.hub.listers.delete('alice');
+    await pass(clock, 5_000);
+    expect(world.access.visibleNow(user).names).toEqual(before);
+    expect(world.shown.at(-1)?.names).toEqual(before);
+  });
+
+  it('updates more than one watch before a pause, even if it takes long to find the outdated ones', () => {
+    const clock = new FakeClock();
+    const world = new World(clock);
+    const shown: string[] = [];
+    for (let at = 0; at < 50; at += 1) world.access.follow(callerOf(`user-${at}`, 'team').user, () => shown.push(`user-${at}`));
+    const hasChanged = Reflect.get(RbacIndex.prototype, 'hasChanged') as RbacIndex['hasChanged'];
+    const slow = jest.spyOn(RbacIndex.prototype, 'hasChanged').mockImplementation(function (this: RbacIndex, subject, since) {
+      clock.advance(0.25);
+      return hasChanged.call(this, subject, since);
+    });
+    world.grant('team-1');
+    expect(shown.length).toBeGreaterThan(1);
+    expect(shown.length).toBeLessThan(50);
+    clock.advance(10_000);
+    expect(shown).toHaveLength(50);
+    slow.mockRestore();
   });
 
   it('updates many watches a few at a time', () => {
