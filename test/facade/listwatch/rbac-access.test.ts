@@ -143,7 +143,7 @@ describe('RbacAccess', () => {
     const world = new World(clock);
     const shown: string[] = [];
     for (let at = 0; at < 50; at += 1) world.access.follow(callerOf(`user-${at}`, 'team').user, () => shown.push(`user-${at}`));
-    const hasChanged = Reflect.get(RbacIndex.prototype, 'hasChanged') as RbacIndex['hasChanged'];
+    const hasChanged = Reflect.get(RbacIndex.prototype, 'hasChanged');
     const slow = jest.spyOn(RbacIndex.prototype, 'hasChanged').mockImplementation(function (this: RbacIndex, subject, since) {
       clock.advance(0.25);
       return hasChanged.call(this, subject, since);
