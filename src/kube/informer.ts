@@ -35,8 +35,8 @@ export interface Informer<T extends ApiObject> {
   readonly synced: boolean;
   /** Current and later values of `synced`; true follows the changes of the first list. Does not start the list-watch. */
   readonly synced$: Observable<boolean>;
-  /** True if the objects are those of several collections, whose batches are not in the order of their resource versions. */
-  readonly isUnion?: boolean;
+  /** Informers of several collections whose objects this one has; their batches are not in the order of resource versions. */
+  readonly parts?: readonly Informer<T>[];
   /** Errors that restarted the list-watch. Does not start the list-watch. */
   readonly problems$: Observable<Problem>;
 }
@@ -128,7 +128,7 @@ export function unionOf<T extends ApiObject>(informers: readonly Informer<T>[]):
   const [only] = informers;
   if (only !== undefined && informers.length === 1) return only;
   return {
-    isUnion: true,
+    parts: informers,
     store: new StoreUnion(informers.map(({ store }) => store)),
     changes$: merge(...informers.map(({ changes$ }) => changes$)),
     batches$: merge(...informers.map(({ batches$ }) => batches$)),

@@ -54,7 +54,7 @@ describe('createManagedTokenInformers', () => {
     const { objects, roles, bindings } = await start(namespaces);
     expect(objects.store.keys()).toEqual(['team-a/a']);
     expect([...roles.store.keys(), ...bindings.store.keys()].filter((key) => !key.startsWith('team-a/'))).toEqual([]);
-    expect([objects, roles, bindings].map(({ isUnion = false }) => isUnion)).toEqual(Array(3).fill(namespaces.length > 1));
+    expect([objects, roles, bindings].map(({ parts }) => parts !== undefined)).toEqual(Array(3).fill(namespaces.length > 1));
   });
 
   it('keeps the public fields of ManagedTokens, and the rules about ManagedTokens', async () => {

@@ -51,7 +51,7 @@ export interface Wait {
 }
 
 /** The part of an informer that lists use. */
-export type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$' | 'isUnion'>;
+export type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$' | 'parts'>;
 
 /** A batch of the hub in public form; `item` is undefined for a deleted object. */
 interface ItemBatch extends Pick<Batch<never>, 'type' | 'resourceVersion'> {

@@ -89,7 +89,7 @@ export function sharedLimits(lists: readonly Listing[], { clock, random, watchLi
 /** Creates the endpoints of a list. They respond with 503 until the objects of the hub have been listed. */
 export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T>): ListWatch {
   const { list: listing, objects, limits, clock, random, annotationPrefixes, historyCapacity: capacity = HISTORY_CAPACITY } = options;
-  const isLocal = objects.isUnion === true;
+  const isLocal = objects.parts !== undefined;
   const access = new RbacAccess(options, listing.permission, isLocal ? randomInt(1, MAX_SALT) : 0);
   const watchers = new Watchers(clock);
   const history = new History({ clock, capacity, isLocal, onAdvance: () => watchers.wake() });

@@ -81,6 +81,10 @@ export function createOnDemandList<T extends ApiObject>(options: OnDemandOptions
   };
 }
 
+type Followed = Pick<Informer<ApiObject>, 'batches$' | 'synced$' | 'problems$'>;
+/** An informer of all namespaces, or one of each of several. */
+type Union = Followed & { readonly parts?: readonly Followed[] };
+
 /** A time during which a list is followed, with its own log. */
 class Period<T extends ApiObject> {
   readonly listWatch: ListWatch;
@@ -101,13 +105,12 @@ class Period<T extends ApiObject> {
     this.#usedAt = options.clock.monotonic();
     const { objects, roles, bindings } = options.createInformers();
     this.listWatch = createListWatch({ ...options, objects, inNamespaces: { roles, bindings } });
-    const informers: readonly Pick<Informer<ApiObject>, 'batches$' | 'synced$' | 'problems$'>[] = [objects, roles, bindings];
+    const informers: readonly Followed[] = [objects, roles, bindings].flatMap((each: Union) => each.parts ?? [each]);
     this.#running.add(merge(...informers.map(({ problems$ }) => problems$)).subscribe((problem) => this.#onProblem(problem)));
     this.#running.add(combineLatest(informers.map(({ synced$ }) => synced$)).subscribe((each) => each.every(Boolean) && this.#onSynced()));
     this.#running.add(this.listWatch.run());
-    for (const informer of informers) {
+    for (const informer of informers)
       this.#running.add(informer.batches$.subscribe(() => this.#eventAt.set(informer, options.clock.monotonic())));
-    }
   }
 
   /** Time until the end of the period without a further request or event of the hub, in milliseconds. */

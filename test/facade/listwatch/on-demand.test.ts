@@ -6,7 +6,7 @@ import { watchLimits } from '../../../src/facade/limits/concurrency.ts';
 import { sharedLimits } from '../../../src/facade/listwatch/list-watch.ts';
 import { createOnDemandList } from '../../../src/facade/listwatch/on-demand.ts';
 import { MANAGED_TOKEN_LIST } from '../../../src/facade/managed-tokens/managed-token-list.ts';
-import type { Informer, Problem } from '../../../src/kube/informer.ts';
+import { type Informer, type Problem, unionOf } from '../../../src/kube/informer.ts';
 import { serviceUnavailable, statusError } from '../../../src/kubernetes/status.ts';
 import { HandInformer } from '../../runtime/hand-informer.ts';
 import { FakeClock } from '../../support/clock.ts';
@@ -34,18 +34,20 @@ class FailingInformer<T extends ApiObject> extends HandInformer<T> implements In
 /** Informers of one period. */
 class Started {
   readonly objects = new FailingInformer<ManagedToken>();
-  readonly roles = new FailingInformer<Role>();
+  /** The Roles of two namespaces. */
+  readonly roleParts = [new FailingInformer<Role>(), new FailingInformer<Role>()] as const;
+  readonly roles = unionOf<Role>(this.roleParts);
   readonly bindings = new FailingInformer<RoleBinding>();
 
   /** Receives the first lists. */
   sync(...tokens: readonly ManagedToken[]): void {
-    this.roles.list();
+    for (const part of this.roleParts) part.list();
     this.bindings.list();
     this.objects.list(...tokens);
   }
 
   get all(): readonly FailingInformer<never>[] {
-    return [this.objects, this.roles, this.bindings] as readonly unknown[] as readonly FailingInformer<never>[];
+    return [this.objects, ...this.roleParts, this.bindings] as readonly unknown[] as readonly FailingInformer<never>[];
   }
 
   get runs(): readonly boolean[] {
@@ -121,7 +123,7 @@ describe('createOnDemandList', () => {
     const listed = namesListed();
     await settle();
     const [first] = periods as [Started];
-    expect(first.runs).toEqual([true, true, true]);
+    expect(first.runs).toEqual([true, true, true, true]);
     first.objects.list(tokenOf('a'));
     first.bindings.list();
     await settle();
@@ -129,7 +131,7 @@ describe('createOnDemandList', () => {
     void listed.then(() => order.push('listed'));
     await settle();
     expect(order).toEqual([]);
-    first.roles.list();
+    for (const part of first.roleParts) part.list();
     expect(await listed).toEqual(['a']);
   });
 
@@ -158,7 +160,7 @@ describe('createOnDemandList', () => {
   it('responds with 503 at once while the hub rejects an informer, without the name of the service account', async () => {
     const waiting = replica.get('', ADMIN);
     await settle();
-    periods[0]?.roles.fail(FORBIDDEN);
+    periods[0]?.roleParts[0].fail(FORBIDDEN);
     const responses = [await waiting, await replica.get('', ADMIN), await replica.getOne('a', ADMIN, { namespace: 'team-a' })];
     for (const { status, text } of responses) {
       expect(status).toBe(503);
@@ -171,7 +173,7 @@ describe('createOnDemandList', () => {
   it('lists as soon as the missing permission is granted', async () => {
     const rejected = replica.get('', ADMIN);
     await settle();
-    periods[0]?.roles.fail(FORBIDDEN);
+    periods[0]?.roleParts[0].fail(FORBIDDEN);
     expect((await rejected).status).toBe(503);
     periods[0]?.sync(tokenOf('a'));
     expect(await namesListed()).toEqual(['a']);
@@ -185,19 +187,16 @@ describe('createOnDemandList', () => {
     expect(await listed).toEqual(['a']);
   });
 
-  it.each(['objects', 'roles', 'bindings'] as const)(
-    'responds with 503 once the hub forbids the %s that it listed before',
-    async (name) => {
-      await start(tokenOf('a'));
-      periods[0]?.[name].fail(FORBIDDEN);
-      expect(await replica.get('', ADMIN)).toMatchObject({ status: 503, body: { message: NO_PERMISSION } });
-      expect([periods[0]?.runs, clock.pending]).toEqual([[false, false, false], 0]);
-    },
-  );
+  it.each([0, 1, 2, 3])('responds with 503 once the hub forbids the objects of informer %i, which it listed before', async (at) => {
+    await start(tokenOf('a'));
+    periods[0]?.all[at]?.fail(FORBIDDEN);
+    expect(await replica.get('', ADMIN)).toMatchObject({ status: 503, body: { message: NO_PERMISSION } });
+    expect([periods[0]?.runs, clock.pending]).toEqual([[false, false, false, false], 0]);
+  });
 
   it('starts no informers for 30 s after the hub forbade a listed kind, then new ones with the next request', async () => {
     await start(tokenOf('a'));
-    periods[0]?.roles.fail(FORBIDDEN);
+    periods[0]?.roleParts[0].fail(FORBIDDEN);
     clock.advance(29_999);
     expect((await replica.get('', ADMIN)).status).toBe(503);
     expect(periods).toHaveLength(1);
@@ -217,14 +216,14 @@ describe('createOnDemandList', () => {
   it('keeps the list while a watch of the hub fails for less than five minutes', async () => {
     await start(tokenOf('a'));
     clock.advance(STALE_MS - 1);
-    periods[0]?.roles.fail(serviceUnavailable('down', 1));
+    periods[0]?.roleParts[0].fail(serviceUnavailable('down', 1));
     expect(await namesListed()).toEqual(['a']);
     for (const informer of periods[0]?.all ?? []) informer.bookmark();
     clock.advance(STALE_MS - 1);
     expect(await namesListed()).toEqual(['a']);
   });
 
-  it.each([0, 1, 2])('ends watches and stops the informers after five minutes without an event for informer %i', async (silent) => {
+  it.each([0, 1, 2, 3])('ends watches and stops the informers after five minutes without an event for informer %i', async (silent) => {
     await start(tokenOf('a'));
     const stream = await replica.watch('timeoutSeconds=3000', ADMIN);
     const others = periods[0]?.all.filter((_, index) => index !== silent);
@@ -233,7 +232,7 @@ describe('createOnDemandList', () => {
     clock.advance(1);
     await settle();
     expect(stream.take().at(-1)).toMatchObject({ type: 'ERROR', object: { code: 410 } });
-    expect([stream.writableEnded, periods[0]?.runs, clock.pending]).toEqual([true, [false, false, false], 0]);
+    expect([stream.writableEnded, periods[0]?.runs, clock.pending]).toEqual([true, [false, false, false, false], 0]);
     const next = replica.get('', ADMIN);
     await settle();
     clock.advance(5_000);
@@ -247,7 +246,7 @@ describe('createOnDemandList', () => {
     const caller = {
       ...ADMIN,
       get isValid() {
-        periods[0]?.roles.fail(FORBIDDEN);
+        periods[0]?.roleParts[0].fail(FORBIDDEN);
         return true;
       },
     };
@@ -261,9 +260,9 @@ describe('createOnDemandList', () => {
     passTime(IDLE_MS - 1);
     expect(await namesListed()).toEqual(['a']);
     passTime(IDLE_MS - 1);
-    expect(periods[0]?.runs).toEqual([true, true, true]);
+    expect(periods[0]?.runs).toEqual([true, true, true, true]);
     clock.advance(1);
-    expect([periods[0]?.runs, clock.pending]).toEqual([[false, false, false], 0]);
+    expect([periods[0]?.runs, clock.pending]).toEqual([[false, false, false, false], 0]);
     expect(await start(tokenOf('b'))).toEqual(['b']);
     expect(periods).toHaveLength(2);
   });
@@ -278,12 +277,12 @@ describe('createOnDemandList', () => {
     stream.leave();
     await settle();
     passTime(2 * IDLE_MS);
-    expect(periods[0]?.runs).toEqual([false, false, false]);
+    expect(periods[0]?.runs).toEqual([false, false, false, false]);
   });
 
   it('stops the informers when it is stopped', async () => {
     await start();
     stop();
-    expect([periods[0]?.runs, clock.pending]).toEqual([[false, false, false], 0]);
+    expect([periods[0]?.runs, clock.pending]).toEqual([[false, false, false, false], 0]);
   });
 });
