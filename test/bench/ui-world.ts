@@ -4,7 +4,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ApiObject, Clusters, ManagedTokens, Namespaces, type Resource } from '../../src/api/resources.ts';
+import {
+  type ApiObject,
+  ClusterRoleBindings,
+  ClusterRoles,
+  Clusters,
+  ManagedTokens,
+  Namespaces,
+  type Resource,
+  RoleBindings,
+} from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { type ApiObject as FleetObject, fleetAt, tokenAt } from '../browser/fleet.ts';
 import { adminKubeConfig } from '../support/kubeconfig-file.ts';
@@ -17,21 +26,52 @@ export interface FleetSizes {
   readonly tokens: number;
 }
 
+/** Token of a user who sees everything by a permission in each namespace. */
+export const VIEWER = 'alicetoken';
+/** Namespace of the last tokens, on which the viewer's permission changes again and again, and their number. */
+const BATCH = 'batch';
+const BATCH_SIZE = 100;
+const ROLE = 'fleet-viewer';
+
 /** Starts a hub with a fleet, and a façade. Purser does not change the fleet, because it runs without controllers. */
 export async function startUiWorld(sizes: FleetSizes): Promise<HubWithFacade> {
   return await startFacadeOf(await startEmbeddedHub(), async (client) => {
-    const { clusters, tokens } = fleetAt(Date.now(), sizes);
+    const { clusters, tokens: inTeams } = fleetAt(Date.now(), sizes);
+    const firstOfBatch = sizes.tokens - BATCH_SIZE;
+    const tokens = inTeams.map((token, at) =>
+      at < firstOfBatch ? token : { ...token, metadata: { ...token.metadata, namespace: BATCH } },
+    );
     const namespaces = new Set(tokens.map(({ metadata }) => metadata.namespace ?? ''));
     await inParallel([...namespaces], async (name) => void (await client.create(Namespaces, { metadata: { name } })));
+    await grantAll(client, namespaces);
     await createWithStatus(client, Clusters, clusters);
     await createWithStatus(client, ManagedTokens, tokens);
   });
 }
 
-/**
- * Starts the embedded API server as the hub: the page must receive 500 events a second, and kube-apiserver accepted 190 writes a second on
- * the two cores that it shares with the browser.
- */
+/** Grants the viewer the Clusters, and the ManagedTokens of each namespace. */
+async function grantAll(client: KubeClient, namespaces: ReadonlySet<string>): Promise<void> {
+  const rules = [
+    { verbs: ['list'], apiGroups: ['registry.purser.dev'], resources: ['clusters'] },
+    { verbs: ['list'], apiGroups: ['tokens.purser.dev'], resources: ['managedtokens'] },
+  ];
+  const [clusters, tokens] = [`${ROLE}-clusters`, ROLE];
+  await client.create(ClusterRoles, { metadata: { name: clusters }, rules: rules.slice(0, 1) });
+  await client.create(ClusterRoles, { metadata: { name: tokens }, rules: rules.slice(1) });
+  await client.create(ClusterRoleBindings, { metadata: { name: clusters }, ...bindingTo(clusters) });
+  await inParallel([...namespaces], (namespace) => grantTokens(client, namespace));
+}
+
+async function grantTokens(client: KubeClient, namespace: string): Promise<void> {
+  await client.create(RoleBindings, { metadata: { namespace, name: ROLE }, ...bindingTo(ROLE) });
+}
+
+function bindingTo(role: string) {
+  const apiGroup = 'rbac.authorization.k8s.io';
+  return { roleRef: { apiGroup, kind: 'ClusterRole', name: role }, subjects: [{ apiGroup, kind: 'User', name: 'alice' }] };
+}
+
+/** Starts the embedded API server as the hub, because kube-apiserver accepted 190 writes a second on the two cores that it shares with the browser. */
 async function startEmbeddedHub(): Promise<Hub> {
   const folder = await mkdtemp(join(tmpdir(), 'purser-bench-'));
   const { pid, message, stop } = await startChild<{ readonly url: string; readonly ca: string }>('test/support/api-server-process.ts', [
@@ -43,20 +83,42 @@ async function startEmbeddedHub(): Promise<Hub> {
   return { url: message.url, pid, kubeconfig: () => Promise.resolve(kubeconfig), stop: () => stop().then(remove) };
 }
 
-/** Writes the status of tokens, `perSecond` times a second; returns the rate at which the hub accepted the writes. */
-export async function rotateTokens(
-  { client }: Pick<HubWithFacade, 'client'>,
-  sizes: FleetSizes,
-  { perSecond, seconds }: { readonly perSecond: number; readonly seconds: number },
-): Promise<number> {
+/** Events for the viewer: changes of tokens, and tokens that a permission hides and shows again, in a second; and their duration. */
+interface Rate {
+  readonly changes: number;
+  readonly hidden: number;
+  readonly seconds: number;
+}
+
+/** Changes tokens and a permission on the hub. Returns the number of events per second for the viewer. */
+export async function causeEvents({ client }: Pick<HubWithFacade, 'client'>, sizes: FleetSizes, rate: Rate): Promise<number> {
   const startedAt = performance.now();
-  const writes = Array.from({ length: perSecond * seconds }, (_, index) => startedAt + (index / perSecond) * 1_000);
-  await inParallel(writes, async (dueAt, index) => {
-    await delay(Math.max(0, dueAt - performance.now()));
-    const { metadata, status } = tokenAt((index * 31) % sizes.tokens, Date.now(), { clusters: sizes.clusters, generation: 1 });
-    await client.patchStatus(ManagedTokens, metadata, { status });
-  });
-  return writes.length / ((performance.now() - startedAt) / 1_000);
+  // In the end, all tokens are visible.
+  const switches = 2 * Math.ceil((rate.hidden * rate.seconds) / BATCH_SIZE / 2);
+  const changes = rate.changes * rate.seconds;
+  await Promise.all([
+    inParallel(timesOf(changes, rate), async (dueAt, index) => {
+      await delay(Math.max(0, startedAt + dueAt - performance.now()));
+      const at = (index * 31) % (sizes.tokens - BATCH_SIZE);
+      const { metadata, status } = tokenAt(at, Date.now(), { clusters: sizes.clusters, generation: 1 });
+      await client.patchStatus(ManagedTokens, metadata, { status });
+    }),
+    inParallel(
+      timesOf(switches, rate),
+      async (dueAt, index) => {
+        await delay(Math.max(0, startedAt + dueAt - performance.now()));
+        if (index % 2 === 0) await client.delete(RoleBindings, { namespace: BATCH, name: ROLE });
+        else await grantTokens(client, BATCH);
+      },
+      1,
+    ),
+  ]);
+  return (changes + switches * BATCH_SIZE) / ((performance.now() - startedAt) / 1_000);
+}
+
+/** Returns evenly spread times, in milliseconds. */
+function timesOf(count: number, { seconds }: Rate): readonly number[] {
+  return Array.from({ length: count }, (_, index) => (index / count) * seconds * 1_000);
 }
 
 /** Creates one more token. */

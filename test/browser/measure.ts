@@ -5,13 +5,13 @@ import type { Browser } from 'puppeteer-core';
 import { Assets } from '../../src/ui/assets.ts';
 import { measureUsage, round, type Usage } from '../bench/process-usage.ts';
 import { ADMIN } from '../bench/registry-world.ts';
-import { addToken, rotateTokens, startUiWorld } from '../bench/ui-world.ts';
+import { addToken, causeEvents, startUiWorld, VIEWER } from '../bench/ui-world.ts';
 import { WatchCrowd } from '../bench/watch-crowd.ts';
 import { parseExposition } from '../support/exposition.ts';
 import { launchBrowser, Tab } from './browser.ts';
 
 const CLUSTERS = 1_000;
-const RATE = { perSecond: 500, seconds: 10 };
+const RATE = { changes: 300, hidden: 200, seconds: 10 };
 /** Time after which the façade has freed the memory of the lists that a client read, in milliseconds. */
 const SETTLE_MS = 10_000;
 const IDLE_MS = 30_000;
@@ -81,10 +81,10 @@ async function warmUp(browser: Browser, { facade }: World): Promise<void> {
 }
 
 /** Opens the page, logs in, and waits until all tokens are drawn and watched. */
-async function openPage(browser: Browser, { facade }: World, tokens: number): Promise<Tab> {
+async function openPage(browser: Browser, { facade }: World, tokens: number, user = ADMIN): Promise<Tab> {
   const tab = await Tab.open(browser);
   const total = tokens.toLocaleString('en-US');
-  await tab.page.evaluateOnNewDocument(observePage, ADMIN);
+  await tab.page.evaluateOnNewDocument(observePage, user);
   await tab.page.goto(`${facade.url}/ui/#/tokens`);
   await tab.untilText('.foot', `${total} tokens`);
   await tab.untilLive();
@@ -98,9 +98,9 @@ async function measureRows(browser: Browser, world: World, tokens: number) {
   return { firstRowsMs };
 }
 
-/** Changes tokens while a page shows them. */
+/** Changes, hides and shows tokens while a page shows them. */
 async function measureEvents(browser: Browser, world: World, tokens: number) {
-  await using tab = await openPage(browser, world, tokens);
+  await using tab = await openPage(browser, world, tokens, VIEWER);
   // The start of the trace is a long task itself.
   await tab.page.tracing.start({ categories: ['toplevel', 'devtools.timeline'] });
   await delay(1_000);
@@ -108,7 +108,7 @@ async function measureEvents(browser: Browser, world: World, tokens: number) {
   const { Timestamp: since = 0 } = await tab.page.metrics();
   const startedAt = performance.now();
   const sizes = { clusters: CLUSTERS, tokens };
-  const eventsPerSecond = Math.round(await rotateTokens(world, sizes, RATE));
+  const eventsPerSecond = Math.round(await causeEvents(world, sizes, RATE));
   // Events arrive in order, so that the page has all of them as soon as it shows one more token.
   await addToken(world, sizes);
   await tab.untilText('.foot', `${(tokens + 1).toLocaleString('en-US')} tokens`);

@@ -35,7 +35,8 @@ export const webUi: Scenario = {
   sizeUnit: 'ManagedTokens',
   sizes: { small: 10_000, full: 10_000 },
   note: `With 1,000 Clusters, on the façade of \`purser run\`, whose hub is the embedded API server; the time to the first rows includes the
-  login. The façade reads the ManagedTokens from the hub for the first page, and keeps them for ten minutes after the last. Other programs
+  login. The façade reads the ManagedTokens from the hub for the first page, and keeps them for ten minutes after the last. Of the events, two
+  fifths come from a permission on 100 ManagedTokens that is withdrawn and granted again, the others from changed statuses. Other programs
   on the machine lengthen tasks more than their CPU time, and lower the rate of events. The plain client watches the same two lists; the
   kernel counts CPU time in steps of 10 ms, and memory varies with garbage collection, so that equal clients differ by some percent. Needs
   the Debian package chromium.`,
