@@ -31,7 +31,7 @@ interface Measured extends Rows {
 
 export const webUi: Scenario = {
   name: 'ui',
-  title: 'the web UI in Chromium',
+  title: 'The web UI in Chromium',
   sizeUnit: 'ManagedTokens',
   sizes: { small: 10_000, full: 10_000 },
   note: `With 1,000 Clusters, on the façade of \`purser run\`, whose hub is the embedded API server; the time to the first rows includes the
