@@ -104,7 +104,7 @@ async function* listPages<T extends ApiObject, S extends ApiObject>(
     for (const item of page.items) objects.set(transform(item));
     resourceVersion = page.resourceVersion;
   }
-  yield { type: 'listed', objects: [...objects.values()], resourceVersion };
+  yield { type: 'listed', objects: [...objects.all.values()], resourceVersion };
   cursor.resourceVersion = resourceVersion;
   cursor.listedAt = clock.monotonic();
   if (cursor.pages === 'next') cursor.pages = 'never';
@@ -179,7 +179,7 @@ async function collectInitial<T extends ApiObject, S extends ApiObject>(
     if (event.type === 'BOOKMARK') {
       if (!event.endsInitialEvents) continue;
       stall.clear();
-      return { type: 'listed', objects: [...objects.values()], resourceVersion: event.resourceVersion };
+      return { type: 'listed', objects: [...objects.all.values()], resourceVersion: event.resourceVersion };
     }
     const object = transform(event.object);
     if (event.type === 'DELETED') objects.delete(objectKey(object));

@@ -88,28 +88,9 @@ export class KeptObjects<T extends ApiObject> {
     this.#budget = budget;
   }
 
-  get size(): number {
-    return this.#objects.size;
-  }
-
-  get(key: string): Stored<T> | undefined {
-    return this.#objects.get(key);
-  }
-
-  has(key: string): boolean {
-    return this.#objects.has(key);
-  }
-
-  keys(): IterableIterator<string> {
-    return this.#objects.keys();
-  }
-
-  values(): IterableIterator<Stored<T>> {
-    return this.#objects.values();
-  }
-
-  entries(): IterableIterator<[string, Stored<T>]> {
-    return this.#objects.entries();
+  /** The objects by key. */
+  get all(): ReadonlyMap<string, Stored<T>> {
+    return this.#objects;
   }
 
   /** True if a namespace can keep one of its stubs whole. */

@@ -64,28 +64,28 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
   }
 
   get size(): number {
-    return this.#objects.size;
+    return this.#objects.all.size;
   }
 
   get(key: string): Stored<T> | undefined {
-    return this.#objects.get(key);
+    return this.#objects.all.get(key);
   }
 
   has(key: string): boolean {
-    return this.#objects.has(key);
+    return this.#objects.all.has(key);
   }
 
   list(): readonly Stored<T>[] {
-    return [...this.#objects.values()];
+    return [...this.#objects.all.values()];
   }
 
   keys(): readonly string[] {
-    return [...this.#objects.keys()];
+    return [...this.#objects.all.keys()];
   }
 
   index(valuesOf: (object: Stored<T>) => readonly string[]): Lookup<T> {
     const index = this.#addIndex(new Index(valuesOf));
-    return (value, limit) => index.keysOf(value, limit).flatMap((key) => this.#objects.get(key) ?? []);
+    return (value, limit) => index.keysOf(value, limit).flatMap((key) => this.#objects.all.get(key) ?? []);
   }
 
   tally(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => number {
@@ -95,7 +95,7 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
 
   first(valueOf: (object: Stored<T>) => string | undefined, compare: Comparison<T>): (value: string) => Stored<T> | undefined {
     const index = this.#addIndex(new FirstIndex(valueOf, compare));
-    return (value) => this.#objects.get(index.firstKey(value) ?? '');
+    return (value) => this.#objects.all.get(index.firstKey(value) ?? '');
   }
 
   /** Applies an event and returns its changes. A `listed` event finds deletions that the watch missed. */
@@ -108,18 +108,18 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
   }
 
   #addIndex<I extends StoreIndex<Stored<T>>>(index: I): I {
-    for (const [key, object] of this.#objects.entries()) index.add(key, object);
+    for (const [key, object] of this.#objects.all) index.add(key, object);
     this.#indexes.push(index);
     return index;
   }
 
   #replace(objects: readonly Stored<T>[]): readonly Change<T>[] {
-    const previous = this.#objects;
-    const next = new KeptObjects(this.#budget);
-    for (const object of objects) next.set(object);
-    this.#objects = next;
-    const missing = [...previous.entries()].filter(([key]) => !next.has(key)).map(([key, object]) => deleted(key, object));
-    const present = [...next.entries()].flatMap(([key, object]) => difference({ key, object, previous: previous.get(key) }));
+    const { all: previous } = this.#objects;
+    this.#objects = new KeptObjects(this.#budget);
+    for (const object of objects) this.#objects.set(object);
+    const { all: next } = this.#objects;
+    const missing = [...previous].filter(([key]) => !next.has(key)).map(([key, object]) => deleted(key, object));
+    const present = [...next].flatMap(([key, object]) => difference({ key, object, previous: previous.get(key) }));
     return [...missing, ...present];
   }
 
