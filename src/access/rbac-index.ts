@@ -297,7 +297,7 @@ function grantedNames(rules: readonly PolicyRule[], permission: Permission): Rea
   for (const rule of rules) {
     if (!isAbout(rule, permission)) continue;
     const { resourceNames: names = [] } = rule;
-    if (names.length === 0 || (permission.subresource === undefined && names.includes(''))) return undefined;
+    if (names.length === 0 || (permission.subresource === undefined && names.includes('') && verbMatches(rule, 'list'))) return undefined;
     for (const name of names) if (permission.namespaced !== true || dns1123SubdomainProblems(name).length === 0) granted.add(name);
   }
   return granted;

@@ -227,6 +227,18 @@ describe('RbacIndex', () => {
     expect(index.namesFor(aUser('alice', 'team')).size).toBe(44 + 256);
   });
 
+  it('grants all objects by an empty name only with the verb list, whose requests have no name', () => {
+    const index = new RbacIndex(SeeTokens);
+    index.setBinding('team-a/b', bindingTo('empty'));
+    for (const [verb, names] of [
+      ['get', []],
+      ['list', ['team-a/']],
+    ] as const) {
+      index.setRole('empty', { rules: [{ ...SEE_TOKENS, verbs: [verb], resourceNames: [''] }] });
+      expect(index.namesFor(aUser('alice', 'team')).names).toEqual(names);
+    }
+  });
+
   it('grants no Role of another namespace to a binding of a ClusterRole whose name has a slash', () => {
     const index = new RbacIndex(SeeTokens);
     index.setRole('team-b/r', { rules: [SEE_TOKENS] });
