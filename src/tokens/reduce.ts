@@ -8,11 +8,10 @@ import type { ObjectMeta } from '../api/wire.ts';
 import { BYTES_PER_NAMESPACE, bytesIn, keepWithin, MAX_SMALL_BYTES, type NamespaceBudget, recordBytes } from '../kube/namespace-bytes.ts';
 import { ownedNames } from '../kubernetes/managed-fields.ts';
 import { defined } from '../std/defined.ts';
-import { digestOf } from '../std/digest.ts';
+import { digestOf, shortenText } from '../std/digest.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
 import { TOKEN_KEY } from './outputs/outputs.ts';
 import { digestOfData, holdsToken, type StoredSecret } from './policy/secret.ts';
-import { shortenText } from './policy/shorten-text.ts';
 import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
 
 /**
