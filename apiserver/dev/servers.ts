@@ -73,7 +73,7 @@ const HUB_ISSUER = 'https://hub.local';
 const FEDERATED = `system:serviceaccount:${DefaultNamespace}:${FederatedServiceAccount}`;
 export const FEDERATED_USER = `hub:${FEDERATED}`;
 
-/** Returns whether a target trusts the hub, so that no credential is stored for it: the second one. */
+/** Returns whether a target trusts the hub, so no credential is stored for it: the second one. */
 export function isFederated(target: string): boolean {
   return target === 'target-2';
 }

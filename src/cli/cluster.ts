@@ -68,7 +68,7 @@ function addCommand(host: CommandHost): Command {
     .option('--allow-loopback', 'accept an address of this machine, for a Purser that runs here with --allow-loopback')
     .addOption(repeatableOption('--label <KEY=VALUE>', 'label of the Cluster', label))
     .addOption(setOption())
-    .option('--federated', 'store no credential: the target cluster trusts tokens of the hub')
+    .option('--federated', 'store no credential: the target cluster trusts tokens issued by the hub')
     .addOption(singleOption('--service-account <NAME>', FEDERATED, federatedAccount).default(undefined, FederatedServiceAccount))
     .option('--dry-run', 'print the objects for both clusters without sending requests, with TOKEN in place of the token')
     .addOption(outputOption(['yaml', 'json']))
@@ -176,7 +176,7 @@ function renewCommand(host: CommandHost): Command {
   });
 }
 
-const SUPPLY = "supply a new token of Purser's service account on the target cluster, with this context";
+const SUPPLY = "supply a new token for Purser's service account on the target cluster, with this context";
 
 function revokeCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'revoke', "revoke Purser's earlier tokens for a cluster")
@@ -200,7 +200,7 @@ function revokeCommand(host: CommandHost): Command {
 }
 
 const RECREATE =
-  "also re-create Purser's service account on the target cluster, with this context; this revokes every token of the service account";
+  "also re-create Purser's service account on the target cluster, with this context; this revokes every token for the service account";
 
 interface RemoveOptions extends SharedOptions {
   readonly purgeTarget?: true;

@@ -8,7 +8,7 @@ import type { CommandHost } from './command.ts';
 
 /**
  * Returns a new command that prints to the host and never exits the process. Wrong use throws a StartError that names the nearest
- * spelling. `summary` is a lower-case imperative for the list of commands; the description of `--help` is a sentence of the caller.
+ * spelling. `summary` is a lowercase imperative for the list of commands; the description of `--help` is a sentence of the caller.
  */
 export function defineCommand(host: CommandHost, name: string, summary: string): Command {
   return new CommandLine(name)

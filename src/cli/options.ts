@@ -50,7 +50,7 @@ export function namespaceOption(): Option {
 
 /** `--namespace` of commands that register clusters. */
 export function ownNamespaceOption(): Option {
-  return singleOption('--namespace <NS>', 'namespace of Purser on the hub', namespace).default(undefined, DefaultNamespace);
+  return singleOption('--namespace <NS>', "Purser's namespace on the hub", namespace).default(undefined, DefaultNamespace);
 }
 
 /** `--namespaces`, in which Purser has permissions on a target. */

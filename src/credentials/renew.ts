@@ -153,7 +153,7 @@ export async function withConfirmed(
 export const MIN_INTERVAL_MS = 10_000;
 const MAX_INTERVAL_MS = 600_000;
 
-/** A new token of Purser's service account. */
+/** A new token for Purser's service account. */
 interface Obtained {
   readonly username: string;
   readonly grant: Grant;

@@ -38,7 +38,7 @@ async function deleteOthers(run: CredentialRun, registered: RegisteredCluster): 
   const { credential, record, state, signal } = run;
   const { uid: registeredUID } = credential.metadata;
   if (record?.anchor === undefined)
-    throw new IssueError('TargetForbidden', 'the cluster forbids anchors, so that tokens stay valid until they expire');
+    throw new IssueError('TargetForbidden', 'the cluster forbids anchors, so tokens stay valid until they expire');
   const { uid: current } = record.anchor;
   // Only another leader can have created this anchor: for a renewal that is in progress.
   const next = ownAnchorName(registeredUID, record.tokenDigest);

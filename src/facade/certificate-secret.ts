@@ -12,7 +12,7 @@ import type { CertificateSource, ServingCertificate } from './certificate.ts';
 
 export interface HubCertificateOptions {
   readonly hub: Pick<KubeClient, 'get' | 'create' | 'update'>;
-  /** Namespace of Purser. */
+  /** Purser's namespace. */
   readonly namespace: string;
   /** Name of the Secret. */
   readonly name: string;

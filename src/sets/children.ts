@@ -23,7 +23,7 @@ export async function writeChild(run: SetRun, { clusterName, token }: PlannedWri
   const { set, view, tracked, clock } = run;
   const cluster: Stored<Cluster> | undefined = view.clusters.get(clusterName);
   const rendering = cluster && renderToken(set, cluster.metadata);
-  // The next run follows the change of the Cluster.
+  // The next run follows the change to the Cluster.
   if (rendering === undefined || 'problem' in rendering) return;
   const { rendered } = rendering;
   try {

@@ -63,8 +63,8 @@ interface ProfileWrite {
 }
 
 /**
- * Publishes the ClusterProfiles of a set, and removes those of clusters whose ManagedToken is gone. Returns the state of the condition
- * ClusterProfilesPublished; `none` if the set publishes no ClusterProfiles and has none left, undefined to keep the state. Throws if the
+ * Publishes the ClusterProfiles of a set, and removes those of clusters whose ManagedToken is gone. Returns the state of the ClusterProfilesPublished
+ * condition; `none` if the set publishes no ClusterProfiles and has none left, undefined to keep the state. Throws if the
  * run must be retried.
  */
 export async function publishProfiles(run: SetRun, { members }: SetObservation): Promise<ProfilesAspect | 'none' | undefined> {

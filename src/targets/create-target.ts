@@ -155,7 +155,7 @@ function renewedReference(key: string): IssueError {
 }
 
 /**
- * Returns a credential with the tokens of a service account, one for each address. Throws an IssueError for a Secret outside of Purser's
+ * Returns a credential with the tokens for a service account, one for each address. Throws an IssueError for a Secret outside Purser's
  * namespace, whose writers could otherwise use any service account that a cluster accepts, and for one that directs an address of an
  * older Secret to another server.
  */

@@ -197,7 +197,7 @@ function valueOf(secret: Secret, key: string, maxLength = MAX_LENGTH): string | 
   return text === '' ? undefined : text;
 }
 
-/** Returns the words of a key, which are separated by white space or commas. */
+/** Returns the words of a key, which are separated by whitespace or commas. */
 function wordsOf(secret: Secret, key: string): readonly string[] {
   return (
     valueOf(secret, key)
@@ -268,7 +268,7 @@ function serviceAccountCredential(secret: Secret): ServiceAccountCredential {
   return { type: 'serviceAccount', name, audiences: audiencesOf(secret) };
 }
 
-/** Returns the error for a credential that names the service account of Purser itself. */
+/** Returns the error for a credential that names Purser's service account itself. */
 export function ownServiceAccount(name: string): IssueError {
   return credentialMissing(
     `the key serviceAccount of the Secret names ${name}, which is Purser's own service account. Create another one, without permissions on the hub`,

@@ -12,7 +12,7 @@ export interface HubTokenTimes {
   readonly expiresAt: number;
 }
 
-/** The token of a service account on the hub for one address of a target. */
+/** The token for a service account on the hub for one address of a target. */
 export interface AddressToken extends BearerTokens {
   readonly audience: string;
   /** Issuer of the token in use; undefined if unknown. */

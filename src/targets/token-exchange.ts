@@ -75,7 +75,7 @@ export interface HubTokenName {
 }
 
 /**
- * Requests a token of a service account in Purser's namespace from the hub, for one address of a target. Throws an IssueError with a
+ * Requests a token for a service account in Purser's namespace from the hub, for one address of a target. Throws an IssueError with a
  * reason of the hub, which contains no part of the response that a caller of the façade could receive.
  */
 export async function issueHubToken(

@@ -48,7 +48,7 @@ export class AnchorDeletions {
     return this.#deletions.has(locationText(place));
   }
 
-  /** Returns whether the deletion has neither started nor ended, so that the caller may send it. */
+  /** Returns whether the deletion has neither started nor ended, so the caller may send it. */
   isFree(place: AnchorLocation): boolean {
     const { type = 'waiting' } = this.#deletions.get(locationText(place)) ?? {};
     return type === 'waiting';

@@ -157,7 +157,7 @@ export class TrackedToken {
     return this.#countedIn;
   }
 
-  /** True if the tenant caused the refusal, by a change of the spec or the deletion of the requester. */
+  /** True if the tenant caused the refusal, by a change to the spec or the deletion of the requester. */
   get isSelfCaused(): boolean {
     return this.#isSelfCaused;
   }

@@ -66,7 +66,7 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
 /** Matches an object that became a stub because its namespace is over its budget, or that is whole again. */
 const budgetChanged = fieldChanged<StoredToken | StoredSecret>(({ isOverBudget }) => isOverBudget);
 
-/** Returns the ManagedTokens that a change of a Cluster affects. Labels and audiences do not concern all of them. */
+/** Returns the ManagedTokens that a change to a Cluster affects. Labels and audiences do not concern all of them. */
 function affectedTokens(change: Change<Cluster>, view: HubView): readonly StoredToken[] {
   const isForAll = isRegistrationChange(change);
   const [hasLabels, hasAudiences] = [labelsChanged(change), apiAudiencesChanged(change)];

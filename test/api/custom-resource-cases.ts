@@ -105,7 +105,7 @@ export const managedTokens: readonly Case[] = [
   rejects('an empty audience', { audiences: [''] }, 'spec.audiences[0]', ''),
   rejects('an audience of 257 characters', { audiences: ['a'.repeat(257)] }, 'spec.audiences[0]', ''),
   rejects('an audience that is reserved', { audiences: ['purser:https://a'] }, 'spec.audiences[0]', 'must not begin with purser:'),
-  rejects('an audience with white space', { audiences: ['a, b'] }, 'spec.audiences[0]', 'must not contain white space'),
+  rejects('an audience with whitespace', { audiences: ['a, b'] }, 'spec.audiences[0]', 'must not contain whitespace'),
   rejects('a lifetime below ten minutes', { expirationSeconds: 599 }, 'spec.expirationSeconds', ''),
   rejects('a lifetime above 2^32 seconds', { expirationSeconds: 4_294_967_297 }, 'spec.expirationSeconds', ''),
   rejects(

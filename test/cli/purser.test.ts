@@ -66,7 +66,7 @@ describe('purser', () => {
     ['rotate mt/..', '"mt/.." is not a ManagedToken; write mt/NAME'],
     ...['add --context eu', 'show', 'renew', 'revoke', 'remove'].map((command) => [
       `cluster ${command} Prod/eu`,
-      'NAME must be a name of lower-case letters, digits, dots and hyphens, not "Prod/eu"',
+      'NAME must be a name of lowercase letters, digits, dots and hyphens, not "Prod/eu"',
     ]),
     ['rotate', "missing required argument 'mt/NAME' (for help, run purser rotate --help)"],
     ['status -o wide', '--output must be one of json, yaml, not "wide"'],
@@ -110,11 +110,14 @@ async function unreachableHub(): Promise<string> {
 }
 
 describe('purser with a hub that does not respond', () => {
-  it.each(['cluster list', 'status', 'status mt/ci', 'rotate mt/ci', 'suspend mt/ci'])('names cause and remedy for "%s"', async (line) => {
-    const { code, stderr } = await runPurser([...line.split(' '), '--kubeconfig', await unreachableHub()]);
-    const problem = 'the hub at https://127.0.0.1:1 does not respond (ECONNREFUSED)';
-    expect([code, stderr]).toEqual([1, `purser: ${problem}; check the network and the address of the current context\n`]);
-  });
+  it.each(['cluster list', 'status', 'status mt/ci', 'rotate mt/ci', 'suspend mt/ci'])(
+    'names the cause and remedy for "%s"',
+    async (line) => {
+      const { code, stderr } = await runPurser([...line.split(' '), '--kubeconfig', await unreachableHub()]);
+      const problem = 'the hub at https://127.0.0.1:1 does not respond (ECONNREFUSED)';
+      expect([code, stderr]).toEqual([1, `purser: ${problem}; check the network and the address of the current context\n`]);
+    },
+  );
 });
 
 describe('purser with an interrupted command', () => {

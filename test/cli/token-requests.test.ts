@@ -95,7 +95,7 @@ describe('requestChange', () => {
 
   it('exits with 3 and a hint if Purser does not run', async () => {
     await world.create();
-    expect(await run('rotate', { timeoutMs: 5_000 })).toContain('check that Purser runs');
+    expect(await run('rotate', { timeoutMs: 5_000 })).toContain('check that Purser is running');
   });
 
   it('returns without waiting for a timeout of zero', async () => {

@@ -146,7 +146,7 @@ describe('status of a Cluster behind the proxy of its credential', () => {
       await proxy.close();
       await world.shows('private', 'Reachable=False ProxyUnreachable');
       expect(await messageOf('private', 'Reachable')).toBe(
-        `The proxy for the cluster does not respond, or its certificate is not trusted: GET ${server.url}/readyz: connection to the proxy failed with ECONNREFUSED. Check that the proxy runs, its certificate, and the URL in the key proxy of the Secret that spec.authInfo.controller names, or in HTTPS_PROXY.`,
+        `The proxy for the cluster does not respond, or its certificate is not trusted: GET ${server.url}/readyz: connection to the proxy failed with ECONNREFUSED. Check that the proxy runs, its certificate, and the URL in the proxy key of the Secret that spec.authInfo.controller references, or in HTTPS_PROXY.`,
       );
       await restart(() => undefined);
       await world.shows('private', 'Reachable=False ProxyRejected');

@@ -75,7 +75,7 @@ describe('update', () => {
     expect((await objects.put(`${WIDGETS}/same`, gadget)).body).toEqual(gadget);
   });
 
-  it('increments the generation for changes outside of metadata and status', async () => {
+  it('increments the generation for changes outside metadata and status', async () => {
     const created = await objects.create(WIDGETS, widget('counted', { spec: { size: 1 } }));
     const { body: labelled } = await objects.put(`${WIDGETS}/counted`, withMetadata(created, { labels: { a: 'b' }, generation: 9 }));
     const { body: resized } = await objects.put(`${WIDGETS}/counted`, { ...labelled, spec: { size: 2 } });

@@ -43,7 +43,7 @@ export interface ReplicaOptions {
   readonly hub?: KubeClient;
   /** False if the replica only probes, like a follower. */
   readonly isLeader?: boolean;
-  /** False if the replica does not probe, so that all requests to the target belong to renewals. */
+  /** False if the replica does not probe, so all requests to the target belong to renewals. */
   readonly isProbing?: boolean;
 }
 

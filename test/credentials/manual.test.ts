@@ -88,7 +88,7 @@ describe('credential with renewal Manual', () => {
     await world.shows('True CredentialValid');
   });
 
-  it('keeps the renewed token in use until its expiry while the cluster rejects the registered one, and names cause and remedy', async () => {
+  it('keeps the renewed token in use until its expiry while the cluster rejects the registered one, and names the cause and remedy', async () => {
     const { renewed } = await beginRenewed(60, '2h');
     await setRenewal('Manual');
     const message = await world.shows('False CredentialNotRetired');

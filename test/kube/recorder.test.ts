@@ -63,7 +63,7 @@ describe('Recorder', () => {
     ]);
   });
 
-  it('writes Events of cluster-scoped objects to the namespace default', async () => {
+  it('writes Events of cluster-scoped objects to the default namespace', async () => {
     recorder.record(CLUSTER, ISSUED);
     await recorder.flush();
     expect(sentEvents()[0]).toMatchObject({ path: '/api/v1/namespaces/default/events', event: { metadata: { namespace: 'default' } } });

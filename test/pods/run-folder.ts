@@ -17,7 +17,7 @@ export const RELEASE = 'release';
 /** Environment variable with the folder of the run, in the namespaces of the run. */
 const FOLDER_VARIABLE = 'PODS_FOLDER';
 
-/** Returns the folder of the run. Throws outside of `npm run test:pods`. */
+/** Returns the folder of the run. Throws outside `npm run test:pods`. */
 export function podsFolder(): string {
   const folder = process.env[FOLDER_VARIABLE];
   if (!folder) throw new Error('These tests need a cluster: run them with `npm run test:pods`.');

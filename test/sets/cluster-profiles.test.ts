@@ -83,7 +83,7 @@ describe('ClusterProfiles of a set', () => {
     expect(await world.tokens.leaks([JSON.stringify(await profiles(world))])).toEqual([]);
   });
 
-  it('writes a new ClusterProfile with two requests, and sends none at rest', async () => {
+  it('writes a new ClusterProfile with two requests, and sends none while idle', async () => {
     await begin('a');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a']);

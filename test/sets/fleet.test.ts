@@ -142,7 +142,7 @@ describe('set with 5,000 Clusters', () => {
     fleet = new Fleet(aSet({ maxConcurrent: 1000 }));
   });
 
-  it('creates and changes each ManagedToken with one write, at most 16 at a time, and writes nothing at rest', async () => {
+  it('creates and changes each ManagedToken with one write, at most 16 at a time, and writes nothing while idle', async () => {
     fleet.register(SIZE, true);
     await fleet.settle();
     expect([fleet.count(/^create$/), fleet.count(/^apply$/), fleet.tokens.store.size]).toEqual([SIZE, 0, SIZE]);

@@ -82,7 +82,7 @@ describe('readCredential', () => {
 });
 
 describe('clustersOf', () => {
-  it('reads names that are separated by white space or commas', () => {
+  it('reads names that are separated by whitespace or commas', () => {
     expect(clustersOf(aCredential({ cluster: 'prod-eu\nprod-us, dev\n' }))).toEqual(['prod-eu', 'prod-us', 'dev']);
   });
 
@@ -104,7 +104,7 @@ describe('readTokenInUse', () => {
 });
 
 describe('readPins', () => {
-  it('reads addresses in any spelling, separated by white space or commas', () => {
+  it('reads addresses in any spelling, separated by whitespace or commas', () => {
     const { servers } = readPins(aCredential({ server: 'a.example.com:443\nhttps://B.example.com/,10.0.0.1:6443 http://c' }));
     expect(servers).toEqual(['https://a.example.com', 'https://b.example.com', 'https://10.0.0.1:6443']);
   });

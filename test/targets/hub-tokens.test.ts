@@ -1,4 +1,4 @@
-// A hub that issues tokens of a service account, and targets that accept them, on the wire.
+// A hub that issues tokens for a service account, and targets that accept them, on the wire.
 
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -268,7 +268,7 @@ describe('ClusterClients with a service account of the hub', () => {
 });
 
 describe('HubAccounts', () => {
-  it("rejects a service account in a Secret outside of Purser's namespace", async () => {
+  it("rejects a service account in a Secret outside Purser's namespace", async () => {
     const elsewhere = new ClusterClients(settings(clock, { hub: { client, namespace: 'elsewhere' } }));
     const cluster = federated([target.url]);
     await expect(elsewhere.use(cluster, readiness)).rejects.toMatchObject({

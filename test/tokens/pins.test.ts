@@ -40,7 +40,7 @@ async function messages(): Promise<string> {
   return JSON.stringify([status?.conditions, await world.eventObjects()]);
 }
 
-describe('token controller with a Cluster outside of the pins', () => {
+describe('token controller with a Cluster outside the pins', () => {
   it.each([
     ['another address and CA', 'EndpointNotPinned', () => ({ caBundle: base64(evil().ca), serverEndpoints: [endpoint(evil().url)] })],
     [

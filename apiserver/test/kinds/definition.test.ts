@@ -159,7 +159,7 @@ describe('customResourceDefinitionKind on update and delete', () => {
     return kind.rules.prepareForUpdate(kind.rules.applyDefaults({ ...draft(spec), metadata: old.metadata }), old);
   }
 
-  it('increments the generation for a change of the spec, and keeps the status', () => {
+  it('increments the generation for a change to the spec, and keeps the status', () => {
     const next = toDefinition(updated({ versions: [{ ...v1, subresources: { status: {} } }] }));
     expect(next.metadata.generation).toBe(2);
     expect(next.status?.acceptedNames).toEqual(old.status?.acceptedNames);

@@ -17,7 +17,7 @@ describe('coreEventKind', () => {
       ['involvedObject.namespace: Invalid value: "other": does not match event.namespace'],
     ],
     [
-      'rejects an Event about a cluster-scoped object outside of default',
+      'rejects an Event about a cluster-scoped object outside default',
       { involvedObject: { kind: 'Node' } },
       ['involvedObject.namespace: Invalid value: "": does not match event.namespace'],
     ],

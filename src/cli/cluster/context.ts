@@ -9,7 +9,7 @@ import type { TargetRegistration } from './registration.ts';
 export interface RegistrationRequest {
   /** Name of the Cluster. */
   readonly name: string;
-  /** Namespace of Purser on the hub. */
+  /** Purser's namespace on the hub. */
   readonly namespace: string;
   /** Context of the target, with its API server. */
   readonly context: ContextServer & { readonly name: string };

@@ -71,7 +71,7 @@ export async function readRenewable(hub: Peer, name: string, options: CallOption
   const registered = await read(secretName);
   if (registered === undefined) throw new CommandError(`Secret ${secretName.namespace}/${secretName.name} was not found on the hub`);
   if (registered.data?.[CredentialSecretKey.token] === undefined)
-    throw new CommandError(`the Secret of Cluster ${name} contains no token, so that Purser has none to renew or revoke`);
+    throw new CommandError(`the Secret of Cluster ${name} contains no token, so Purser has none to renew or revoke`);
   return { secretName, registered, renewed: await read({ ...secretName, name: renewedName(secretName.name) }) };
 }
 
@@ -90,7 +90,7 @@ export async function findAccount(target: Peer, name: string, secrets: StoredSec
   const { registered, renewed } = secrets;
   const claims = [renewed, registered].map(claimsOf).find((each) => each !== undefined);
   const serviceAccount = toServiceAccount(claims?.subject ?? '');
-  if (serviceAccount === undefined) throw new CommandError(`the credential of Cluster ${name} is not a token of a service account`);
+  if (serviceAccount === undefined) throw new CommandError(`the credential of Cluster ${name} is not a token for a service account`);
   const found = await callPeer(target, (client) => undefinedFor(client.get(ServiceAccounts, serviceAccount, options), 'NotFound'));
   const isSame = found !== undefined && found.metadata.uid === claims?.accountUID;
   if (!isSame && !isRegisteredAddress(target, registered))
@@ -114,7 +114,7 @@ export async function issueBootstrapToken(target: Peer, serviceAccount: Namespac
   if (!status?.token || !isBearerToken(status.token) || expiresAt === undefined)
     throw new CommandError('the target cluster issued no valid token; check its service account settings');
   const { namespace, name } = serviceAccount;
-  host.print(`Token of service account ${namespace}/${name} issued, valid until ${formatTimestamp(expiresAt)}.\n`);
+  host.print(`Token for service account ${namespace}/${name} issued, valid until ${formatTimestamp(expiresAt)}.\n`);
   return status.token;
 }
 

@@ -21,7 +21,7 @@ import { callPeer, contextText, type Peer } from './peer.ts';
 export interface Removal {
   /** Name of the Cluster. */
   readonly name: string;
-  /** Namespace of Purser on the hub, in which a Secret without Cluster is searched. */
+  /** Purser's namespace on the hub, in which a Secret without Cluster is searched. */
   readonly namespace: string;
   readonly hub: Peer;
   /** The target, to remove Purser's access there; undefined to keep it. */
@@ -109,7 +109,7 @@ async function checkTarget(
 ): Promise<void> {
   await checkIsNotHub({ hub, target }, options);
   if (secret === undefined)
-    throw new CommandError(`the Secret of Cluster ${name} was not found, so that --context cannot be verified; omit --purge-target`);
+    throw new CommandError(`the Secret of Cluster ${name} was not found, so --context cannot be verified; omit --purge-target`);
   if (isFederated(secret)) {
     if (!isRegisteredAddress(target, secret))
       throw new CommandError(`${contextText(target)} does not lead to an address of Cluster ${name}; check --context`);

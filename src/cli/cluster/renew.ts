@@ -25,7 +25,7 @@ export interface Renewal {
   /** Name of the Cluster. */
   readonly name: string;
   readonly hub: Peer;
-  /** The target, to supply a new token of Purser's service account; undefined if Purser renews with its current token. */
+  /** The target, to supply a new token for Purser's service account; undefined if Purser renews with its current token. */
   readonly target: Peer | undefined;
   /** Maximum time to wait for Purser, in milliseconds. */
   readonly timeoutMs: number;
@@ -114,7 +114,7 @@ async function requestRenewal(
   return { annotation: RenewalAnnotation.renewRequest, value, failure: notRenewed(name) };
 }
 
-/** Writes a new token of Purser's service account into the registered Secret. Purser replaces it at once. */
+/** Writes a new token for Purser's service account into the registered Secret. Purser replaces it at once. */
 async function supplyToken(
   { name, hub, target }: Renewal & { readonly target: Peer },
   secrets: StoredSecrets,

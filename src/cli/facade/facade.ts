@@ -266,7 +266,7 @@ async function findPod(hub: KubeClient, namespace: string, signal: AbortSignal):
   const found = slices.items.flatMap(readyPods)[0];
   if (found !== undefined) return { namespace, ...found };
   throw new CommandError(
-    `Purser publishes no URL of the façade, and the Service ${namespace}/${SERVICE} has no ready pod. Set --facade, or check that Purser runs`,
+    `Purser publishes no URL of the façade, and the Service ${namespace}/${SERVICE} has no ready pod. Set --facade, or check that Purser is running`,
   );
 }
 

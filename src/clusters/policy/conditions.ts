@@ -35,7 +35,7 @@ export type CredentialEvidence =
   /** The credential of Purser's own pod on the hub. */
   { readonly type: 'own' } | { readonly type: 'missing' } | FederatedEvidence | StoredEvidence;
 
-/** Tokens of a service account that the hub issues. */
+/** Tokens for a service account that the hub issues. */
 interface FederatedEvidence {
   readonly type: 'federated';
   /** Namespace and name of the service account on the hub. */
@@ -101,7 +101,7 @@ const ROWS: Readonly<Record<(typeof Type)[keyof typeof Type], ProbedRow | Creden
     evaluateProbe: evaluateReady,
   },
   Reachable: {
-    meaning: 'the API server of the cluster responds',
+    meaning: "the cluster's API server responds",
     // Events about Ready report the same transitions.
     events: 'none',
     isNeededForReady: true,

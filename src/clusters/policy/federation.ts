@@ -1,4 +1,4 @@
-// The fault of a cluster that rejects tokens of the hub.
+// The fault of a cluster that rejects tokens issued by the hub.
 
 import { isClusterLocalIssuer } from '../../targets/policy/token-claims.ts';
 import type { Fault } from './conditions.ts';
@@ -14,7 +14,7 @@ export interface RejectedToken {
 export function toFederationFault({ audience, issuer = 'unknown' }: RejectedToken, areKeysPublic: boolean): Fault {
   return {
     reason: 'CredentialRejected',
-    detail: `tokens of the hub with issuer ${issuer} and audience ${audience}`,
+    detail: `tokens issued by the hub, with issuer ${issuer} and audience ${audience}`,
     remedy: [
       ...(isClusterLocalIssuer(issuer) ? [OTHER_ISSUER] : []),
       ...(areKeysPublic ? [] : [PUBLISH_KEYS]),

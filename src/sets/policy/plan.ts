@@ -160,7 +160,7 @@ export function failsAt(token: StoredToken): number | undefined {
   return status === 'False' && reason === 'Pending' ? (parseTimestamp(lastTransitionTime) ?? 0) + PENDING_MS : undefined;
 }
 
-/** Returns the condition Ready of a ManagedToken; undefined if there is none. */
+/** Returns the Ready condition of a ManagedToken; undefined if there is none. */
 export function readyOf(token: StoredToken): ManagedTokenCondition | undefined {
   return findCondition(token, TokenConditionType.ready);
 }

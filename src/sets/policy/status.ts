@@ -20,7 +20,7 @@ export interface SetOutcome {
   readonly plan: SetPlan;
   readonly rollout: Rollout;
   readonly removal: RemovalDecision;
-  /** State of the condition ClusterProfilesPublished; `none` to remove the condition, undefined to keep it as it is. */
+  /** State of the ClusterProfilesPublished condition; `none` to remove the condition, undefined to keep it as it is. */
   readonly profiles?: ProfilesAspect | 'none' | undefined;
 }
 
@@ -78,7 +78,7 @@ function conditionsFor({ metadata, status }: StoredSet, aspects: readonly TypedA
   );
 }
 
-/** Returns the set without the condition ClusterProfilesPublished. */
+/** Returns the set without the ClusterProfilesPublished condition. */
 function withoutProfiles({ status = {}, ...set }: StoredSet): StoredSet {
   const conditions = status.conditions?.filter(({ type }) => type !== SetConditionType.clusterProfilesPublished) ?? [];
   return { ...set, status: { ...status, conditions } };
@@ -153,7 +153,7 @@ function progressingCondition(
   return [type, toAspect('True', 'RollingOut', detail)];
 }
 
-/** Returns whether a member's ManagedToken will change without another change of the set. */
+/** Returns whether a member's ManagedToken will change without another change to the set. */
 function isPending(set: StoredSet, member: Member, now: number): boolean {
   const state = memberState(set, member);
   if (state === 'invalid' || state === 'denied' || state === 'conflict') return false;

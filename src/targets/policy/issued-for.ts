@@ -22,7 +22,7 @@ export interface IssuedFor extends Issuer {
   /** UID of the service account; empty if the token does not contain it. */
   readonly accountUID: string;
   readonly audiences: readonly string[];
-  /** True if the spec named no audiences, so that they are those of the target's API server. */
+  /** True if the spec named no audiences, so they are those of the target's API server. */
   readonly isForAPI?: true;
   /** `kind/name/uid`; empty for a token that is not bound. */
   readonly boundTo: string;

@@ -66,7 +66,7 @@ export function registeredKey(key: string): string {
   return key.endsWith(RenewedSuffix) ? key.slice(0, -RenewedSuffix.length) : key;
 }
 
-/** Returns whether a Secret holds, or could hold, the renewed token of another Secret, so that no Cluster may refer to it. */
+/** Returns whether a Secret holds, or could hold, the renewed token of another Secret, so no Cluster may refer to it. */
 export function isRenewedSecret({ metadata: { name = '', labels = {} } }: Secret): boolean {
   return name.endsWith(RenewedSuffix) || Object.hasOwn(labels, Label.renewed);
 }

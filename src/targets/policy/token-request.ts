@@ -12,7 +12,7 @@ export interface BoundObject {
   readonly uid?: string;
 }
 
-/** A request for a token of one service account. */
+/** A request for a token for one service account. */
 export interface TokenRequest {
   readonly namespace: string;
   readonly name: string;

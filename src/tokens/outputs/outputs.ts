@@ -40,7 +40,7 @@ export function outputTexts(target: OutputTarget, issued: DatedToken): SecretTex
   return Object.assign({}, ...texts, keyTexts(target, issued), { [TOKEN_KEY]: issued.token });
 }
 
-/** Returns the names of the outputs whose consumers send the token to the API server of the cluster. */
+/** Returns the names of the outputs whose consumers send the token to the cluster's API server. */
 export function outputsForAPI({ outputs, keys = [] }: ManagedToken['spec']['secret']): readonly string[] {
   const names = outputs.filter((output) => outputForms.get(output)?.isForAPI === true);
   return [...new Set([...names, ...keys.map(({ from }) => from).filter((from) => from === 'Kubeconfig')])];

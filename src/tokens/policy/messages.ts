@@ -131,7 +131,7 @@ const RELAYED: ReadonlySet<FailureReason> = new Set(['RequestRejected', 'SecretR
 /** Reasons whose messages quote a response or values of the spec. */
 const QUOTING: ReadonlySet<string> = new Set([...RELAYED, 'InvalidSpec']);
 
-/** Returns whether the cause of a failure lies between Purser and the cluster, so that the conditions of the Cluster show it. */
+/** Returns whether the cause of a failure lies between Purser and the cluster, so the conditions of the Cluster show it. */
 export function isClusterFailure(reason: string): boolean {
   return ADMINISTRATORS.has(reason);
 }

@@ -76,7 +76,7 @@ function audienceProblems(audiences: readonly string[], { allowedAudiences, faca
     if (audience === '' || Array.from(audience).length > MAX_AUDIENCE_LENGTH) {
       return [invalidValue(field, audience, `must have from 1 to ${MAX_AUDIENCE_LENGTH} characters`)];
     }
-    // With a token of a service account on the hub, its holder could otherwise call the façade.
+    // With a token for a service account on the hub, its holder could otherwise call the façade.
     if (facadeAudiences?.includes(audience)) return [invalidValue(field, audience, "must not be one of the façade's own audiences")];
     if (isReservedAudience(audience)) return [invalidValue(field, audience, RESERVED)];
     return allowedAudiences === undefined || allowedAudiences.includes(audience)

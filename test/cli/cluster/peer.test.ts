@@ -72,7 +72,7 @@ describe('callPeer', () => {
       new TransportError('EBADMSG', 'the response is not JSON'),
       'https://eu.example.com is not a Kubernetes API server; check the address of the current context',
     ],
-  ])('names cause and remedy for %s', async (_, peer, error, expected) => {
+  ])('names the cause and remedy for %s', async (_, peer, error, expected) => {
     expect(await messageOf(peer, error)).toBe(expected);
   });
 

@@ -57,7 +57,7 @@ describe('renewCredential', () => {
     expect(printed).toMatch(/^Purser renewed its credential for Cluster c\d+; it is valid until \d{4}-\d\d-\d\dT.*Z\.\n$/);
   });
 
-  it('replaces a credential that the target rejects with a new token of its service account', async () => {
+  it('replaces a credential that the target rejects with a new token for its service account', async () => {
     await world.begin();
     await world.run();
     await world.nextToken();
@@ -96,7 +96,7 @@ describe('renewCredential', () => {
     await world.begin();
     expect(await renew()).toMatchObject({
       code: 3,
-      message: expect.stringMatching(/^Purser has not renewed .* yet; check that Purser runs: kubectl get pods -n purser-system$/),
+      message: expect.stringMatching(/^Purser has not renewed .* yet; check that Purser is running: kubectl get pods -n purser-system$/),
     });
   });
 

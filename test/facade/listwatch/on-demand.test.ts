@@ -150,7 +150,7 @@ describe('createOnDemandList', () => {
     expect(await early).toMatchObject({
       status: 503,
       body: {
-        message: 'Purser has not listed the managedtokens of the hub yet. Try again; if the error persists, check the log of Purser.',
+        message: "Purser has not listed the managedtokens of the hub yet. Try again; if the error persists, check Purser's log.",
       },
     });
     periods[0]?.sync(tokenOf('a'));
