@@ -31,7 +31,7 @@ export interface ServersOptions {
   readonly folder: DataFolder;
   readonly apiPort: number;
   readonly targets: readonly string[];
-  /** Tokens of users by server. */
+  /** Users' tokens, by server. */
   readonly tokens: Readonly<Record<string, Tokens>>;
   readonly log: Logger;
   /** Stack that closes the servers. */

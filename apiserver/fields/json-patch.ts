@@ -187,7 +187,7 @@ function mergeValue(target: unknown, patch: unknown): unknown {
   return Object.fromEntries([...unchanged, ...changed.map(([name, value]) => [name, mergeValue(fieldOf(target, name), value)] as const)]);
 }
 
-/** Returns a value without null fields, also in objects of lists. */
+/** Returns a value without null fields, including in objects of lists. */
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isFields(value)) return value;

@@ -161,7 +161,7 @@ export class ObjectStore {
     return () => void listeners.delete(listener);
   }
 
-  /** Closes the journal after the commit of all writes, also those of listeners. */
+  /** Closes the journal after the commit of all writes, including those of listeners. */
   async close(): Promise<void> {
     while (this.#commit !== undefined) await this.#commit.catch(() => {});
     this.#journal.close();

@@ -44,7 +44,7 @@ export type IndexedBinding = Pick<RoleBinding, 'roleRef' | 'subjects'>;
 
 /** A change of roles and bindings that affects the permission. */
 export interface RbacChange {
-  /** Keys of the roles that grant other names than before. */
+  /** Keys of the roles that grant different names than before. */
   readonly roles: ReadonlySet<string>;
   /** Subjects of changed bindings of roles that grant names. */
   readonly subjects: ReadonlySet<string>;

@@ -138,7 +138,7 @@ export const ClusterSchema = {
           "properties": {
             "renewal": {
               "type": "string",
-              "description": "Auto: Purser renews the credential if it is a token for a service account. Manual: Purser does not renew it, and returns to the token in the Secret if it has renewed it before; write a new credential into the Secret before the old one expires. Client certificates and tokens of other users are never renewed.",
+              "description": "Auto: Purser renews the credential if it is a token for a service account. Manual: Purser does not renew it, and switches back to the token in the Secret if it has renewed it before; write a new credential into the Secret before the old one expires. Client certificates and tokens of other users are never renewed.",
               "default": "Auto",
               "enum": [
                 "Auto",

@@ -92,7 +92,7 @@ export interface ClusterUser {
  */
 export interface ClusterCredential {
   /**
-   * Auto: Purser renews the credential if it is a token for a service account. Manual: Purser does not renew it, and returns to the token in the Secret if it has renewed it before; write a new credential into the Secret before the old one expires. Client certificates and tokens of other users are never renewed.
+   * Auto: Purser renews the credential if it is a token for a service account. Manual: Purser does not renew it, and switches back to the token in the Secret if it has renewed it before; write a new credential into the Secret before the old one expires. Client certificates and tokens of other users are never renewed.
    */
   readonly renewal: 'Auto' | 'Manual';
   /**

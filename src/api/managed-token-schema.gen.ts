@@ -133,7 +133,7 @@ export const ManagedTokenSchema = {
             },
             "suspend": {
               "type": "boolean",
-              "description": "Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the spec names another cluster, service account, audience or revocation. Purser does not repair the Secret meanwhile.",
+              "description": "Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the spec names another cluster, service account, audience or revocation. Purser does not repair the Secret in the meantime.",
               "default": false
             }
           }
@@ -193,7 +193,7 @@ export const ManagedTokenSchema = {
             },
             "keys": {
               "type": "array",
-              "description": "Further keys of the Secret, for consumers that read other names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.",
+              "description": "Further keys of the Secret, for consumers that read different names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.",
               "maxItems": 16,
               "items": {
                 "type": "object",
@@ -226,7 +226,7 @@ export const ManagedTokenSchema = {
             },
             "argocd": {
               "type": "object",
-              "description": "Settings of the cluster in Argo CD, for the output ArgoCD. The fields have the meaning of the keys of Argo CD's cluster Secrets.",
+              "description": "Settings of the cluster in Argo CD, for the ArgoCD output. The fields mean the same as the keys in Argo CD's cluster Secrets.",
               "properties": {
                 "project": {
                   "type": "string",

@@ -87,7 +87,7 @@ export interface ManagedTokenRotation {
    */
   readonly renewBefore: string;
   /**
-   * Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the spec names another cluster, service account, audience or revocation. Purser does not repair the Secret meanwhile.
+   * Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the spec names another cluster, service account, audience or revocation. Purser does not repair the Secret in the meantime.
    */
   readonly suspend: boolean;
 }
@@ -123,7 +123,7 @@ export interface ManagedTokenSecret {
    */
   readonly server?: string;
   /**
-   * Further keys of the Secret, for consumers that read other names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.
+   * Further keys of the Secret, for consumers that read different names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.
    *
    * @maxItems 16
    */
@@ -141,7 +141,7 @@ export interface ManagedTokenKey {
   readonly from: 'Token' | 'CA' | 'Server' | 'Namespace' | 'ClusterName' | 'ExpiresAt' | 'Kubeconfig';
 }
 /**
- * Settings of the cluster in Argo CD, for the output ArgoCD. The fields have the meaning of the keys of Argo CD's cluster Secrets.
+ * Settings of the cluster in Argo CD, for the ArgoCD output. The fields mean the same as the keys in Argo CD's cluster Secrets.
  */
 export interface ManagedTokenArgocd {
   /**

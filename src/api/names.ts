@@ -63,7 +63,7 @@ export const RenewalAnnotation = {
   renewedAt: `${RegistryGroup}/renewed-at`,
   /** Expiry of the renewed token, by Purser's clock. */
   expiresAt: `${RegistryGroup}/expires-at`,
-  /** Time at which Purser returned to the registered token, by Purser's clock; the Secret then has no token, only anchors to delete. */
+  /** Time at which Purser switched back to the registered token, by Purser's clock; the Secret then has no token, only anchors to delete. */
   retiredAt: `${RegistryGroup}/retired-at`,
   /** Value of `renew-credential` at the last renewal. */
   renewRequest: `${RegistryGroup}/renew-request`,

@@ -7,7 +7,7 @@ export const ReadyReason = {
   Pending: 'no token has been issued for this spec yet',
   Expired: 'the token expired before it was renewed',
   Forbidden: 'the requester is not authorized to issue this token',
-  SecretConflict: 'a Secret of this name exists and is not owned by the ManagedToken',
+  SecretConflict: 'a Secret with this name exists and is not owned by the ManagedToken',
   Suspended: 'rotation is suspended',
   InvalidSpec: 'the spec is invalid',
 } as const;
@@ -17,10 +17,10 @@ export const IssueReason = {
   SecretMissing: 'the Secret does not exist',
   TokenMissing: 'the Secret contains no token',
   TokenAltered: 'the Secret does not match the token that was issued',
-  SpecChanged: 'the spec names another cluster, service account, audience or bound object than the token was issued for',
+  SpecChanged: 'the spec names a different cluster, service account, audience or bound object than the token was issued for',
   ClusterReplaced: 'the Cluster was re-created under the same name',
-  CredentialReplaced: 'the Cluster refers to another credential than the token was issued with',
-  APIAudiencesChanged: "the cluster's API server has other audiences than the token was issued for",
+  CredentialReplaced: 'the Cluster refers to a different credential than the token was issued with',
+  APIAudiencesChanged: "the cluster's API server has different audiences than the token was issued for",
   RotationDue: 'the token is due for renewal',
   RotationRequested: 'the rotate annotation has a new value',
   RevocationRequested: 'the revoke annotation has a new value',
@@ -48,12 +48,12 @@ export const FailureReason = {
   OwnNamespace: "the service account is in the namespace of Purser's own service account on the cluster",
   TargetForbidden: "Purser's credential is not permitted to issue tokens for this service account",
   ServiceAccountNotFound: 'the service account was not found',
-  BoundObjectNotFound: 'the object to bind the token to was not found, or has another UID',
+  BoundObjectNotFound: 'the object to bind the token to was not found, or has a different UID',
   AudienceNotAccepted: "the cluster's API server does not accept tokens for these audiences",
   RequestRejected: 'the cluster rejected the request',
   TargetThrottled: 'the cluster throttles requests',
   TargetFailed: 'the cluster responded with a server error',
-  ResponseUntrusted: 'the response of the cluster is not the requested token',
+  ResponseUntrusted: "the cluster's response is not the requested token",
   AnchorDeletionUnconfirmed:
     'the Cluster was re-created or refers to another credential, and the anchor was not found there: its deletion cannot be confirmed',
   TooManyAnchors: 'the status lists 16 other anchors that could not be deleted',
@@ -76,7 +76,7 @@ export const ClusterReason = {
   CredentialRenewalForbidden: "Purser's credential is not permitted to renew itself",
   CredentialRenewalUntrusted: "the cluster responded to the renewal of Purser's credential with a token that is not usable",
   CredentialNotStored: 'the renewed credential could not be written to the hub',
-  CredentialNotRetired: 'Purser could not return to the token in the registered Secret',
+  CredentialNotRetired: 'Purser could not switch back to the token in the registered Secret',
   CredentialNotRevoked: "Purser's earlier tokens could not be revoked on the cluster",
   ExpiryUnknown: "the expiry of Purser's credential is unknown",
   DNSFailed: "the host name of the cluster's address cannot be resolved",
@@ -109,7 +109,7 @@ export const ClusterReason = {
 export const RenewalEventReason = {
   CredentialRenewed: 'Purser renewed its credential for the cluster',
   CredentialRevoked: 'Purser replaced its credential for the cluster, and revoked all earlier tokens that it had obtained',
-  CredentialRetired: 'Purser returned to the token in the registered Secret, because renewal is Manual',
+  CredentialRetired: 'Purser switched back to the token in the registered Secret, because renewal is Manual',
 } as const;
 
 /** Reasons of events that alert operators. */
@@ -128,13 +128,13 @@ export const AlertReason = {
 export const SetReason = {
   AllReady: 'the tokens of all clusters are ready',
   NotAllReady: 'some clusters have no valid token',
-  NoClusters: 'no Cluster is selected that the requester may issue tokens for',
+  NoClusters: 'the selector matches no Cluster that the requester may issue tokens for',
   RequesterNotFound: 'the service account that requests the tokens was not found',
   Complete: 'there is no ManagedToken to create, change or remove',
   RollingOut: 'Purser creates, changes or removes ManagedTokens, or waits for their tokens',
   RolloutStopped: 'the rollout of the template stopped because ManagedTokens failed after the change',
   RemovalPaused: 'removal of ManagedTokens is paused: more than ten and more than a third of the set would be removed at once',
-  NameConflict: 'a ManagedToken of this name exists and is not controlled by the set',
+  NameConflict: 'a ManagedToken with this name exists and is not controlled by the set',
   TemplateInvalid: 'the template renders no valid ManagedToken for this cluster',
   WriteFailed: 'the ManagedToken could not be written',
 } as const;
@@ -145,7 +145,7 @@ export const ProfileReason = {
   Publishing: 'Purser has not yet written or removed all ClusterProfiles',
   CustomResourceMissing: 'the hub does not serve ClusterProfiles',
   Forbidden: 'Purser is not permitted to publish ClusterProfiles',
-  NameConflict: 'a ClusterProfile of this name exists and is not controlled by the set',
+  NameConflict: 'a ClusterProfile with this name exists and is not controlled by the set',
   WriteFailed: 'a ClusterProfile could not be written',
 } as const;
 

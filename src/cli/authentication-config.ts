@@ -75,7 +75,7 @@ async function configuration(trust: Trust, version: string): Promise<string> {
   return `${recipe(trust, FILE)}${lines.join('\n')}\n`;
 }
 
-const FILE = 'Write this file to the nodes of the control plane, and start kube-apiserver with --authentication-config=FILE.';
+const FILE = 'Write this file to the control plane nodes, and start kube-apiserver with --authentication-config=FILE.';
 
 /** Returns the flags of kube-apiserver before 1.30. */
 function flags(trust: Trust): string {

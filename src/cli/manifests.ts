@@ -34,7 +34,7 @@ export interface HubAccessOptions {
   readonly serviceAccount: readonly string[];
   /** Purser's namespace on the hub; undefined for the default. */
   readonly namespace?: string;
-  /** True if the controller and the façade run apart. */
+  /** True if the controller and the façade run as separate Deployments. */
   readonly apart?: boolean;
 }
 

@@ -21,7 +21,7 @@ export function printCommand(host: CommandHost): Command {
 }
 
 function targetAccessCommand(host: CommandHost): Command {
-  const command = defineCommand(host, 'target-rbac', 'print the service account and permissions of Purser, for the target cluster')
+  const command = defineCommand(host, 'target-rbac', "print Purser's service account and permissions, for the target cluster")
     .description("Print Purser's service account and permissions, to apply to the target cluster.")
     .addOption(issuableOption())
     .addOption(singleOption('--user <USER>', FEDERATED_USER, userName));
@@ -51,7 +51,7 @@ function hubAccessCommand(host: CommandHost): Command {
     .description("Print the service account for federation, and Purser's permission to request its tokens, for the hub.")
     .addOption(repeatableOption('--service-account <NAME>', HUB_ACCOUNT, federatedAccount).makeOptionMandatory())
     .addOption(ownNamespaceOption())
-    .option('--apart', 'grant to the service accounts of the controller and the façade that run apart');
+    .option('--apart', 'grant to the separate service accounts of the controller and the façade');
   addExamples(command, {
     'Let Purser request tokens for a service account': `purser print hub-rbac --service-account ${FederatedServiceAccount}`,
   });

@@ -12,7 +12,7 @@ import type { CredentialTimes } from '../telemetry/exposition.ts';
 import type { CredentialEvidence, StoredEvidence, Validity } from './policy/conditions.ts';
 import type { RegistryView } from './registry-view.ts';
 
-/** Lookups in the targets of clusters. */
+/** Lookups that credential freshness needs from the clients of clusters. */
 export type CredentialClients = Pick<ClusterClients, 'isHub' | 'hubTokenTimes'>;
 
 /** Returns the evidence about Purser's credential for the CredentialFresh condition. */

@@ -249,7 +249,7 @@ function registeredToken(secret: Stored<Secret>): Sensitive<string> {
   return credential.token;
 }
 
-/** Creates the Secret, or replaces the version that the informer has. Throws an IssueError, also if another process changed it. */
+/** Creates the Secret, or replaces the version that the informer has. Throws an IssueError, even if another process changed it. */
 export async function write({ hub, renewed, credential, signal }: CredentialRun, secret: Secret): Promise<Stored<Secret>> {
   const { namespace, name } = credential.metadata;
   if (renewed !== undefined && !isOverwritable(renewed)) {

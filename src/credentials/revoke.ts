@@ -33,7 +33,7 @@ export async function revoke(run: CredentialRun, registered: RegisteredCluster):
   for (const { cluster } of users) recorder.record(cluster, { type: 'Normal', reason: 'CredentialRevoked', message });
 }
 
-/** Deletes the anchors and returns their number. Throws an IssueError, also if the token in use is not bound to an anchor. */
+/** Deletes the anchors and returns their number. Throws an IssueError, even if the token in use is not bound to an anchor. */
 async function deleteOthers(run: CredentialRun, registered: RegisteredCluster): Promise<number> {
   const { credential, record, state, signal } = run;
   const { uid: registeredUID } = credential.metadata;

@@ -320,7 +320,7 @@ async function createProfile(run: SetRun, { name, desired }: ProfileWrite): Prom
 
 /**
  * Updates a ClusterProfile, and records the responses: another client may have taken the ClusterProfile from the set. Returns false if
- * another client changed it meanwhile.
+ * another client changed it in the meantime.
  */
 async function updateProfile(run: SetRun, { name, desired, digests }: ProfileWrite, known: TrackedProfile): Promise<boolean> {
   const { hub, set, tracked, clock, signal } = run;

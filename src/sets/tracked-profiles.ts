@@ -48,7 +48,7 @@ export class TrackedProfiles {
   isPartial = false;
 
   /**
-   * Replaces the known ClusterProfiles by those of a list. Keeps little of ClusterProfiles with other names than `kept`, of which a tenant
+   * Replaces the known ClusterProfiles by those of a list. Keeps little of ClusterProfiles with different names than `kept`, of which a tenant
    * can create any number.
    */
   async replace(pages: AsyncIterable<Page<ClusterProfile>>, set: Pick<StoredSet, 'metadata'>, kept: ReadonlySet<string>): Promise<void> {

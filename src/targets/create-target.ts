@@ -144,7 +144,7 @@ function referredSecret(
   if (isRenewedSecret({ metadata: { namespace, name } })) throw renewedReference(key);
   const isReferred = secret?.metadata.namespace === namespace && secret.metadata.name === name;
   if (!isReferred || !clustersOf(secret).includes(cluster.metadata.name))
-    throw new IssueError('CredentialNotForCluster', `${key} was not found, or its key cluster does not name ${cluster.metadata.name}`);
+    throw new IssueError('CredentialNotForCluster', `${key} was not found, or its cluster key does not list ${cluster.metadata.name}`);
   if (isManaged(secret)) throw new IssueError('CredentialMissing', `${key} belongs to a ManagedToken`);
   if (isRenewedSecret(secret)) throw renewedReference(key);
   return secret;
@@ -168,7 +168,7 @@ function federatedCredential(
   if (hub === undefined || hubTokens === undefined || metadata.namespace !== hub.namespace)
     throw new IssueError(
       'CredentialMissing',
-      `the key serviceAccount is allowed only in Secrets in Purser's namespace, not in ${metadata.namespace}. Move the Secret`,
+      `the serviceAccount key is allowed only in Secrets in Purser's namespace, not in ${metadata.namespace}. Move the Secret`,
     );
   if (federatedAddresses?.hasConflict(secret)) throw new IssueError('EndpointConflict');
   const tokens = [...audiences].map(([server, audience]) => [server, hubTokens.token({ serviceAccount: name, audience })] as const);

@@ -11,7 +11,7 @@ import { isManaged } from './registered-cluster.ts';
 export class FederatedAddresses {
   readonly #secretsOf: readonly Lookup<Secret>[];
 
-  /** `namespace` is that of Purser, in which alone a Secret may name a service account. */
+  /** `namespace` is that of Purser, the only namespace in which a Secret may name a service account. */
   constructor(credentials: readonly Store<Secret>[], namespace: string) {
     this.#secretsOf = credentials.map((store) =>
       store.index((secret) => (secret.metadata.namespace === namespace ? federatedAddresses(secret) : [])),

@@ -100,7 +100,7 @@ export class HubToken implements AddressToken {
     return current;
   }
 
-  /** Returns another token than one that the target rejected, but at most one per growing delay: a target may reject all of them. */
+  /** Returns a different token than one that the target rejected, but at most one per growing delay: a target may reject all of them. */
   async replace(rejected: string | undefined): Promise<Sensitive<string>> {
     const { current } = this;
     const now = this.#clock.monotonic();

@@ -70,7 +70,7 @@ export async function checkAudiences(target: Target, { audiences, ...request }: 
 }
 
 /**
- * Returns the audiences that a target's API server has, from a review of the token of the hub that Purser sends there: the server
+ * Returns the audiences that a target's API server has, from a review of the hub's token that Purser sends there: the server
  * accepts it for its own API. Empty if the target does not state them, or if Purser is not permitted to review tokens; undefined if the
  * review fails. Other credentials are not reviewed.
  */

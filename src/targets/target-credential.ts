@@ -5,7 +5,7 @@ import type { Sensitive } from '../std/sensitive.ts';
 import type { StoredCredential } from './credential.ts';
 import type { IssueError } from './issue-error.ts';
 
-/** Times of a token of the hub, by Purser's clock, in milliseconds since the epoch. */
+/** Times of a token issued by the hub, by Purser's clock, in milliseconds since the epoch. */
 export interface HubTokenTimes {
   readonly issuedAt: number;
   readonly renewAt: number;
@@ -17,7 +17,7 @@ export interface AddressToken extends BearerTokens {
   readonly audience: string;
   /** Issuer of the token in use; undefined if unknown. */
   readonly issuer: string | undefined;
-  /** Times of the last token, also after its expiry; undefined before the first request. */
+  /** Times of the last token, even after its expiry; undefined before the first request. */
   readonly times: HubTokenTimes | undefined;
   /** Failure of the last request to the hub; undefined after a success. */
   readonly failure: IssueError | undefined;

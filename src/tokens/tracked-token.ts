@@ -199,7 +199,7 @@ export class TrackedToken {
     this.#refused.add(this);
   }
 
-  /** Number of changes of RBAC, and of the cluster's set, that concerned the requester. */
+  /** Number of changes to RBAC, and to the cluster's set, that concerned the requester. */
   get rbacChanges(): number {
     return this.#rbacChanges;
   }

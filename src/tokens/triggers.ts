@@ -88,7 +88,7 @@ function permissionTriggers(informers: TokenInformers, view: HubView): Observabl
     .pipe(mergeMap((change) => new Set([...view.permissions.affectedBy(change)].flatMap((each) => tokensOfSubject(each, view)))));
 }
 
-/** Emits the ManagedTokens of each Cluster that joins or leaves a set, also by its creation or deletion. */
+/** Emits the ManagedTokens of each Cluster that joins or leaves a set, including by its creation or deletion. */
 function setTriggers({ clusters }: TokenInformers, view: HubView): Observable<StoredToken> {
   return clusters.changes$.pipe(
     filter(hasChangedSet),

@@ -61,7 +61,7 @@ describe('purser print authentication-config', () => {
     ['v1.34.2', 'v1'],
     ['1.33', 'v1beta1'],
     ['1.30.0', 'v1beta1'],
-  ])('prints for Kubernetes %s the version %s', async (version, expected) => {
+  ])('prints the version for Kubernetes %s: %s', async (version, expected) => {
     const { apiVersion } = parse(await print(...ISSUER, ...SERVER, '--kubernetes-version', version));
     expect(apiVersion).toBe(`apiserver.config.k8s.io/${expected}`);
   });

@@ -138,7 +138,7 @@ describe('inspect', () => {
     await issued();
     const other = world.hub.admin;
     const reviews = jest.spyOn(other, 'createReview');
-    const needs = `not checked (needs a --target-context that leads to Cluster ${world.cluster})`;
+    const needs = `not checked (needs a --target-context that refers to Cluster ${world.cluster})`;
     expect(await chain({ target: peer(other) })).toMatchObject({ 'service account': needs, token: 'ok' });
     expect(reviews.mock.calls.map(([resource]) => resource.kind)).not.toContain('TokenReview');
     reviews.mockRestore();

@@ -58,7 +58,7 @@ describe('parseConfig', () => {
     ['--no-facade-http2', ['--no-facade-http2'], { facadeHttp2: false }],
     ['--no-facade-ui', ['--no-facade-ui'], { facadeUi: false }],
     ['--ready-file', ['--ready-file', 'f.json'], { readyFile: 'f.json' }],
-    ['--namespace, also for credentials', ['--namespace', 'tokens'], { namespace: 'tokens', credentialNamespaces: ['tokens'] }],
+    ['--namespace, including for credentials', ['--namespace', 'tokens'], { namespace: 'tokens', credentialNamespaces: ['tokens'] }],
     ['--credential-namespaces', ['--credential-namespaces', 'a,b'], { namespace: 'purser-system', credentialNamespaces: ['a', 'b'] }],
     ['--protected-namespaces', ['--protected-namespaces', 'kube-system,vault'], { protectedNamespaces: ['kube-system', 'vault'] }],
     ['--namespaces', ['--namespaces', 'team-a,team-b'], { namespaces: ['team-a', 'team-b'] }],

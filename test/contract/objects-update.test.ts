@@ -147,7 +147,7 @@ describe('validation of an update', () => {
     expect(outcome(await objects.put(WIDGETS, widget('x')))).toBe('400 BadRequest: name must be provided');
   });
 
-  it('rejects an object with another UID', async () => {
+  it('rejects an object with a different UID', async () => {
     const { metadata } = await objects.create(WIDGETS, widget('identity'));
     const next = widget('identity', {}, { uid: FOREIGN_UID, resourceVersion: metadata.resourceVersion });
     expect(outcome(await objects.put(`${WIDGETS}/identity`, next))).toMatch(

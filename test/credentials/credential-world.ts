@@ -195,7 +195,7 @@ export class CredentialWorld {
     return textOf(await this.renewed());
   }
 
-  /** Waits until the hub has another renewed token than this, and returns it. */
+  /** Waits until the hub has a different renewed token than this, and returns it. */
   async nextToken(before = ''): Promise<string> {
     let token = before;
     await this.until(async () => {

@@ -93,9 +93,9 @@ faults. The bench checks invariants I10, I21 and I22.
 | I5 | a fault of one cluster delays no renewal on another cluster by more than 5 s | renewals on the other cluster |
 | I6 | no part of a token (24 characters of its signature) appears in logs, events, status, annotations, metrics or files | all of these, on all hubs, at the end of the run; for issued tokens and for all credentials that Purser sends |
 | I7 | no token is issued without permission | every TokenRequest, against the history of permissions |
-| I8 | memory stays below 300 MB and file descriptors below 150, without growth | values of the kernel, every 5 s |
+| I8 | memory stays below 300 MB and file descriptors below 150, without growth | kernel counters, every 5 s |
 | I9 | the status is correct (Ready, transition times, observed generation) and shows a change of a cluster within 40 s | every sample |
-| I10 | all tokens recover within a minute after the end of a fault, and Purser sends no excessive requests meanwhile | every fault |
+| I10 | all tokens recover within a minute after the end of a fault, and Purser sends no excessive requests in the meantime | every fault |
 | I11 | a withdrawn permission removes the Secret within 40 s; a revocable token becomes invalid, at most 10 s later if the API server caches reviews | every sample; TokenReviews every 2 s |
 | I12 | a valid token stays in its Secret while it cannot be renewed | every sample |
 | I13 | hostile tenants hold no token that a cluster accepts for a service account, cluster or audience that RBAC did not allow within 10 s of its issuance, and none for more than a day | every token in façade responses and in the tenants' Secrets, by a TokenReview on all three clusters |
@@ -108,7 +108,7 @@ faults. The bench checks invariants I10, I21 and I22.
 | I20 | a cluster accepts the renewed credential that is in use | every renewed token in a Secret, every 10 s |
 | I21 | a ManagedTokenSet has no token for a Cluster 40 s, and no ManagedToken two minutes, after its requester lost the permission; during faults, after their end and a minute for recovery; a paused removal keeps ManagedTokens | every ManagedToken and Secret of both sets, twice a second |
 | I22 | a ManagedTokenSet removes no more than ten or a third of its ManagedTokens within a minute, unless a removal is confirmed | every ManagedToken of both sets, twice a second |
-| I23 | the façade shows a hostile tenant no Cluster and no ManagedToken that RBAC did not let the tenant see within 10 s of the request | every list, get and watch of the tenants, with selectors, versions and continue tokens of each other; an administrator grants and withdraws permissions meanwhile |
+| I23 | the façade shows a hostile tenant no Cluster and no ManagedToken that RBAC did not let the tenant see within 10 s of the request | every list, get and watch of the tenants, with selectors, versions and continue tokens of each other; an administrator grants and withdraws permissions in the meantime |
 
 ## Exceptions
 

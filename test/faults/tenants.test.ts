@@ -283,7 +283,7 @@ describe('shownObjects', () => {
     ['accepts an object within 12 s of the withdrawal', [sight(0, all), sight(20), shown(31, 'x')], []],
     ['reports an object more than 12 s after the withdrawal', [sight(0, all), sight(20), shown(33, 'x')], ['I23']],
     ['reports an object before the permission', [sight(0), shown(5, 'x'), sight(20, all)], ['I23']],
-    ['reports another object than the permitted one', [sight(0, { ...all, name: 'x' }), shown(5, 'y')], ['I23']],
+    ['reports a different object than the permitted one', [sight(0, { ...all, name: 'x' }), shown(5, 'y')], ['I23']],
     ['reports an object of another namespace', [sight(0, all), shown(5, 'x', { namespace: 'b' })], ['I23']],
     ['reports an object of another kind', [sight(0, all), shown(5, 'x', { resource: 'clusters' })], ['I23']],
     ['reports an object of a tenant without permissions', [shown(5, 'x')], ['I23']],

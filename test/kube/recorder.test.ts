@@ -94,7 +94,7 @@ describe('Recorder', () => {
     ['another message', TOKEN, { ...ISSUED, message: 'other' }],
     ['another reason', TOKEN, { ...ISSUED, reason: 'Other' }],
     ['another object', CLUSTER, ISSUED],
-    ['an object of the same name with another UID', { ...TOKEN, metadata: { ...TOKEN.metadata, uid: 'u-9' } }, ISSUED],
+    ['an object of the same name with a different UID', { ...TOKEN, metadata: { ...TOKEN.metadata, uid: 'u-9' } }, ISSUED],
   ])('writes a separate Event for %s', async (_, object, note) => {
     recorder.record(TOKEN, ISSUED);
     recorder.record(object, note);

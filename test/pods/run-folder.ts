@@ -24,7 +24,7 @@ export function podsFolder(): string {
   return folder;
 }
 
-/** Creates the folder of a run, owned by this process. Its name is also that of the control groups of the run. */
+/** Creates the folder of a run, owned by this process. The control groups of the run have the same name. */
 export async function createRunFolder(parent = tmpdir()): Promise<string> {
   const folder = await mkdtemp(join(parent, PREFIX));
   await writeFile(join(folder, 'owner'), identityOf(process.pid) ?? '');

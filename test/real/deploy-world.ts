@@ -113,7 +113,7 @@ export class DeployWorld {
     return world;
   }
 
-  /** Starts another hub with a kustomization applied to it, beside the hub of a world with the same target. */
+  /** Starts a second hub for the target of a world, and applies a kustomization to it. */
   static async startBeside({ target }: DeployWorld, path: string): Promise<DeployWorld> {
     const world = new DeployWorld(await startRealCluster(CLUSTER_OPTIONS), target, true);
     await world.#install(path);

@@ -229,7 +229,7 @@ describe('federation with a hostile server', () => {
     expect(hostile.requests).toHaveLength(seen);
   });
 
-  it('sends to a hostile server that the Secret pins only a token that target, hub and façade reject', async () => {
+  it('sends only a token that target, hub and façade reject to a hostile server that the Secret pins', async () => {
     await world.createCluster('hostile', hostile, { serviceAccount: SERVICE_ACCOUNT });
     await waitUntil(async () => received().length > 0);
     for (const token of received()) {

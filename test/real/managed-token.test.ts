@@ -250,7 +250,7 @@ describe('ManagedToken on real clusters', () => {
     const token = await waitForToken('first');
     await waitUntil(async () => (await hub.audit.requests()).includes('create events'));
     const requests = [...(await hub.audit.requests()), ...(await one().audit.requests())];
-    // A probe of a cluster may end meanwhile.
+    // A probe of a cluster may end in the meantime.
     const ofToken = requests.filter((request) => request !== 'update clusters/status');
 
     expect(ofToken.sort()).toEqual([

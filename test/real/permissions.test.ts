@@ -323,8 +323,8 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'create and delete ClusterProfiles': sends([`POST ${PROFILES}${DRY}`, PROFILE], [`DELETE ${PROFILES}/worker${DRY}`]),
   'change addresses in ClusterProfiles': publishesAddress,
   'read Secrets of that namespace': sends([`GET ${SECRETS('team-a')}/ci-deployer`]),
-  'read credentials of clusters': sends([`GET ${SECRETS('purser-system')}/target-1-credential`]),
-  'replace credentials of clusters': replaces(`${SECRETS('purser-system')}/target-1-credential`, { data: {} }),
+  'read cluster credentials': sends([`GET ${SECRETS('purser-system')}/target-1-credential`]),
+  'replace cluster credentials': replaces(`${SECRETS('purser-system')}/target-1-credential`, { data: {} }),
   'act as Purser': requestsToken('purser', {}),
   'obtain tokens that federated clusters accept from Purser': requestsToken('purser-federated', {
     audiences: ['purser:https://target.test'],

@@ -169,7 +169,7 @@ describe('proxy of readPins', () => {
     const message = expect.not.stringContaining('junk-of-proxy');
     const failure = {
       reason: 'CredentialMissing',
-      detail: expect.stringMatching(/^the key proxy of the Secret is not the URL of a proxy/),
+      detail: expect.stringMatching(/^the proxy key of the Secret is not the URL of a proxy/),
     };
     expect(() => readPins(aCredential({ proxy }))).toThrow(expect.objectContaining({ ...failure, message }));
   });
@@ -177,7 +177,7 @@ describe('proxy of readPins', () => {
   it.each(['http://user:junk-of-proxy@proxy.example.com', 'http://junk-of-proxy@proxy.example.com'])(
     'rejects user and password in an http URL: %s',
     (proxy) => {
-      const detail = 'the key proxy of the Secret contains a user or password, which require an https URL';
+      const detail = 'the proxy key of the Secret contains a user or password, which require an https URL';
       expect(() => readPins(aCredential({ proxy }))).toThrow(expect.objectContaining({ reason: 'CredentialMissing', detail }));
     },
   );

@@ -132,7 +132,7 @@ describe('hub recognition', () => {
     ['the same UID of kube-system', { uid: 'a' }, { uid: 'a' }, false],
     ['UIDs that cannot be read', { keys: [ours.publicKey] }, {}, false],
     ['another UID of kube-system', { keys: [ours.publicKey], uid: 'a' }, { uid: 'b' }, true],
-  ])('compares the UID of kube-system if the credential is a token of the hub: %s', async (_, ofHub, ofTarget, isIssued) => {
+  ])('compares the UID of kube-system if the credential is a token issued by the hub: %s', async (_, ofHub, ofTarget, isIssued) => {
     await start(ofHub);
     const target = await world.serve(() => undefined);
     target.handle(respondsAs({ ...ofTarget, username: 'hub:system:serviceaccount:purser-system:federated' }));
@@ -143,7 +143,7 @@ describe('hub recognition', () => {
     else expect(await world.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnNamespace' });
   });
 
-  it('rejects the service account of federation and its siblings if a token of the hub is the credential on the hub itself', async () => {
+  it('rejects the service account of federation and its siblings if a token issued by the hub is the credential on the hub itself', async () => {
     await start({ uid: 'a' });
     const itself = await world.serve(() => undefined);
     itself.handle(respondsAs({ uid: 'a', username: 'system:serviceaccount:purser-system:federated' }));

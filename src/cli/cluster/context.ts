@@ -1,4 +1,4 @@
-// The registration of the cluster that a context of the user leads to.
+// The registration of the cluster that a user's context refers to.
 
 import { StartError } from '../../config/start-error.ts';
 import { createNameLookup, type NameLookup } from '../../kube/addresses.ts';

@@ -83,7 +83,7 @@ export interface TargetAccount {
 }
 
 /**
- * Finds Purser's service account on the target by the token in the Secrets. Throws a CommandError unless the context leads to the registered
+ * Finds Purser's service account on the target by the token in the Secrets. Throws a CommandError unless the context refers to the registered
  * cluster, which the UID of the service account or a registered address proves.
  */
 export async function findAccount(target: Peer, name: string, secrets: StoredSecrets, options: CallOptions): Promise<TargetAccount> {
@@ -106,7 +106,7 @@ export function isRegisteredAddress({ client }: Peer, registered: Secret): boole
   return servers.map(serverUrl).includes(serverUrl(client.transport.server));
 }
 
-/** Requests a token of one hour for a service account; the target may grant less. Throws a CommandError. */
+/** Requests a one-hour token for a service account; the target may grant less. Throws a CommandError. */
 export async function issueBootstrapToken(target: Peer, serviceAccount: NamespacedName, host: CommandHost): Promise<string> {
   const spec = { audiences: [], expirationSeconds: BOOTSTRAP_SECONDS };
   const { status } = await callPeer(target, (client) => client.createToken(serviceAccount, spec, { signal: host.signal }));

@@ -42,12 +42,12 @@ export async function renewCredential(renewal: Renewal, host: CommandHost): Prom
 }
 
 export interface FleetRenewal extends Pick<Renewal, 'hub' | 'timeoutMs'> {
-  /** Returns a context of the user that leads to one of the addresses of a Cluster; undefined without one. */
+  /** Returns a user's context that refers to one of the addresses of a Cluster; undefined without one. */
   readonly findTarget: (addresses: readonly string[]) => Promise<Peer | undefined>;
 }
 
 /**
- * Renews the credentials of all Clusters whose credentials Purser renews, with new tokens where a context leads to the cluster: after a
+ * Renews the credentials of all Clusters whose credentials Purser renews, with new tokens where a context refers to the cluster: after a
  * restore of the hub, the stored tokens may have expired. Throws a CommandError if some renewals fail, after all others.
  */
 export async function renewAll({ hub, timeoutMs, findTarget }: FleetRenewal, host: CommandHost): Promise<void> {

@@ -142,7 +142,7 @@ export class Facade implements AsyncDisposable {
   }
 
   #notAFacade(): CommandError {
-    return new CommandError(`${this.#access.server} is not the façade of Purser. Check the URL, which is from ${this.#access.source}`);
+    return new CommandError(`${this.#access.server} is not Purser's façade. Check the URL, which is from ${this.#access.source}`);
   }
 }
 
@@ -318,7 +318,7 @@ function toCommandError({ code, message }: StatusError, { server }: FacadeAccess
 
 const REMEDIES: Readonly<Record<number, string>> = {
   401: 'Log in to the hub again, or set --service-account',
-  403: 'Request the permission from an administrator of the hub',
+  403: 'Ask an administrator of the hub for the permission',
   404: 'Check the names of the cluster, the namespace and the service account',
   429: 'Try again later',
   503: 'Try again later, or check the status of the Cluster',

@@ -12,7 +12,7 @@ export interface Fault {
   readonly reason: FaultReason;
   /** Text of the error for operators; may be empty. */
   readonly detail: string;
-  /** Remedy in place of that of the reason. */
+  /** Remedy that replaces the one for the reason. */
   readonly remedy?: string;
 }
 
@@ -247,7 +247,7 @@ function evaluateStored(credential: StoredEvidence, now: number): Finding {
 
 function evaluateFederated({ serviceAccount, times, failure }: FederatedEvidence, now: number): Finding {
   if (failure !== undefined) return renewalFailed(failure, times !== undefined && times.expiresAt > now ? times.expiresAt : undefined);
-  return findingOf('True', 'CredentialValid', `no credential is stored; Purser requests tokens of ${serviceAccount} from the hub`);
+  return findingOf('True', 'CredentialValid', `no credential is stored; Purser requests tokens for ${serviceAccount} from the hub`);
 }
 
 function expired({ cluster }: StoredEvidence, expiresAt: number): Finding {

@@ -3,14 +3,14 @@
 import { isClusterLocalIssuer } from '../../targets/policy/token-claims.ts';
 import type { Fault } from './conditions.ts';
 
-/** A token of the hub. */
+/** A token issued by the hub. */
 export interface RejectedToken {
   readonly audience: string;
   /** Undefined if unknown. */
   readonly issuer: string | undefined;
 }
 
-/** Returns the fault of a cluster that rejects a token of the hub; `areKeysPublic` is false if the hub rejects anonymous reads of its keys. */
+/** Returns the fault of a cluster that rejects a token issued by the hub; `areKeysPublic` is false if the hub rejects anonymous reads of its keys. */
 export function toFederationFault({ audience, issuer = 'unknown' }: RejectedToken, areKeysPublic: boolean): Fault {
   return {
     reason: 'CredentialRejected',

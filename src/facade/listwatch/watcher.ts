@@ -70,7 +70,7 @@ export class Watchers {
     if (this.#isClosed) watcher.expire();
   }
 
-  /** Ends all watches with 410, also those that are added later. */
+  /** Ends all watches with 410, including those that are added later. */
   close(): void {
     this.#isClosed = true;
     for (const watcher of this.#watchers) watcher.expire();

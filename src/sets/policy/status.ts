@@ -162,7 +162,7 @@ function isPending(set: StoredSet, member: Member, now: number): boolean {
 
 function removalDetail({ metadata }: StoredSet, { count, value }: Extract<RemovalDecision, { type: 'paused' }>): string {
   const command = `kubectl annotate -n ${metadata.namespace} mts/${metadata.name} ${SetAnnotation.confirmRemoval}=${value} --overwrite`;
-  return `${count} ManagedTokens have no matching Cluster any more. Check the labels of the Clusters, spec.clusterSelector and the permission of the requester, or run ${command} to remove the ManagedTokens`;
+  return `${count} ManagedTokens no longer have a matching Cluster. Check the labels of the Clusters, spec.clusterSelector and the permission of the requester, or run ${command} to remove the ManagedTokens`;
 }
 
 function firstFailure({ clusterName, reason, message }: ManagedTokenSetFailure): string {

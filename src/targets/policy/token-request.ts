@@ -32,7 +32,7 @@ export interface TokenLimits {
   readonly allowedAudiences?: readonly string[];
   /** Audiences that the façade accepts in callers' tokens, for which ManagedTokens get no token. */
   readonly facadeAudiences?: readonly string[];
-  /** Namespaces with credentials of clusters, in which ManagedTokens are rejected. */
+  /** Namespaces with cluster credentials, in which ManagedTokens are rejected. */
   readonly credentialNamespaces?: readonly string[];
 }
 

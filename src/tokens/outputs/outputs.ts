@@ -73,7 +73,7 @@ export function keyProblem({ key, from }: Keys[number], outputs: readonly string
   if (!SECRET_KEY.test(key) || key === '.' || key.startsWith('..')) return 'must be a valid key of a Secret';
   if (key === TOKEN_KEY || outputs.some((output) => Object.hasOwn(outputForms.get(output)?.keys ?? {}, key)))
     return `must not be ${TOKEN_KEY} or a key of the chosen outputs`;
-  return isTokenSource(from) && isTokenFree(key) ? 'must not be a key that an output uses for a value without the token' : undefined;
+  return isTokenSource(from) && isTokenFree(key) ? 'must not be a key that an output uses for another value' : undefined;
 }
 
 type Keys = NonNullable<ManagedToken['spec']['secret']['keys']>;

@@ -121,7 +121,7 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => 
   BoundObjectNotFound: ({ spec }) => {
     if (spec.boundObjectRef === undefined) return `the Secret that the token is bound to was not found on cluster ${spec.clusterName}`;
     const { kind, name } = spec.boundObjectRef;
-    return `${kind} ${spec.serviceAccount.namespace}/${name} was not found on cluster ${spec.clusterName}, or has another UID. Create it there, or change spec.boundObjectRef`;
+    return `${kind} ${spec.serviceAccount.namespace}/${name} was not found on cluster ${spec.clusterName}, or has a different UID. Create it there, or change spec.boundObjectRef`;
   },
 };
 

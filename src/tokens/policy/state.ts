@@ -72,13 +72,13 @@ export interface TokenState {
   readonly record: TokenRecord | undefined;
   /** Difference between the issued token and the spec; undefined if there is none. */
   readonly superseded: IssueReason | undefined;
-  /** True if the Cluster refers to another credential than the token was issued with. The token stays valid at its old address. */
+  /** True if the Cluster refers to a different credential than the token was issued with. The token stays valid at its old address. */
   readonly otherCredential: boolean;
-  /** True if the target's API server has other audiences than the token was issued for. The token stays until it is replaced. */
+  /** True if the target's API server has different audiences than the token was issued for. The token stays until it is replaced. */
   readonly otherAudiences: boolean;
   /** True if the Secret holds the last issued token. The signed digest in the status decides, because tenants can write the Secret. */
   readonly isLast: boolean;
-  /** True if the Secret holds another token than the issued one. */
+  /** True if the Secret holds a different token than the issued one. */
   readonly forged: boolean;
   /** True if the target cluster rejected the token in a TokenReview. */
   readonly refused: boolean;

@@ -64,7 +64,7 @@ describe('callPeer', () => {
         'UNKNOWN',
         'GET https://eu.example.com/x: no credentials for https://eu.example.com: credential plugin aws failed: ENOENT',
       ),
-      'cannot authenticate at the target cluster: credential plugin aws failed: ENOENT; check the user of context "eu"',
+      'cannot authenticate to the target cluster: credential plugin aws failed: ENOENT; check the user of context "eu"',
     ],
     [
       'another server',

@@ -36,7 +36,7 @@ async function run(command: (hub: Peer, host: CommandHost) => Promise<void>): Pr
 const renew = (target?: Peer, name = world.name) => run((hub, host) => renewCredential({ name, hub, target, timeoutMs: 60_000 }, host));
 const renewFleet = (findTarget: FleetRenewal['findTarget']) => run((hub, host) => renewAll({ hub, timeoutMs: 60_000, findTarget }, host));
 
-/** Returns the target as an administrator sees it: Purser's service account, and a token of one hour. */
+/** Returns the target as an administrator sees it: Purser's service account, and a one-hour token. */
 function administrator(server = world.url): Peer {
   const account = { metadata: { namespace: 'purser-system', name: 'purser', uid: 'account-uid' } };
   const api = {
@@ -110,7 +110,7 @@ describe('renewCredential', () => {
 });
 
 describe('renewAll', () => {
-  it('renews all credentials, with new tokens where a context leads to the cluster', async () => {
+  it('renews all credentials, with new tokens where a context refers to the cluster', async () => {
     await world.begin();
     await world.addCluster('manual', { renewal: 'Manual' }, 'manual');
     await world.run();

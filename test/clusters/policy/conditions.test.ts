@@ -95,7 +95,7 @@ describe('evaluateCredential', () => {
     expect(fresh(federated)).toEqual({
       status: 'True',
       reason: 'CredentialValid',
-      message: 'No credential is stored; Purser requests tokens of purser-system/x from the hub.',
+      message: 'No credential is stored; Purser requests tokens for purser-system/x from the hub.',
     });
     expect(fresh({ ...federated, failure: { reason: 'HubTokenForbidden', detail: 'forbidden' } })).toEqual({
       status: 'False',
@@ -106,7 +106,7 @@ describe('evaluateCredential', () => {
     });
   });
 
-  it('names the expiry of the last token of the hub while the hub issues none, until that token expires', () => {
+  it('names the expiry of the last token from the hub while the hub issues none, until that token expires', () => {
     const failure = { reason: 'HubTokenFailed', detail: 'etcd is down' } as const;
     const messageAt = (expiresAt: number) =>
       fresh({ type: 'federated', serviceAccount: 'x', times: { issuedAt: 0, renewAt: 0, expiresAt }, failure })?.message;

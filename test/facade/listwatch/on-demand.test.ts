@@ -20,7 +20,7 @@ const FORBIDDEN = statusError('Forbidden', 'roles.rbac.authorization.k8s.io is f
 
 const NO_PERMISSION =
   'Purser has no permission on the hub to list and watch managedtokens, roles and rolebindings. ' +
-  'Let an administrator of Purser grant the permission that its log names.';
+  'Ask an administrator to grant Purser the permission that its log names.';
 
 /** An informer of the test that can also fail. */
 class FailingInformer<T extends ApiObject> extends HandInformer<T> implements Informer<T> {
