@@ -153,7 +153,7 @@ function replace(value: unknown): Change {
   };
 }
 
-/** Sets a member, also one with the name `__proto__`. */
+/** Sets a member, even one with the name `__proto__`. */
 function setMember(container: Record<string, unknown>, name: string, value: unknown): void {
   Object.defineProperty(container, name, { value, writable: true, enumerable: true, configurable: true });
 }

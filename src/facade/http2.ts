@@ -192,7 +192,7 @@ export class Http2Connections {
     for (const session of this.#sessions) session.close();
   }
 
-  /** Serves the streams of a connection, and closes it when it has none for too long. Returns a function that cancels this. */
+  /** Serves the streams of a connection, and closes the connection when it has had no stream for too long. Returns a function that cancels this. */
   #closeIdle(connection: Http2Connection): () => void {
     const { clock, arrivalMs, keepAliveMs } = this.#options;
     const { session, close } = connection;

@@ -199,7 +199,7 @@ function listOperation(listing: Listing, named: NamedOperation): Operation {
         FLAG,
         `Starts a watch with an ADDED event for each existing ${kind}. Needs resourceVersionMatch; not for lists.`,
       ),
-      inQuery('timeoutSeconds', INT64, 'Ends a watch after this time, and a longer list with 504.'),
+      inQuery('timeoutSeconds', INT64, 'Ends a watch after this time; a list that takes longer fails with 504.'),
       prettyParameter(),
     ],
     responses: {

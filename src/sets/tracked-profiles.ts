@@ -13,7 +13,7 @@ export interface TrackedProfile {
   readonly uid: string;
   /** Digests of the ClusterProfile on the hub. */
   readonly digests: ProfileDigests;
-  /** Time of the last own write, on the monotonic clock. */
+  /** Time of Purser's last write, on the monotonic clock. */
   readonly writtenAt: number;
   /**
    * Digests that were sent since the last list, if the hub stored others: an admission webhook or the schema determines parts of the

@@ -114,7 +114,7 @@ function successors(change: Change<StoredToken>, { firstClaimant }: HubView): re
   return next === undefined ? [] : [next];
 }
 
-/** Returns the key of the Secret that a ManagedToken no longer claims; undefined if it claims what it did. */
+/** Returns the key of the Secret that a ManagedToken no longer claims; undefined if it still claims the same Secret. */
 function releasedSecret(change: Change<StoredToken>): string | undefined {
   if (change.type !== 'updated') return change.type === 'deleted' ? secretKeyOf(change.object) : undefined;
   const claimed = claimedSecret(change.previous);

@@ -166,7 +166,7 @@ describe('customResourceDefinitionKind on update and delete', () => {
     expect(updated({}).metadata.generation).toBe(1);
   });
 
-  it('rejects changes of scope, kind, group and plural', () => {
+  it('rejects changes to scope, kind, group and plural', () => {
     const next = updated({ scope: 'Cluster', group: 'other.dev', names: { plural: 'others', kind: 'Other' } });
     expect(kind.rules.validateUpdate(next, old).map(fieldErrorText)).toEqual([
       'spec.scope: Invalid value: "Cluster": field is immutable',

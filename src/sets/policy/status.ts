@@ -142,7 +142,7 @@ function progressingCondition(
   const [name] = plan.stoppedBy;
   if (name !== undefined) {
     const failure = failures.find(({ clusterName }) => clusterName === name);
-    const rest = `${plan.waiting} clusters keep the earlier template. Correct the template, or the cause`;
+    const rest = `${plan.waiting} clusters keep the earlier template. Correct the template, or the cause of the failure`;
     return [type, toAspect('False', 'RolloutStopped', `${failure ? firstFailure(failure) : name}. ${rest}`)];
   }
   const pending = members.filter((member) => isPending(set, member, now)).length;
