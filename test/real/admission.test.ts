@@ -47,8 +47,8 @@ const REPOINTING: readonly Change[] = [
 ];
 
 const RECORDING: readonly Change[] = [
-  ['the tokens.purser.dev/anchors annotation', { metadata: { annotations: { 'tokens.purser.dev/anchors': 'prod/deploy' } } }],
-  ['the tokens.purser.dev/rotate-request annotation', { metadata: { annotations: { 'tokens.purser.dev/rotate-request': '1' } } }],
+  ['the annotation tokens.purser.dev/anchors', { metadata: { annotations: { 'tokens.purser.dev/anchors': 'prod/deploy' } } }],
+  ['the annotation tokens.purser.dev/rotate-request', { metadata: { annotations: { 'tokens.purser.dev/rotate-request': '1' } } }],
   ['the annotation tokens.purser.dev/', { metadata: { annotations: { 'tokens.purser.dev/rotate2': '1' } } }],
   [`the finalizer ${ANCHOR}`, { metadata: { finalizers: [ANCHOR] } }],
   [`the finalizer ${ANCHOR}`, { metadata: { finalizers: ['example.com/other', ANCHOR, ANCHOR] } }],
