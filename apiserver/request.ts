@@ -41,7 +41,7 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/** Returns the meaning of a request. `path` is percent-decoded, as Go's URL.Path; slashes at both ends are ignored. */
+/** Returns the verb and the resource or path of a request. `path` is percent-decoded, as Go's URL.Path; slashes at both ends are ignored. */
 export function requestInfo(method: string, path: string, query: URLSearchParams): RequestInfo {
   const [prefix, ...segments] = path.replace(/^\/+|\/+$/g, '').split('/');
   // The core group has no name in paths.

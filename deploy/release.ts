@@ -1,4 +1,4 @@
-// `npm run release`: writes the files of a release into the folder `release`: the image, the manifests, the chart, the npm package, the
+// `npm run release`: writes the files of a release into the `release` folder: the image, the manifests, the chart, the npm package, the
 // software bill of materials, samples, and checksums. Needs kubectl and helm on the PATH, and Docker 25 or buildah for the image.
 //   --output FOLDER  writes into this folder instead
 //   --image FILE     uses this OCI archive instead of building the image

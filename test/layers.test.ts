@@ -268,7 +268,7 @@ describe('layers of the source', () => {
     expect(violations).toEqual([]);
   });
 
-  it("requests tokens of Purser's own service account only for their renewal", () => {
+  it("requests tokens for Purser's own service account only for their renewal", () => {
     const users = files.filter((file) => /\bissueOwnToken\b/.test(readFileSync(join(root, file), 'utf8')));
     expect(users).toEqual(['src/credentials/renew.ts', 'src/targets/token-exchange.ts']);
   });

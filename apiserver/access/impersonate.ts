@@ -7,7 +7,7 @@ import { decodeHeader } from '../../src/kubernetes/wire/utf8.ts';
 import { notSupported } from '../unsupported.ts';
 import { serviceAccountGroups, serviceAccountOf, type User, withGroup } from './user.ts';
 
-/** Headers by lower-case name, as in Node's `headersDistinct`. */
+/** Headers by lowercase name, as in Node's `headersDistinct`. */
 type Headers = Readonly<Record<string, readonly string[] | undefined>>;
 
 /**

@@ -32,7 +32,7 @@ export class TrustedTokens {
     this.#serverUrl = serverUrl;
   }
 
-  /** Returns the user of a token; undefined for any other token, also if the keys of the issuer cannot be read. */
+  /** Returns the user of a token; undefined for any other token, even if the keys of the issuer cannot be read. */
   async verify(token: string, now: number): Promise<User | undefined> {
     const { url: issuer, subject, usernamePrefix, audiences } = this.#issuer;
     if (parseToken(token)?.claims['iss'] !== issuer) return undefined;

@@ -24,7 +24,7 @@ interface Node extends Location {
 class OwnerGraph {
   /** All stored objects by uid. */
   readonly #nodes = new Map<string, Node>();
-  /** Uids of dependents by the uid of their owner, also for owners that do not exist. */
+  /** Uids of dependents by the uid of their owner, even for owners that do not exist. */
   readonly #dependents = new Map<string, Set<string>>();
   readonly #registry: Registry;
 

@@ -63,7 +63,7 @@ function createMissing(api: Api, objects: readonly KubeObject[]): void {
 
 const WRITER = systemWriter('kube-controller-manager');
 
-/** Creates the service account `default` in every namespace, also after its deletion. */
+/** Creates the service account `default` in every namespace, even after its deletion. */
 function createDefaultServiceAccounts(api: Api): Stop {
   for (const { metadata } of api.store.list('namespaces')) api.attempt(() => createDefaultServiceAccount(api, metadata.name));
   const stops = [

@@ -113,7 +113,7 @@ async function seed({ hub, targets }: Servers, folder: DataFolder, { samples }: 
   await folder.saveState({ sampled: [...sampled, ...unsampled.map(({ name }) => name)] });
 }
 
-/** Publishes the façade for the commands of Purser, unless it has a certificate of another CA. */
+/** Publishes the façade for Purser's commands, unless it has a certificate of another CA. */
 async function publish(hub: LocalServer, server: string | undefined, { namespace, facadePath, ...config }: Config): Promise<void> {
   if (config.facadeTlsCert !== undefined || config.facadeTlsSecret !== undefined) return;
   await using closing = new AsyncDisposableStack();

@@ -31,7 +31,7 @@ export interface ServersOptions {
   readonly folder: DataFolder;
   readonly apiPort: number;
   readonly targets: readonly string[];
-  /** Tokens of users by server. */
+  /** Users' tokens, by server. */
   readonly tokens: Readonly<Record<string, Tokens>>;
   readonly log: Logger;
   /** Stack that closes the servers. */
@@ -73,7 +73,7 @@ const HUB_ISSUER = 'https://hub.local';
 const FEDERATED = `system:serviceaccount:${DefaultNamespace}:${FederatedServiceAccount}`;
 export const FEDERATED_USER = `hub:${FEDERATED}`;
 
-/** Returns whether a target trusts the hub, so that no credential is stored for it: the second one. */
+/** Returns whether a target trusts the hub, so no credential is stored for it: the second one. */
 export function isFederated(target: string): boolean {
   return target === 'target-2';
 }

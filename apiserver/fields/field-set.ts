@@ -137,12 +137,12 @@ export function fieldElement(name: string): PathElement {
   return `f:${name}`;
 }
 
-/** Returns the element of a list entry with these key fields. */
+/** Returns the path element of the list item with these key fields. */
 export function keyElement(key: JsonObject): PathElement {
   return `k:${scalarJson(key)}`;
 }
 
-/** Returns the element of an entry of a set. */
+/** Returns the path element of a value in a set. */
 export function valueElement(value: unknown): PathElement {
   return `v:${scalarJson(value)}`;
 }

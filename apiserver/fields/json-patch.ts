@@ -153,7 +153,7 @@ function replace(value: unknown): Change {
   };
 }
 
-/** Sets a member, also one with the name `__proto__`. */
+/** Sets a member, even one with the name `__proto__`. */
 function setMember(container: Record<string, unknown>, name: string, value: unknown): void {
   Object.defineProperty(container, name, { value, writable: true, enumerable: true, configurable: true });
 }
@@ -187,7 +187,7 @@ function mergeValue(target: unknown, patch: unknown): unknown {
   return Object.fromEntries([...unchanged, ...changed.map(([name, value]) => [name, mergeValue(fieldOf(target, name), value)] as const)]);
 }
 
-/** Returns a value without null fields, also in objects of lists. */
+/** Returns a value without null fields, including in objects of lists. */
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isFields(value)) return value;

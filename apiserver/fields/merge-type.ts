@@ -47,7 +47,7 @@ export function partFor(type: MergeType, value: unknown): 'scalar' | 'list' | 'm
   return type.scalar ? 'scalar' : 'list';
 }
 
-/** Returns the type of the field `name`; undefined if the map does not allow it. */
+/** Returns the type of the `name` field; undefined if the map does not allow it. */
 export function fieldType(map: MapType, name: string): MergeType | undefined {
   return map.field(name) ?? map.values?.();
 }

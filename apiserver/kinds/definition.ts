@@ -89,7 +89,7 @@ export function hasCondition({ status }: CustomResourceDefinition, type: string)
   return (status?.conditions ?? []).some((condition) => condition.type === type && condition.status === 'True');
 }
 
-/** Returns the definition with accepted names and the condition Established; the same object if nothing changes. */
+/** Returns the definition with accepted names and the Established condition; the same object if nothing changes. */
 export function establish(definition: CustomResourceDefinition, now: string): CustomResourceDefinition {
   const accepted = withCondition(definition.status?.conditions ?? [], ACCEPTED, now);
   const status = { ...definition.status, conditions: withCondition(accepted, ESTABLISHED, now), acceptedNames: definition.spec.names };

@@ -47,7 +47,7 @@ export interface Rules {
   validateStatusUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
   /** Returns the object after the first step of its deletion; absent for kinds with one step. */
   terminating?(object: KubeObject, deletedAt: string): KubeObject;
-  /** Returns the finalizers outside of the metadata; absent for kinds other than Namespace. */
+  /** Returns the finalizers outside the metadata; absent for kinds other than Namespace. */
   ownFinalizers?(object: KubeObject): readonly string[];
   /** True if the server accepts a PUT without resourceVersion. */
   readonly unconditionalUpdate: boolean;

@@ -181,7 +181,7 @@ export function keepSystemMetadata(next: KubeObject, old: KubeObject): KubeObjec
   };
 }
 
-/** Returns `next`, with an incremented generation if a field outside of the metadata has changed. */
+/** Returns `next`, with an incremented generation if a field outside the metadata has changed. */
 export function withIncrementedGeneration(next: KubeObject, old: KubeObject): KubeObject {
   const { metadata: nextMetadata, ...nextRest } = next;
   const { metadata: oldMetadata, ...oldRest } = old;

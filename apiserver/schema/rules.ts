@@ -118,7 +118,7 @@ function prepareExpression(node: unknown): boolean {
   return Object.values(node).reduce<boolean>((found, child) => prepareExpression(child) || found, false);
 }
 
-/** Converts a value for CEL: integers to bigints, times to dates, base64 to bytes, without null fields and fields outside of the schema. */
+/** Converts a value for CEL: integers to bigints, times to dates, base64 to bytes, without null fields and fields outside the schema. */
 function toCel(value: Value, schema: Schema | undefined): unknown {
   if (isList(value)) return value.map((item) => toCel(item, schema?.items));
   if (isFields(value)) {

@@ -26,7 +26,7 @@ export interface Journal {
   load(): Iterable<Required<JournalEntry>>;
   /** Writes all entries and the revision to disk in one transaction. Returns the length of their JSON. */
   commit(revision: number, entries: readonly JournalEntry[]): number;
-  /** Returns a value of the folder, such as its signing key; undefined for an unknown name. */
+  /** Returns a value stored in the folder, such as the signing key; undefined for an unknown name. */
   readValue(name: string): string | undefined;
   /** Writes a value of the folder and returns it. */
   writeValue(name: string, value: string): string;
@@ -164,7 +164,7 @@ function isLackOfSpace(error: unknown): boolean {
 function open(file: string): Journal {
   const database = new DatabaseSync(file);
   try {
-    // The exclusive lock ends with the process, also after a crash.
+    // The exclusive lock ends with the process, even after a crash.
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; BEGIN EXCLUSIVE; COMMIT;');
     return createJournal(database);
   } catch (error) {

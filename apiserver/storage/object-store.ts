@@ -106,7 +106,7 @@ export class ObjectStore {
     return [...this.#collections.keys()];
   }
 
-  /** Returns the changes of a resource after `revision`; undefined if the history starts later. */
+  /** Returns the changes to a resource after `revision`; undefined if the history starts later. */
   since(resource: string, revision: number): readonly Change[] | undefined {
     const changes = this.#history.since(revision);
     return changes === 'expired' ? undefined : changes.filter((change) => change.resource === resource);
@@ -154,14 +154,14 @@ export class ObjectStore {
     return () => void this.#undoListeners.delete(listener);
   }
 
-  /** Calls `listener` in order for every change of a resource, or of ALL_RESOURCES, after its commit. */
+  /** Calls `listener` in order for every change to a resource, or of ALL_RESOURCES, after its commit. */
   subscribe(resource: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(resource) ?? new Set();
     this.#listeners.set(resource, listeners.add(listener));
     return () => void listeners.delete(listener);
   }
 
-  /** Closes the journal after the commit of all writes, also those of listeners. */
+  /** Closes the journal after the commit of all writes, including those of listeners. */
   async close(): Promise<void> {
     while (this.#commit !== undefined) await this.#commit.catch(() => {});
     this.#journal.close();

@@ -1,4 +1,4 @@
-// Watch: the initial objects, if requested, and later changes of the selected objects.
+// Watch: the initial objects, if requested, and later changes to the selected objects.
 
 import { hasInitialEvents, parseRequestedVersion } from '../../src/kubernetes/list-revision.ts';
 import { apiVersionOf, type KubeObject } from '../../src/kubernetes/object.ts';

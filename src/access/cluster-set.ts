@@ -7,7 +7,7 @@ import { labelValueProblems } from '../kubernetes/names.ts';
 /** Start of the names of sets in RBAC rules. No Cluster has a name with a colon. */
 const SET_PREFIX = 'set:';
 
-/** Name in place of a set for Clusters without one, and for clusters that do not exist. It is no value of a label: no Cluster is in it. */
+/** Name in place of a set for Clusters without one, and for clusters that do not exist. It is not a valid label value, so no Cluster is in it. */
 export const NO_SET = '-';
 
 /** Returns the set of a Cluster; NO_SET without a set, and for undefined, which is a cluster that does not exist. */

@@ -44,7 +44,7 @@ export type IndexedBinding = Pick<RoleBinding, 'roleRef' | 'subjects'>;
 
 /** A change of roles and bindings that affects the permission. */
 export interface RbacChange {
-  /** Keys of the roles that grant other names than before. */
+  /** Keys of the roles that grant different names than before. */
   readonly roles: ReadonlySet<string>;
   /** Subjects of changed bindings of roles that grant names. */
   readonly subjects: ReadonlySet<string>;
@@ -54,7 +54,7 @@ export interface RbacChange {
 
 /**
  * Keeps the names that RBAC grants for one permission. The key of a Role or a RoleBinding is `namespace/name`; the key of a ClusterRole or
- * a ClusterRoleBinding is its name, which contains no slash. The cost of a change of a role does not depend on its subjects, and of
+ * a ClusterRoleBinding is its name, which contains no slash. The cost of a change to a role does not depend on its subjects, and of
  * `namesFor` not on the number of bindings: users of a namespace can create many thousand of both.
  */
 export class RbacIndex {

@@ -108,7 +108,7 @@ export class Visibility {
     else for (const name of this.#names) yield `${namespace}${SLASH}${name.slice(ANY_NAMESPACE.length)}`;
   }
 
-  /** True if the set has a name in any namespace, so that the names are not the keys of objects. */
+  /** True if the set has a name in any namespace, so the names are not the keys of objects. */
   get spansNamespaces(): boolean {
     this.#spansNamespaces ??= this.names.some((name) => name.startsWith(ANY_NAMESPACE));
     return this.#spansNamespaces;

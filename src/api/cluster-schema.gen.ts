@@ -83,7 +83,7 @@ export const ClusterSchema = {
               "properties": {
                 "kind": {
                   "type": "string",
-                  "description": "Kind of the credential. Secret: the Secret contains the credential (token, or tls.crt and tls.key) and the limits of its use: addresses (server), certificate authorities (ca.crt: PEM, or the word system for public authorities), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces) and the URL of a proxy for all connections to the cluster (proxy). ServiceAccount: the cluster is the hub. Only the Cluster that the option --hub-cluster names can have this kind; Purser then uses its own client for the hub, and never connects to the addresses in serverEndpoints.",
+                  "description": "Kind of the credential. Secret: the Secret contains the credential (token, or tls.crt and tls.key) and the limits of its use: addresses (server), certificate authorities (ca.crt: PEM, or the word system for public authorities), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces) and the URL of a proxy for all connections to the cluster (proxy). ServiceAccount: the cluster is the hub. Only the Cluster that the --hub-cluster option names can have this kind; Purser then uses its own client for the hub, and never connects to the addresses in serverEndpoints.",
                   "enum": [
                     "Secret",
                     "ServiceAccount"
@@ -97,7 +97,7 @@ export const ClusterSchema = {
                 },
                 "namespace": {
                   "type": "string",
-                  "description": "Namespace of the Secret or service account. Purser reads credentials only from the namespaces in the option --credential-namespaces, by default only from its own namespace.",
+                  "description": "Namespace of the Secret or service account. Purser reads credentials only from the namespaces in the --credential-namespaces option, by default only from its own namespace.",
                   "maxLength": 63,
                   "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
                 }
@@ -134,11 +134,11 @@ export const ClusterSchema = {
         },
         "credential": {
           "type": "object",
-          "description": "Renewal of Purser's own credential for the cluster. Purser renews tokens of service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser renews a token at half of its granted lifetime, and a token that you supply at once. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal. A new value of the annotation registry.purser.dev/renew-credential on the Secret renews the token at once; a new value of registry.purser.dev/revoke-credential also revokes all earlier tokens. Each value acts once.",
+          "description": "Renewal of Purser's own credential for the cluster. Purser renews tokens for service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser renews a token at half of its granted lifetime, and a token that you supply at once. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal. A new value of the registry.purser.dev/renew-credential annotation on the Secret renews the token at once; a new value of registry.purser.dev/revoke-credential also revokes all earlier tokens. Each value acts once.",
           "properties": {
             "renewal": {
               "type": "string",
-              "description": "Auto: Purser renews the credential if it is a token of a service account. Manual: Purser does not renew it, and returns to the token in the Secret if it has renewed it before; write a new credential into the Secret before the old one expires. Client certificates and tokens of other users are never renewed.",
+              "description": "Auto: Purser renews the credential if it is a token for a service account. Manual: Purser does not renew it, and switches back to the token in the Secret if it has renewed it before; write a new credential into the Secret before the old one expires. Client certificates and tokens of other users are never renewed.",
               "default": "Auto",
               "enum": [
                 "Auto",
@@ -147,7 +147,7 @@ export const ClusterSchema = {
             },
             "lifetime": {
               "type": "string",
-              "description": "Lifetime of renewed tokens that Purser requests, from 10m to 720h. The cluster may grant another one, which then determines the time of the next renewal. The option --max-token-lifetime does not apply.",
+              "description": "Lifetime of renewed tokens that Purser requests, from 10m to 720h. The cluster may grant another one, which then determines the time of the next renewal. The --max-token-lifetime option does not apply.",
               "default": "168h",
               "maxLength": 32
             },
@@ -213,7 +213,7 @@ export const ClusterSchema = {
         },
         "conditions": {
           "type": "array",
-          "description": "Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the API server of the cluster responds. Authorized: the cluster accepts Purser's credential, which is permitted to issue tokens. CredentialFresh: Purser's credential does not expire soon, and its renewal succeeds. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.",
+          "description": "Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the cluster's API server responds. Authorized: the cluster accepts Purser's credential, which is permitted to issue tokens. CredentialFresh: Purser's credential does not expire soon, and its renewal succeeds. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.",
           "maxItems": 16,
           "items": {
             "type": "object",
@@ -239,12 +239,12 @@ export const ClusterSchema = {
               },
               "reason": {
                 "type": "string",
-                "description": "Reason for the last change of the status, as one word in CamelCase.",
+                "description": "Reason for the condition's last transition, as one word in CamelCase.",
                 "maxLength": 1024
               },
               "message": {
                 "type": "string",
-                "description": "Human-readable explanation of the last change of the status.",
+                "description": "Human-readable details about the last transition.",
                 "maxLength": 32768
               },
               "lastHeartbeatTime": {
@@ -255,7 +255,7 @@ export const ClusterSchema = {
               "lastTransitionTime": {
                 "type": "string",
                 "format": "date-time",
-                "description": "Time of the last change of the status from one value to another."
+                "description": "Last time the condition transitioned from one status to another."
               }
             }
           }
@@ -276,7 +276,7 @@ export const ClusterColumns = [
   {
     "name": "Reason",
     "type": "string",
-    "description": "Reason of the Ready condition.",
+    "description": "Reason for the Ready condition.",
     "jsonPath": ".status.conditions[?(@.type==\"Ready\")].reason"
   },
   {
@@ -294,7 +294,7 @@ export const ClusterColumns = [
   {
     "name": "Reachable",
     "type": "string",
-    "description": "Status of the Reachable condition: the API server of the cluster responds.",
+    "description": "Status of the Reachable condition: the cluster's API server responds.",
     "jsonPath": ".status.conditions[?(@.type==\"Reachable\")].status",
     "priority": 1
   },

@@ -58,7 +58,7 @@ export interface ClusterAuthInfo {
  */
 export interface ClusterController {
   /**
-   * Kind of the credential. Secret: the Secret contains the credential (token, or tls.crt and tls.key) and the limits of its use: addresses (server), certificate authorities (ca.crt: PEM, or the word system for public authorities), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces) and the URL of a proxy for all connections to the cluster (proxy). ServiceAccount: the cluster is the hub. Only the Cluster that the option --hub-cluster names can have this kind; Purser then uses its own client for the hub, and never connects to the addresses in serverEndpoints.
+   * Kind of the credential. Secret: the Secret contains the credential (token, or tls.crt and tls.key) and the limits of its use: addresses (server), certificate authorities (ca.crt: PEM, or the word system for public authorities), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces) and the URL of a proxy for all connections to the cluster (proxy). ServiceAccount: the cluster is the hub. Only the Cluster that the --hub-cluster option names can have this kind; Purser then uses its own client for the hub, and never connects to the addresses in serverEndpoints.
    */
   readonly kind: 'Secret' | 'ServiceAccount';
   /**
@@ -66,7 +66,7 @@ export interface ClusterController {
    */
   readonly name: string;
   /**
-   * Namespace of the Secret or service account. Purser reads credentials only from the namespaces in the option --credential-namespaces, by default only from its own namespace.
+   * Namespace of the Secret or service account. Purser reads credentials only from the namespaces in the --credential-namespaces option, by default only from its own namespace.
    */
   readonly namespace: string;
 }
@@ -88,15 +88,15 @@ export interface ClusterUser {
   readonly namespace?: string;
 }
 /**
- * Renewal of Purser's own credential for the cluster. Purser renews tokens of service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser renews a token at half of its granted lifetime, and a token that you supply at once. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal. A new value of the annotation registry.purser.dev/renew-credential on the Secret renews the token at once; a new value of registry.purser.dev/revoke-credential also revokes all earlier tokens. Each value acts once.
+ * Renewal of Purser's own credential for the cluster. Purser renews tokens for service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser renews a token at half of its granted lifetime, and a token that you supply at once. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal. A new value of the registry.purser.dev/renew-credential annotation on the Secret renews the token at once; a new value of registry.purser.dev/revoke-credential also revokes all earlier tokens. Each value acts once.
  */
 export interface ClusterCredential {
   /**
-   * Auto: Purser renews the credential if it is a token of a service account. Manual: Purser does not renew it, and returns to the token in the Secret if it has renewed it before; write a new credential into the Secret before the old one expires. Client certificates and tokens of other users are never renewed.
+   * Auto: Purser renews the credential if it is a token for a service account. Manual: Purser does not renew it, and switches back to the token in the Secret if it has renewed it before; write a new credential into the Secret before the old one expires. Client certificates and tokens of other users are never renewed.
    */
   readonly renewal: 'Auto' | 'Manual';
   /**
-   * Lifetime of renewed tokens that Purser requests, from 10m to 720h. The cluster may grant another one, which then determines the time of the next renewal. The option --max-token-lifetime does not apply.
+   * Lifetime of renewed tokens that Purser requests, from 10m to 720h. The cluster may grant another one, which then determines the time of the next renewal. The --max-token-lifetime option does not apply.
    */
   readonly lifetime: string;
   /**
@@ -143,7 +143,7 @@ export interface ClusterStatus {
    */
   readonly credentialRenewalTime?: string;
   /**
-   * Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the API server of the cluster responds. Authorized: the cluster accepts Purser's credential, which is permitted to issue tokens. CredentialFresh: Purser's credential does not expire soon, and its renewal succeeds. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.
+   * Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the cluster's API server responds. Authorized: the cluster accepts Purser's credential, which is permitted to issue tokens. CredentialFresh: Purser's credential does not expire soon, and its renewal succeeds. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.
    *
    * @maxItems 16
    */
@@ -159,11 +159,11 @@ export interface ClusterCondition {
    */
   readonly status: 'True' | 'False' | 'Unknown';
   /**
-   * Reason for the last change of the status, as one word in CamelCase.
+   * Reason for the condition's last transition, as one word in CamelCase.
    */
   readonly reason?: string;
   /**
-   * Human-readable explanation of the last change of the status.
+   * Human-readable details about the last transition.
    */
   readonly message?: string;
   /**
@@ -171,7 +171,7 @@ export interface ClusterCondition {
    */
   readonly lastHeartbeatTime?: string;
   /**
-   * Time of the last change of the status from one value to another.
+   * Last time the condition transitioned from one status to another.
    */
   readonly lastTransitionTime?: string;
 }

@@ -3,7 +3,7 @@
 /** Schema of ManagedToken. */
 export const ManagedTokenSchema = {
   "type": "object",
-  "description": "ManagedToken declares that a workload needs a token of a service account on a registered cluster. Purser issues the token through the TokenRequest API of that cluster, stores it in a Secret in the namespace of the ManagedToken, renews it before the granted expiry, and removes it when the permission is withdrawn. A new value of the annotation tokens.purser.dev/rotate requests a new token. With revocation BoundSecret, a new value of the annotation tokens.purser.dev/revoke revokes the current token. Each value acts once.",
+  "description": "ManagedToken declares that a workload needs a token for a service account on a registered cluster. Purser issues the token through the TokenRequest API of that cluster, stores it in a Secret in the namespace of the ManagedToken, renews it before the granted expiry, and removes it when the permission is withdrawn. A new value of the tokens.purser.dev/rotate annotation requests a new token. With revocation BoundSecret, a new value of the tokens.purser.dev/revoke annotation revokes the current token. Each value acts once.",
   "required": [
     "spec"
   ],
@@ -57,7 +57,7 @@ export const ManagedTokenSchema = {
         },
         "audiences": {
           "type": "array",
-          "description": "Intended recipients of the token. Without this field, the token is for the API server of the cluster: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. Outputs for the API server, such as Kubeconfig and ArgoCD, need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.",
+          "description": "Intended recipients of the token. Without this field, the token is for the cluster's API server: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. Outputs for the API server, such as Kubeconfig and ArgoCD, need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.",
           "minItems": 1,
           "maxItems": 16,
           "items": {
@@ -133,7 +133,7 @@ export const ManagedTokenSchema = {
             },
             "suspend": {
               "type": "boolean",
-              "description": "Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the spec names another cluster, service account, audience or revocation. Purser does not repair the Secret meanwhile.",
+              "description": "Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the spec names another cluster, service account, audience or revocation. Purser does not repair the Secret in the meantime.",
               "default": false
             }
           }
@@ -193,7 +193,7 @@ export const ManagedTokenSchema = {
             },
             "keys": {
               "type": "array",
-              "description": "Further keys of the Secret, for consumers that read other names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.",
+              "description": "Further keys of the Secret, for consumers that read different names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.",
               "maxItems": 16,
               "items": {
                 "type": "object",
@@ -226,7 +226,7 @@ export const ManagedTokenSchema = {
             },
             "argocd": {
               "type": "object",
-              "description": "Settings of the cluster in Argo CD, for the output ArgoCD. The fields have the meaning of the keys of Argo CD's cluster Secrets.",
+              "description": "Settings of the cluster in Argo CD, for the ArgoCD output. The fields mean the same as the keys in Argo CD's cluster Secrets.",
               "properties": {
                 "project": {
                   "type": "string",
@@ -273,7 +273,7 @@ export const ManagedTokenSchema = {
         },
         "revocation": {
           "type": "string",
-          "description": "Method to revoke the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the annotation tokens.purser.dev/revoke, then invalidates the token within seconds. After a change of this field, Purser issues a new token.",
+          "description": "Method to revoke the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the tokens.purser.dev/revoke annotation, then invalidates the token within seconds. After a change of this field, Purser issues a new token.",
           "default": "None",
           "enum": [
             "None",
@@ -332,7 +332,7 @@ export const ManagedTokenSchema = {
               "lastTransitionTime": {
                 "type": "string",
                 "format": "date-time",
-                "description": "Time of the last change of the status from one value to another."
+                "description": "Last time the condition transitioned from one status to another."
               },
               "reason": {
                 "type": "string",
@@ -381,18 +381,18 @@ export const ManagedTokenSchema = {
         "rotations": {
           "type": "integer",
           "format": "int64",
-          "description": "Number of rotations of the token so far.",
+          "description": "Number of times the token has been rotated.",
           "minimum": 0,
           "maximum": 9007199254740991
         },
         "lastRotateRequest": {
           "type": "string",
-          "description": "Value of the annotation tokens.purser.dev/rotate that Purser acted on last.",
+          "description": "Value of the tokens.purser.dev/rotate annotation that Purser acted on last.",
           "maxLength": 1024
         },
         "lastRevokeRequest": {
           "type": "string",
-          "description": "Value of the annotation tokens.purser.dev/revoke that Purser acted on last.",
+          "description": "Value of the tokens.purser.dev/revoke annotation that Purser acted on last.",
           "maxLength": 1024
         },
         "tokenDigest": {
@@ -491,7 +491,7 @@ export const ManagedTokenColumns = [
   {
     "name": "Reason",
     "type": "string",
-    "description": "Reason of the Ready condition.",
+    "description": "Reason for the Ready condition.",
     "jsonPath": ".status.conditions[?(@.type==\"Ready\")].reason"
   },
   {
@@ -527,7 +527,7 @@ export const ManagedTokenColumns = [
   {
     "name": "Rotation Reason",
     "type": "string",
-    "description": "Reason of the RotationFailing condition.",
+    "description": "Reason for the RotationFailing condition.",
     "jsonPath": ".status.conditions[?(@.type==\"RotationFailing\")].reason",
     "priority": 1
   },
@@ -555,7 +555,7 @@ export const ManagedTokenColumns = [
   {
     "name": "Rotations",
     "type": "integer",
-    "description": "Number of rotations of the token so far.",
+    "description": "Number of times the token has been rotated.",
     "jsonPath": ".status.rotations",
     "priority": 1
   },

@@ -3,7 +3,7 @@
 import type { NamespacedMeta } from './wire.ts';
 
 /**
- * ManagedTokenSet declares that a workload needs a token on each of many clusters. Purser keeps one ManagedToken <set>-<cluster> for each Cluster that clusterSelector selects and that the requester of the template may issue tokens for. A set grants no permission: Purser authorizes each ManagedToken by itself. A value of the annotation tokens.purser.dev/confirm-removal confirms the removal of many ManagedTokens, if the Progressing condition names that value.
+ * ManagedTokenSet declares that a workload needs a token on each of many clusters. Purser keeps one ManagedToken <set>-<cluster> for each Cluster that clusterSelector selects and that the requester of the template may issue tokens for. A set grants no permission: Purser authorizes each ManagedToken by itself. A value of the tokens.purser.dev/confirm-removal annotation confirms the removal of many ManagedTokens, if the Progressing condition names that value.
  */
 export interface ManagedTokenSet {
   readonly apiVersion: 'tokens.purser.dev/v1alpha1';
@@ -87,7 +87,7 @@ export interface ManagedTokenSetTemplateMetadata {
 export interface ManagedTokenSetTemplateSpec {
   readonly serviceAccount: ManagedTokenSetTemplateServiceAccount;
   /**
-   * Intended recipients of the token. Without this field, the token is for the API server of the cluster: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. Outputs for the API server, such as Kubeconfig and ArgoCD, need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.
+   * Intended recipients of the token. Without this field, the token is for the cluster's API server: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. Outputs for the API server, such as Kubeconfig and ArgoCD, need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.
    *
    * @minItems 1
    * @maxItems 16
@@ -105,7 +105,7 @@ export interface ManagedTokenSetTemplateSpec {
   readonly rotation: ManagedTokenSetTemplateRotation;
   readonly secret: ManagedTokenSetTemplateSecret;
   /**
-   * Method to revoke the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the annotation tokens.purser.dev/revoke, then invalidates the token within seconds. After a change of this field, Purser issues a new token.
+   * Method to revoke the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the tokens.purser.dev/revoke annotation, then invalidates the token within seconds. After a change of this field, Purser issues a new token.
    */
   readonly revocation: 'None' | 'BoundSecret';
 }
@@ -152,7 +152,7 @@ export interface ManagedTokenSetTemplateRotation {
    */
   readonly renewBefore: string;
   /**
-   * Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the spec names another cluster, service account, audience or revocation. Purser does not repair the Secret meanwhile.
+   * Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the spec names another cluster, service account, audience or revocation. Purser does not repair the Secret in the meantime.
    */
   readonly suspend: boolean;
 }
@@ -188,7 +188,7 @@ export interface ManagedTokenSetTemplateSecret {
    */
   readonly server?: string;
   /**
-   * Further keys of the Secret, for consumers that read other names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.
+   * Further keys of the Secret, for consumers that read different names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.
    *
    * @maxItems 16
    */
@@ -206,7 +206,7 @@ export interface ManagedTokenSetTemplateKey {
   readonly from: 'Token' | 'CA' | 'Server' | 'Namespace' | 'ClusterName' | 'ExpiresAt' | 'Kubeconfig';
 }
 /**
- * Settings of the cluster in Argo CD, for the output ArgoCD. The fields have the meaning of the keys of Argo CD's cluster Secrets.
+ * Settings of the cluster in Argo CD, for the ArgoCD output. The fields mean the same as the keys in Argo CD's cluster Secrets.
  */
 export interface ManagedTokenSetTemplateArgocd {
   /**
@@ -323,7 +323,7 @@ export interface ManagedTokenSetCondition {
    */
   readonly observedGeneration?: number;
   /**
-   * Time of the last change of the status from one value to another.
+   * Last time the condition transitioned from one status to another.
    */
   readonly lastTransitionTime: string;
   /**

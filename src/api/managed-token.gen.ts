@@ -3,7 +3,7 @@
 import type { NamespacedMeta } from './wire.ts';
 
 /**
- * ManagedToken declares that a workload needs a token of a service account on a registered cluster. Purser issues the token through the TokenRequest API of that cluster, stores it in a Secret in the namespace of the ManagedToken, renews it before the granted expiry, and removes it when the permission is withdrawn. A new value of the annotation tokens.purser.dev/rotate requests a new token. With revocation BoundSecret, a new value of the annotation tokens.purser.dev/revoke revokes the current token. Each value acts once.
+ * ManagedToken declares that a workload needs a token for a service account on a registered cluster. Purser issues the token through the TokenRequest API of that cluster, stores it in a Secret in the namespace of the ManagedToken, renews it before the granted expiry, and removes it when the permission is withdrawn. A new value of the tokens.purser.dev/rotate annotation requests a new token. With revocation BoundSecret, a new value of the tokens.purser.dev/revoke annotation revokes the current token. Each value acts once.
  */
 export interface ManagedToken {
   readonly apiVersion: 'tokens.purser.dev/v1alpha1';
@@ -22,7 +22,7 @@ export interface ManagedTokenSpec {
   readonly clusterName: string;
   readonly serviceAccount: ManagedTokenServiceAccount;
   /**
-   * Intended recipients of the token. Without this field, the token is for the API server of the cluster: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. Outputs for the API server, such as Kubeconfig and ArgoCD, need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.
+   * Intended recipients of the token. Without this field, the token is for the cluster's API server: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. Outputs for the API server, such as Kubeconfig and ArgoCD, need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.
    *
    * @minItems 1
    * @maxItems 16
@@ -40,7 +40,7 @@ export interface ManagedTokenSpec {
   readonly rotation: ManagedTokenRotation;
   readonly secret: ManagedTokenSecret;
   /**
-   * Method to revoke the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the annotation tokens.purser.dev/revoke, then invalidates the token within seconds. After a change of this field, Purser issues a new token.
+   * Method to revoke the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the tokens.purser.dev/revoke annotation, then invalidates the token within seconds. After a change of this field, Purser issues a new token.
    */
   readonly revocation: 'None' | 'BoundSecret';
 }
@@ -87,7 +87,7 @@ export interface ManagedTokenRotation {
    */
   readonly renewBefore: string;
   /**
-   * Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the spec names another cluster, service account, audience or revocation. Purser does not repair the Secret meanwhile.
+   * Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the spec names another cluster, service account, audience or revocation. Purser does not repair the Secret in the meantime.
    */
   readonly suspend: boolean;
 }
@@ -123,7 +123,7 @@ export interface ManagedTokenSecret {
    */
   readonly server?: string;
   /**
-   * Further keys of the Secret, for consumers that read other names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.
+   * Further keys of the Secret, for consumers that read different names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.
    *
    * @maxItems 16
    */
@@ -141,7 +141,7 @@ export interface ManagedTokenKey {
   readonly from: 'Token' | 'CA' | 'Server' | 'Namespace' | 'ClusterName' | 'ExpiresAt' | 'Kubeconfig';
 }
 /**
- * Settings of the cluster in Argo CD, for the output ArgoCD. The fields have the meaning of the keys of Argo CD's cluster Secrets.
+ * Settings of the cluster in Argo CD, for the ArgoCD output. The fields mean the same as the keys in Argo CD's cluster Secrets.
  */
 export interface ManagedTokenArgocd {
   /**
@@ -209,15 +209,15 @@ export interface ManagedTokenStatus {
    */
   readonly credentialID?: string;
   /**
-   * Number of rotations of the token so far.
+   * Number of times the token has been rotated.
    */
   readonly rotations?: number;
   /**
-   * Value of the annotation tokens.purser.dev/rotate that Purser acted on last.
+   * Value of the tokens.purser.dev/rotate annotation that Purser acted on last.
    */
   readonly lastRotateRequest?: string;
   /**
-   * Value of the annotation tokens.purser.dev/revoke that Purser acted on last.
+   * Value of the tokens.purser.dev/revoke annotation that Purser acted on last.
    */
   readonly lastRevokeRequest?: string;
   /**
@@ -254,7 +254,7 @@ export interface ManagedTokenCondition {
    */
   readonly observedGeneration?: number;
   /**
-   * Time of the last change of the status from one value to another.
+   * Last time the condition transitioned from one status to another.
    */
   readonly lastTransitionTime: string;
   /**

@@ -17,7 +17,7 @@ export const FieldManager = 'purser';
 /** Finalizer of ManagedTokens with revocation BoundSecret, until the anchor on the target cluster is deleted. */
 export const AnchorFinalizer = `${TokensGroup}/anchor`;
 
-/** Labels of Purser. */
+/** Purser's labels. */
 export const Label = {
   /** On every Secret that Purser writes for a ManagedToken, and on anchors; the informer selects by it. */
   managedBy: `${TokensGroup}/managed-by`,
@@ -42,13 +42,13 @@ export const RenewedSuffix = '-renewed';
 export const OwnAnchorPrefix = 'purser-credential-';
 
 /**
- * Annotation on a registered Secret, by administrators: a new value renews the token of Purser at once. The replaced token stays valid for
+ * Annotation on a registered Secret, by administrators: a new value renews Purser's token at once. The replaced token stays valid for
  * the overlap. Each value acts once.
  */
 export const RenewCredentialAnnotation = `${RegistryGroup}/renew-credential`;
 
 /**
- * Annotation on a registered Secret, by administrators: a new value replaces the renewed token of Purser at once, and revokes all earlier
+ * Annotation on a registered Secret, by administrators: a new value replaces Purser's renewed token at once, and revokes all earlier
  * ones. Each value acts once.
  */
 export const RevokeCredentialAnnotation = `${RegistryGroup}/revoke-credential`;
@@ -63,7 +63,7 @@ export const RenewalAnnotation = {
   renewedAt: `${RegistryGroup}/renewed-at`,
   /** Expiry of the renewed token, by Purser's clock. */
   expiresAt: `${RegistryGroup}/expires-at`,
-  /** Time at which Purser returned to the registered token, by Purser's clock; the Secret then has no token, only anchors to delete. */
+  /** Time at which Purser switched back to the registered token, by Purser's clock; the Secret then has no token, only anchors to delete. */
   retiredAt: `${RegistryGroup}/retired-at`,
   /** Value of `renew-credential` at the last renewal. */
   renewRequest: `${RegistryGroup}/renew-request`,
@@ -92,7 +92,7 @@ export const RecordKeySecret = {
   key: 'key',
 } as const;
 
-/** Annotations of Purser. */
+/** Purser's annotations. */
 export const Annotation = {
   /** On a ManagedToken, by users: a new value requests a new token immediately. */
   rotate: `${TokensGroup}/rotate`,
@@ -145,7 +145,7 @@ export const Profile = {
   managerLabel: 'x-k8s.io/cluster-manager',
   manager: 'purser',
   conditionType: 'ControlPlaneHealthy',
-  /** Plugin of sigs.k8s.io/cluster-inventory-api that reads the key `token` of a Secret. */
+  /** Plugin of sigs.k8s.io/cluster-inventory-api that reads the `token` key of a Secret. */
   provider: 'secretreader',
   /** Extension whose contents client-go passes to credential plugins. */
   execExtension: 'client.authentication.k8s.io/exec',
@@ -193,7 +193,7 @@ export const OwnServiceAccounts: readonly string[] = ['purser', 'purser-controll
 /** Default name of the service account on the hub whose tokens Purser sends to clusters that trust the hub. */
 export const FederatedServiceAccount = 'purser-federated';
 
-/** Value of the key `ca.crt` for public certificate authorities. */
+/** Value of the `ca.crt` key for public certificate authorities. */
 export const SystemAuthorities = 'system';
 
 /** ConfigMap in Purser's namespace with the settings that callers of the façade need, and its keys. */

@@ -30,7 +30,7 @@ export interface App {
   stop(): Promise<void>;
 }
 
-/** URLs of Purser. */
+/** Purser's URLs. */
 export interface Served {
   /** URL of the façade; undefined if this process does not run the façade. */
   readonly facade?: string;

@@ -1,4 +1,4 @@
-// Configuration of a target's API server, so that it accepts tokens of the hub.
+// Configuration of a target's API server, so that it accepts tokens issued by the hub.
 
 import { readFile } from 'node:fs/promises';
 import { DefaultNamespace, FederatedServiceAccount, OwnAudiencePrefix } from '../api/names.ts';
@@ -14,7 +14,7 @@ export interface AuthenticationOptions {
   readonly server: readonly string[];
   /** Service account on the hub; undefined for the default. */
   readonly serviceAccount?: string;
-  /** Namespace of Purser on the hub; undefined for the default. */
+  /** Purser's namespace on the hub; undefined for the default. */
   readonly namespace?: string;
   /** Path of the issuer's certificate authority; undefined for public authorities. */
   readonly ca?: string;
@@ -75,7 +75,7 @@ async function configuration(trust: Trust, version: string): Promise<string> {
   return `${recipe(trust, FILE)}${lines.join('\n')}\n`;
 }
 
-const FILE = 'Write this file to the nodes of the control plane, and start kube-apiserver with --authentication-config=FILE.';
+const FILE = 'Write this file to the control plane nodes, and start kube-apiserver with --authentication-config=FILE.';
 
 /** Returns the flags of kube-apiserver before 1.30. */
 function flags(trust: Trust): string {
@@ -93,7 +93,7 @@ ${caFile === undefined ? '' : `--oidc-ca-file=${caFile}\n`}`;
 
 function recipe({ issuer, isDistinct, subject }: Trust, use: string): string {
   const local = isClusterLocalIssuer(issuer) && !isDistinct ? LOCAL_ISSUER : '';
-  return `# Makes the target cluster accept tokens of one service account of the hub, for its own addresses only. ${use}
+  return `# Makes the target cluster accept tokens for one service account of the hub, for its own addresses only. ${use}
 # The issuer must differ from --service-account-issuer of the target cluster.
 ${local}# The target cluster reads the hub's discovery document and keys without authentication. Allow that on the hub:
 #   kubectl --context HUB create clusterrolebinding purser-issuer-discovery \\
@@ -103,7 +103,7 @@ ${local}# The target cluster reads the hub's discovery document and keys without
 }
 
 function sameIssuer(issuer: string): string {
-  return `hub and target cluster have the same issuer, ${issuer}, so that the target cluster cannot trust tokens of the hub. Set --service-account-issuer of the hub's API server to its own URL`;
+  return `hub and target cluster have the same issuer, ${issuer}, so the target cluster cannot trust tokens issued by the hub. Set --service-account-issuer of the hub's API server to its own URL`;
 }
 
 const LOCAL_ISSUER = `# WARNING: this issuer is the default of many clusters. If it is also the issuer of the target cluster, kube-apiserver does not start:

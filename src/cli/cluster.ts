@@ -65,10 +65,10 @@ function addCommand(host: CommandHost): Command {
     .addOption(ownNamespaceOption())
     .addOption(issuableOption())
     .addOption(singleOption('--server <URL>', ADDRESS, anyText).default(undefined, 'the address of the context'))
-    .option('--allow-loopback', 'accept an address of this machine, for a Purser that runs here with --allow-loopback')
+    .option('--allow-loopback', 'accept an address of this machine, if Purser runs here with --allow-loopback')
     .addOption(repeatableOption('--label <KEY=VALUE>', 'label of the Cluster', label))
     .addOption(setOption())
-    .option('--federated', 'store no credential: the target cluster trusts tokens of the hub')
+    .option('--federated', 'store no credential: the target cluster trusts tokens issued by the hub')
     .addOption(singleOption('--service-account <NAME>', FEDERATED, federatedAccount).default(undefined, FederatedServiceAccount))
     .option('--dry-run', 'print the objects for both clusters without sending requests, with TOKEN in place of the token')
     .addOption(outputOption(['yaml', 'json']))
@@ -120,7 +120,7 @@ function listCommand(host: CommandHost): Command {
     .addOption(kubeconfigOption());
   addExamples(command, {
     'List all clusters with their addresses and credentials': 'purser cluster list -o wide',
-    'List the clusters of production': 'purser cluster list -l env=prod',
+    'List the production clusters': 'purser cluster list -l env=prod',
     'Print the names for a script': 'purser cluster list -o name',
   });
   return command.action(async (options: SharedOptions & { readonly selector?: string }) => {
@@ -176,7 +176,7 @@ function renewCommand(host: CommandHost): Command {
   });
 }
 
-const SUPPLY = "supply a new token of Purser's service account on the target cluster, with this context";
+const SUPPLY = "supply a new token for Purser's service account on the target cluster, with this context";
 
 function revokeCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'revoke', "revoke Purser's earlier tokens for a cluster")
@@ -188,7 +188,7 @@ function revokeCommand(host: CommandHost): Command {
     .addOption(timeoutOption('2m'));
   addExamples(command, {
     'Revoke the tokens that Purser obtained': 'purser cluster revoke target-1 --hub-context hub',
-    "Re-create Purser's service account after a theft": 'purser cluster revoke target-1 --hub-context hub --context target-1',
+    "Re-create Purser's service account after a token was stolen": 'purser cluster revoke target-1 --hub-context hub --context target-1',
   });
   return command.action(async (name: string, options: SharedOptions) => {
     await using connections = await connect(host, options);
@@ -200,7 +200,7 @@ function revokeCommand(host: CommandHost): Command {
 }
 
 const RECREATE =
-  "also re-create Purser's service account on the target cluster, with this context; this revokes every token of the service account";
+  "also re-create Purser's service account on the target cluster, with this context; this revokes every token for the service account";
 
 interface RemoveOptions extends SharedOptions {
   readonly purgeTarget?: true;
@@ -224,7 +224,7 @@ function removeCommand(host: CommandHost): Command {
   return command.action(async (name: string, options: RemoveOptions) => {
     const { context, namespace = DefaultNamespace } = options;
     if ((options.purgeTarget === true) !== (context !== undefined))
-      throw new StartError('--purge-target and --context must be set together: the context leads to the target cluster to purge');
+      throw new StartError('--purge-target and --context must be set together: the context selects the target cluster to purge');
     await using connections = await connect(host, options);
     const { removeCluster } = await import('./cluster/remove.ts');
     const hub = await openHub(connections, options.hubContext);

@@ -8,7 +8,7 @@ import type { CommandHost } from './command.ts';
 
 /**
  * Returns a new command that prints to the host and never exits the process. Wrong use throws a StartError that names the nearest
- * spelling. `summary` is a lower-case imperative for the list of commands; the description of `--help` is a sentence of the caller.
+ * spelling. `summary` is a lowercase imperative for the list of commands; the description of `--help` is a sentence of the caller.
  */
 export function defineCommand(host: CommandHost, name: string, summary: string): Command {
   return new CommandLine(name)
@@ -99,7 +99,7 @@ class CommandLine extends Command {
     if (misspelled !== undefined) return unknownWord('option', misspelled, this.createHelp().visibleOptions(this).map(longName));
     const unknown = /^error: unknown option '(--?\w[^'=]*)/.exec(message)?.[1];
     const isOfCommand = commandsOf(this).some(({ options }) => options.some(({ long, short }) => unknown === long || unknown === short));
-    return unknown !== undefined && isOfCommand ? `${unknown} is an option of commands; write it after the command` : message;
+    return unknown !== undefined && isOfCommand ? `${unknown} is an option of a command; write it after the command name` : message;
   }
 
   /** Rejects missing values first: commander would read the next option as the value. */

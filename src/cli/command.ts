@@ -23,7 +23,7 @@ export interface CommandHost {
 export const ExitCode = { done: 0, failed: 1, wrongUse: 2, notReady: 3 } as const;
 
 /** Remedy if Purser has not changed an object in time. */
-export const CHECK_PURSER = 'check that Purser runs: kubectl get pods -n purser-system';
+export const CHECK_PURSER = 'check that Purser is running: kubectl get pods -n purser-system';
 
 /** A failed command, with its exit code. The message is one line: cause, then remedy. An empty message prints nothing. */
 export class CommandError extends Error {

@@ -32,9 +32,9 @@ export async function registration(set?: string): Promise<string> {
 export interface HubAccessOptions {
   /** Service accounts for federation. */
   readonly serviceAccount: readonly string[];
-  /** Namespace of Purser on the hub; undefined for the default. */
+  /** Purser's namespace on the hub; undefined for the default. */
   readonly namespace?: string;
-  /** True if the controller and the façade run apart. */
+  /** True if the controller and the façade run as separate Deployments. */
   readonly apart?: boolean;
 }
 
@@ -87,7 +87,7 @@ ${user === undefined ? TOKEN_RECIPE : federationRecipe(user)}# If a public CA si
 ${wide}`;
 }
 
-const TOKEN_RECIPE = `# On the hub, create a Secret with a token of the service account, and the Cluster, addresses and CA that the token is for:
+const TOKEN_RECIPE = `# On the hub, create a Secret with a token for the service account, and the Cluster, addresses and CA that the token is for:
 #   kubectl --context HUB -n purser-system create secret generic target-1-credential \\
 #     --from-literal=token="$(kubectl --context TARGET -n purser-system create token purser --duration 1h)" \\
 #     --from-literal=cluster=target-1 --from-literal=server=https://target-1.example.com:6443 --from-file=ca.crt=ca.crt

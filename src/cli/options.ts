@@ -25,7 +25,7 @@ export interface SharedOptions {
 
 /** `--kubeconfig`; connection.ts reads the default from KUBECONFIG. */
 export function kubeconfigOption(): Option {
-  return parsedOption('--kubeconfig <FILE>', 'kubeconfig with the contexts', anyText).default(undefined, 'KUBECONFIG, or ~/.kube/config');
+  return parsedOption('--kubeconfig <FILE>', 'kubeconfig file to use', anyText).default(undefined, 'KUBECONFIG, or ~/.kube/config');
 }
 
 /** `--context` of the hub, for commands with one cluster. */
@@ -50,7 +50,7 @@ export function namespaceOption(): Option {
 
 /** `--namespace` of commands that register clusters. */
 export function ownNamespaceOption(): Option {
-  return singleOption('--namespace <NS>', 'namespace of Purser on the hub', namespace).default(undefined, DefaultNamespace);
+  return singleOption('--namespace <NS>', "Purser's namespace on the hub", namespace).default(undefined, DefaultNamespace);
 }
 
 /** `--namespaces`, in which Purser has permissions on a target. */
@@ -73,7 +73,7 @@ const labelValue: Parser<string> = (text) => {
 /** Parses the name of a service account for federation. */
 export const federatedAccount: Parser<string> = (text) => {
   const name = objectName(text);
-  if (OwnServiceAccounts.includes(name)) throw new ValueError('another service account than those that Purser runs as');
+  if (OwnServiceAccounts.includes(name)) throw new ValueError('a service account that Purser does not run as');
   return name;
 };
 

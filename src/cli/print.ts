@@ -21,8 +21,8 @@ export function printCommand(host: CommandHost): Command {
 }
 
 function targetAccessCommand(host: CommandHost): Command {
-  const command = defineCommand(host, 'target-rbac', 'print the service account and permissions of Purser, for the target cluster')
-    .description('Print the service account and permissions of Purser, for the target cluster.')
+  const command = defineCommand(host, 'target-rbac', "print Purser's service account and permissions, for the target cluster")
+    .description("Print Purser's service account and permissions, to apply to the target cluster.")
     .addOption(issuableOption())
     .addOption(singleOption('--user <USER>', FEDERATED_USER, userName));
   addExamples(command, {
@@ -38,7 +38,7 @@ const FEDERATED_USER = 'user of a federated Purser on the target cluster, in pla
 
 function registrationCommand(host: CommandHost): Command {
   return defineCommand(host, 'registration', 'print a Cluster, for the hub')
-    .description('Print a Cluster to edit and to apply to the hub.')
+    .description('Print a Cluster to edit and apply to the hub.')
     .addOption(setOption())
     .action(async ({ set }: { readonly set?: string }) => {
       const { registration } = await import('./manifests.ts');
@@ -51,9 +51,9 @@ function hubAccessCommand(host: CommandHost): Command {
     .description("Print the service account for federation, and Purser's permission to request its tokens, for the hub.")
     .addOption(repeatableOption('--service-account <NAME>', HUB_ACCOUNT, federatedAccount).makeOptionMandatory())
     .addOption(ownNamespaceOption())
-    .option('--apart', 'grant to the service accounts of the controller and the façade that run apart');
+    .option('--apart', 'grant to the separate service accounts of the controller and the façade');
   addExamples(command, {
-    'Let Purser request tokens of a service account': `purser print hub-rbac --service-account ${FederatedServiceAccount}`,
+    'Let Purser request tokens for a service account': `purser print hub-rbac --service-account ${FederatedServiceAccount}`,
   });
   return command.action(async (options: HubAccessOptions) => {
     const { hubAccess } = await import('./manifests.ts');
@@ -65,7 +65,7 @@ const HUB_ACCOUNT = "service account in Purser's namespace, for federation";
 
 function authenticationCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'authentication-config', "print the configuration of a target cluster's API server, for federation")
-    .description("Print the configuration of the target cluster's API server, so that it accepts tokens of the hub (federation).")
+    .description("Print the configuration of the target cluster's API server, so that it accepts tokens issued by the hub (federation).")
     .addOption(singleOption('--issuer <URL>', "issuer of the hub's service account tokens", httpsUrl).makeOptionMandatory())
     .addOption(singleOption('--target-issuer <URL>', TARGET_ISSUER, anyText))
     .addOption(repeatableOption('--server <ADDRESS>', ADDRESS, address).makeOptionMandatory())
@@ -90,7 +90,7 @@ function authenticationCommand(host: CommandHost): Command {
       ),
     );
   addExamples(command, {
-    'Accept tokens of the hub':
+    'Accept tokens issued by the hub':
       'purser print authentication-config --issuer https://hub.example.com --server https://target-1.example.com:6443',
   });
   return command.action(async (options: AuthenticationOptions) => {
@@ -100,11 +100,11 @@ function authenticationCommand(host: CommandHost): Command {
 }
 
 const TARGET_ISSUER = "issuer of the target cluster's service account tokens, to check that it differs from --issuer";
-const ADDRESS = 'address of the target cluster, exactly as in the key server of the Secret';
+const ADDRESS = 'address of the target cluster, exactly as in the server key of the Secret';
 
 /** Parses the name of a user, which is quoted in manifests and commands. */
 const userName: Parser<string> = (text) => {
-  if (!/^[^\p{C}\s'"]+$/u.test(text)) throw new ValueError('a user name without quotes and white space');
+  if (!/^[^\p{C}\s'"]+$/u.test(text)) throw new ValueError('a user name without quotes and whitespace');
   return text;
 };
 
@@ -117,7 +117,7 @@ const httpsUrl: Parser<string> = (text) => {
 
 /** Parses an address and keeps its spelling, which becomes part of the audience. */
 const address: Parser<string> = (text) => {
-  if (serverUrl(text) === undefined) throw new ValueError('an https URL, or a host with a port, as in the key server of the Secret');
+  if (serverUrl(text) === undefined) throw new ValueError('an https URL, or a host with a port, as in the server key of the Secret');
   return text;
 };
 

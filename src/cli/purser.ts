@@ -76,16 +76,13 @@ export function purserCommand(host: CommandHost, programs: Programs): Command {
   return addExamples(purser, {
     'Run Purser with a hub and a target cluster on this machine': 'purser dev',
     'Show what fails in all namespaces': 'purser status -A',
-    'Print the help of a command': 'purser help cluster revoke',
+    'Print help for a command': 'purser help cluster revoke',
   });
 }
 
 /** Returns `purser help`, which prints the same as `--help` of the named command. */
 function helpCommand(host: CommandHost): Command {
-  const command = defineCommand(host, 'help', 'print the help of a command').argument(
-    '[COMMAND...]',
-    'command, for example cluster revoke',
-  );
+  const command = defineCommand(host, 'help', 'print help for a command').argument('[COMMAND...]', 'command, for example cluster revoke');
   return command.action((names: readonly string[]) => {
     let found = command.parent as Command;
     for (const name of names) {

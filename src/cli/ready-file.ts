@@ -11,7 +11,7 @@ export interface ReadyFile {
   remove(): Promise<void>;
 }
 
-/** Returns the ready file, after it removes the file of an earlier run. Throws a StartError if the folder is not writable. */
+/** Removes the ready file of an earlier run, and returns the new one. Throws a StartError if the folder is not writable. */
 export async function prepareReadyFile(path: string | undefined): Promise<ReadyFile> {
   if (path === undefined) return { write: async () => {}, remove: async () => {} };
   try {

@@ -1,4 +1,4 @@
-// `purser rotate`, `revoke`, `suspend` and `resume`: request a change of a ManagedToken, and wait until Purser has made it.
+// `purser rotate`, `revoke`, `suspend` and `resume`: request a change to a ManagedToken, and wait until Purser has made it.
 
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Annotation, TokenConditionType } from '../api/names.ts';

@@ -12,10 +12,10 @@ import type { CredentialTimes } from '../telemetry/exposition.ts';
 import type { CredentialEvidence, StoredEvidence, Validity } from './policy/conditions.ts';
 import type { RegistryView } from './registry-view.ts';
 
-/** Lookups in the targets of clusters. */
+/** Lookups that credential freshness needs from the clients of clusters. */
 export type CredentialClients = Pick<ClusterClients, 'isHub' | 'hubTokenTimes'>;
 
-/** Returns the evidence about Purser's credential for the condition CredentialFresh. */
+/** Returns the evidence about Purser's credential for the CredentialFresh condition. */
 export function credentialEvidence(
   { cluster, credential, renewed }: RegisteredCluster,
   view: Pick<RegistryView, 'clustersOfCredential'>,
@@ -35,7 +35,7 @@ export function credentialEvidence(
 }
 
 /**
- * Returns the audiences that the API server of a cluster accepts: those of the token that Purser uses there or, for a federated cluster,
+ * Returns the audiences that a cluster's API server accepts: those of the token that Purser uses there or, for a federated cluster,
  * those that the server stated in a review, and until the first `reviewed` of a term those of the status. Undefined if they are unknown.
  */
 export function apiAudiences(

@@ -1,4 +1,4 @@
-// Clusters that reject tokens of the hub.
+// Clusters that reject tokens issued by the hub.
 
 import { reviewAccess } from '../access/hub-review.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -7,7 +7,7 @@ import type { Fault } from './policy/conditions.ts';
 import { toFederationFault } from './policy/federation.ts';
 
 /**
- * Returns the fault of a cluster that rejects tokens of the hub, with their issuer and audience and a remedy; any other fault unchanged.
+ * Returns the fault of a cluster that rejects tokens issued by the hub, with their issuer and audience and a remedy; any other fault unchanged.
  * Reviews on the hub whether clusters can read its keys. Throws only when `signal` aborts.
  */
 export async function explainRejection(

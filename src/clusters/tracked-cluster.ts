@@ -43,7 +43,7 @@ export interface TrackedCluster {
   mustWrite: boolean;
   /** Reserved time of the next heartbeat; undefined while none is due. */
   heartbeatAt: number | undefined;
-  /** True if the last write was a heartbeat, so that the next one is due a whole period later. */
+  /** True if the last write was a heartbeat, so the next one is due a whole period later. */
   isRegular: boolean;
 }
 

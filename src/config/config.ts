@@ -67,7 +67,7 @@ export interface Config {
   readonly verifyIntervalMs: number;
   /** Interval of probes of each cluster's /readyz. */
   readonly probeIntervalMs: number;
-  /** Interval of checks of each cluster's version and of Purser's permissions on it. */
+  /** Interval between checks of each cluster's version and of Purser's permissions on the cluster. */
   readonly accessIntervalMs: number;
   /** Name of the Cluster that represents the hub; undefined without one. */
   readonly hubCluster: string | undefined;

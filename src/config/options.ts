@@ -95,7 +95,7 @@ export const OPTIONS = {
     parse: integer(1_000_000),
     description: 'requests per second allowed for each façade caller, with bursts of twice as many (0 disables)',
   },
-  'no-facade-http2': { parse: flag, description: 'serve only HTTP/1.1 at the façade, over which watches use more memory' },
+  'no-facade-http2': { parse: flag, description: 'serve the façade over HTTP/1.1 only; watches then use more memory' },
   'no-facade-ui': { parse: flag, description: 'do not serve the web UI at /ui/ of the façade' },
   'facade-tls-cert': {
     value: 'FILE',

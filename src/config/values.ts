@@ -39,7 +39,7 @@ export const port = integer(65_535);
 
 /** Parses the name of a Kubernetes object. */
 export const objectName: Parser<string> = (text) => {
-  if (dns1123SubdomainProblems(text).length > 0) throw new ValueError('a name of lower-case letters, digits, dots and hyphens');
+  if (dns1123SubdomainProblems(text).length > 0) throw new ValueError('a name of lowercase letters, digits, dots and hyphens');
   return text;
 };
 
@@ -73,7 +73,7 @@ export const audiences: Parser<readonly string[]> = (text) => {
 
 /** Parses a path segment that needs no escaping. */
 export const pathSegment: Parser<string> = (text) => {
-  if (!isLabel(text)) throw new ValueError('a path segment of lower-case letters, digits and hyphens');
+  if (!isLabel(text)) throw new ValueError('a path segment of lowercase letters, digits and hyphens');
   return text;
 };
 
@@ -143,7 +143,7 @@ export const tokenLifetime: Parser<number> = (text) => {
 const MIN_DURATION_MS = 1_000;
 const MIN_LIFETIME_SECONDS = 600;
 
-/** Splits a comma-separated list; removes surrounding white space, empty items and duplicates. */
+/** Splits a comma-separated list; removes surrounding whitespace, empty items and duplicates. */
 function splitList(text: string): readonly string[] {
   const parts = text.split(',').map((part) => part.trim());
   return [...new Set(parts.filter((part) => part !== ''))];

@@ -64,7 +64,7 @@ async function take(run: CredentialRun, step: Step): Promise<void> {
 
 const STEPS = { renew, recover, revoke, retire } as const;
 
-/** Delays the next attempt. A failed deletion of anchors, also for a revocation, delays only deletions. */
+/** Delays the next attempt. A failed deletion of anchors, even for a revocation, delays only deletions. */
 function recordFailure({ state, token, clock, random }: CredentialRun, step: CredentialPlan['type'], error: unknown): void {
   const now = clock.monotonic();
   const spread = 1 + random() / 10;

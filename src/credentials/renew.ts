@@ -153,7 +153,7 @@ export async function withConfirmed(
 export const MIN_INTERVAL_MS = 10_000;
 const MAX_INTERVAL_MS = 600_000;
 
-/** A new token of Purser's service account. */
+/** A new token for Purser's service account. */
 interface Obtained {
   readonly username: string;
   readonly grant: Grant;
@@ -249,7 +249,7 @@ function registeredToken(secret: Stored<Secret>): Sensitive<string> {
   return credential.token;
 }
 
-/** Creates the Secret, or replaces the version that the informer has. Throws an IssueError, also if another process changed it. */
+/** Creates the Secret, or replaces the version that the informer has. Throws an IssueError, even if another process changed it. */
 export async function write({ hub, renewed, credential, signal }: CredentialRun, secret: Secret): Promise<Stored<Secret>> {
   const { namespace, name } = credential.metadata;
   if (renewed !== undefined && !isOverwritable(renewed)) {

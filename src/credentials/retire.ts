@@ -1,4 +1,4 @@
-// The return to the registered token, if Purser no longer renews a credential that it has renewed. The renewed token stays valid for the
+// The switch back to the registered token, if Purser no longer renews a credential that it has renewed. The renewed token stays valid for the
 // overlap, so that all replicas notice the change; the Secret with the record of anchors is removed after the anchors.
 
 import { RenewalEventReason } from '../api/reasons.ts';
@@ -37,7 +37,7 @@ export async function retire(run: CredentialRun, registered: RegisteredCluster):
   for (const { cluster } of users) recorder.record(cluster, { type: 'Normal', reason: 'CredentialRetired', message });
 }
 
-/** Removes the Secret with the record of a retired token. Throws an IssueError, also if another process changed it. */
+/** Removes the Secret with the record of a retired token. Throws an IssueError, even if another process changed it. */
 export async function removeRecord({ hub, renewed, state, clock, signal }: CredentialRun): Promise<void> {
   if (renewed === undefined) return;
   const { namespace, name } = renewed.metadata;
@@ -49,7 +49,7 @@ export async function removeRecord({ hub, renewed, state, clock, signal }: Crede
   Object.assign(state, { failures: 0, failure: undefined, renewNotBefore } satisfies Partial<typeof state>);
 }
 
-/** Reviews the registered credential, a token over a new connection. Throws an IssueError if it belongs to another user than the renewed one. */
+/** Reviews the registered credential, a token over a new connection. Throws an IssueError if it belongs to a different user than the renewed one. */
 async function prove({ clients, credential, renewed, signal }: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const supplied = readCredential(credential);
   const found =

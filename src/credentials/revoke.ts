@@ -33,12 +33,12 @@ export async function revoke(run: CredentialRun, registered: RegisteredCluster):
   for (const { cluster } of users) recorder.record(cluster, { type: 'Normal', reason: 'CredentialRevoked', message });
 }
 
-/** Deletes the anchors and returns their number. Throws an IssueError, also if the token in use is not bound to an anchor. */
+/** Deletes the anchors and returns their number. Throws an IssueError, even if the token in use is not bound to an anchor. */
 async function deleteOthers(run: CredentialRun, registered: RegisteredCluster): Promise<number> {
   const { credential, record, state, signal } = run;
   const { uid: registeredUID } = credential.metadata;
   if (record?.anchor === undefined)
-    throw new IssueError('TargetForbidden', 'the cluster forbids anchors, so that tokens stay valid until they expire');
+    throw new IssueError('TargetForbidden', 'the cluster forbids anchors, so tokens stay valid until they expire');
   const { uid: current } = record.anchor;
   // Only another leader can have created this anchor: for a renewal that is in progress.
   const next = ownAnchorName(registeredUID, record.tokenDigest);

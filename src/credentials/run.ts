@@ -139,7 +139,7 @@ function isLater(known: RenewalRecord | undefined, changedAt: number | undefined
   return known !== undefined && known.expiresAt > now && known.renewedAt > (changedAt ?? -Infinity);
 }
 
-/** Forgets failures under other terms, and with renewal Manual also the renewed token, which is not restored then. */
+/** Forgets failures under other terms. With renewal Manual, also forgets the renewed token, which is not restored. */
 function changeTerms(state: TrackedCredential, { isAutomatic }: RenewalTerms): void {
   if (state.isAutomatic !== isAutomatic) resetFailures(state);
   state.isAutomatic = isAutomatic;

@@ -30,7 +30,7 @@ export class ActiveRequests {
   readonly #detached = new WeakSet<Socket>();
   /** Functions that end the requests of each HTTP/1.1 connection. */
   readonly #endings = new WeakMap<Socket, Set<() => void>>();
-  /** Actions on connections after all responses in progress. */
+  /** Actions to run on connections after all responses in progress. */
   readonly #afterResponses = new WeakMap<Socket, () => void>();
   /** Time of the first sweep that found a response ended but not sent, on the monotonic clock. */
   readonly #unread = new WeakMap<Exchange, number>();

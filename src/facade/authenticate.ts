@@ -185,7 +185,7 @@ export function bearerToken(rawHeaders: readonly string[]): string | undefined {
     } else if (isImpersonation(name)) impersonation ??= name;
   }
   const token = authorization === undefined ? undefined : parseAuthorization(authorization);
-  if (token !== undefined && impersonation !== undefined) throw badRequest(`the header ${impersonation} is not supported`);
+  if (token !== undefined && impersonation !== undefined) throw badRequest(`the ${impersonation} header is not supported`);
   return token;
 }
 

@@ -12,7 +12,7 @@ import type { CertificateSource, ServingCertificate } from './certificate.ts';
 
 export interface HubCertificateOptions {
   readonly hub: Pick<KubeClient, 'get' | 'create' | 'update'>;
-  /** Namespace of Purser. */
+  /** Purser's namespace. */
   readonly namespace: string;
   /** Name of the Secret. */
   readonly name: string;
@@ -67,7 +67,7 @@ async function renewIfDue(options: HubCertificateOptions, found: Secret | undefi
   return isCurrent ? found : await issue(options, found);
 }
 
-/** Writes a new certificate. Returns the Secret, also if another replica wrote it first. */
+/** Writes a new certificate. Returns the Secret, even if another replica wrote it first. */
 async function issue(options: HubCertificateOptions, old: Secret | undefined): Promise<Secret> {
   const { hub, namespace, name, clock } = options;
   const data = createData(namespace, old, clock.now());

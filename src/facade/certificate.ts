@@ -1,4 +1,4 @@
-// The serving certificate of Purser: from files that are replaced on renewal, or self-signed.
+// Purser's serving certificate: from files that are replaced on renewal, or self-signed.
 
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../std/clock.ts';

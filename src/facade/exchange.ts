@@ -128,7 +128,7 @@ export class Exchange implements FacadeRequest {
 
   readonly warn = (text: string): void => void this.warnings.push(text);
 
-  /** Returns the first header with this lower-case name, as Kubernetes does for repeated headers. */
+  /** Returns the first header with this lowercase name, as Kubernetes does for repeated headers. */
   header(name: string): string | undefined {
     const { rawHeaders } = this.message;
     for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -140,7 +140,7 @@ export class Exchange implements FacadeRequest {
 
   body(maxBytes: number): Promise<Buffer> {
     const { message, response, signal } = this;
-    // Reading an HTTP/1.1 body fails anyway if the caller disconnects, so that only a timeout needs the signal.
+    // Reading an HTTP/1.1 body fails anyway if the caller disconnects, so only a timeout needs the signal.
     return readBody(message, {
       maxBytes,
       signal: this.isMultiplexed || this.#cancelTimeout !== undefined ? signal : undefined,
@@ -309,7 +309,7 @@ function checkHeaders({ headers, rawHeaders }: IncomingMessage): void {
     throw badRequest('the Transfer-Encoding of the request is not supported');
 }
 
-/** Returns the values of all headers with this lower-case name. */
+/** Returns the values of all headers with this lowercase name. */
 function valuesOf(rawHeaders: readonly string[], name: string): readonly string[] {
   return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 }

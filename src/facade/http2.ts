@@ -1,4 +1,4 @@
-// HTTP/2 connections of the façade. Clients of Kubernetes send all requests of a process on one connection, so that a further watch uses
+// HTTP/2 connections of the façade. Clients of Kubernetes send all requests of a process on one connection, so a further watch uses
 // the memory of a stream instead of that of a TLS connection.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -136,7 +136,7 @@ class Http2Connection implements LimitedConnection {
 
   /**
    * Accepts no further requests, and closes the connection after those in progress. Node stops reading from a closing connection after an
-   * error of the client, and reports neither the error nor the end, so that the requests would never end.
+   * error of the client, and reports neither the error nor the end, so the requests would never end.
    */
   readonly closeSoon = (): void => this.#closeWithin(CLOSING_MS);
 
@@ -192,7 +192,7 @@ export class Http2Connections {
     for (const session of this.#sessions) session.close();
   }
 
-  /** Serves the streams of a connection, and closes it when it has none for too long. Returns a function that cancels this. */
+  /** Serves the streams of a connection, and closes the connection when it has had no stream for too long. Returns a function that cancels this. */
   #closeIdle(connection: Http2Connection): () => void {
     const { clock, arrivalMs, keepAliveMs } = this.#options;
     const { session, close } = connection;

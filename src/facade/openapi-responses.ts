@@ -50,7 +50,7 @@ const ERRORS = {
   '422': 'A field or a parameter has an invalid value.',
   '429': 'Too many requests; retry after the time in Retry-After.',
   '431': 'The headers are larger than 16 KiB.',
-  '4XX': 'Another error of the cluster, for example of an admission webhook.',
+  '4XX': 'Another error from the cluster, for example from an admission webhook.',
   '500': 'Unexpected error; the message has the ID of the request.',
 } as const;
 
@@ -96,13 +96,13 @@ function errorResponse(code: ErrorCode, method: string, description: string): Re
 const RETRY_AFTER = header('Time to wait before a retry, in seconds.', { type: 'integer', minimum: 1 });
 
 function headersOfCode(code: ErrorCode, method: string): Readonly<Record<string, Header>> {
-  if (code === '405') return { Allow: header('The method of the path.', { type: 'string', enum: [method] }) };
+  if (code === '405') return { Allow: header('Method that the path allows.', { type: 'string', enum: [method] }) };
   return HEADERS[code] ?? {};
 }
 
 const HEADERS: Partial<Record<ErrorCode, Readonly<Record<string, Header>>>> = {
   '401': { 'WWW-Authenticate': header('Authentication scheme.', { type: 'string', enum: ['Bearer'] }) },
-  '403': { 'X-Content-Type-Options': header('Forbids browsers to guess the content type.', { type: 'string', enum: ['nosniff'] }) },
+  '403': { 'X-Content-Type-Options': header('Prevents browsers from guessing the content type.', { type: 'string', enum: ['nosniff'] }) },
   '429': { 'Retry-After': RETRY_AFTER },
   '503': { 'Retry-After': RETRY_AFTER },
   '504': { 'Retry-After': { ...RETRY_AFTER, required: false } },

@@ -92,7 +92,7 @@ function mapValues(schemas: Readonly<Record<string, Schema>>, convert: (schema: 
 
 /** Schema of metav1.Status. */
 export const STATUS_SCHEMA = object(
-  'Error, in the form of kube-apiserver.',
+  'Error, in the same form as from kube-apiserver.',
   {
     apiVersion: oneOfTexts('v1', ['v1']),
     kind: oneOfTexts('Status', ['Status']),
@@ -117,7 +117,7 @@ export const STATUS_SCHEMA = object(
           items: object(
             'One cause.',
             {
-              reason: text('Reason of the cause in one word.'),
+              reason: text('Reason for the cause, in one word.'),
               message: text('Description of the cause.'),
               field: text('Path of the invalid field.'),
             },
@@ -173,7 +173,7 @@ export function listSchema({ plural, kind: { group, version, kind, listKind } }:
 /** Returns the schema of the events of a watch, which are separate JSON documents. */
 export function watchEventSchema(listed: ListedKind): OpenApiSchema {
   const { group, version, kind } = listed.kind;
-  const bookmark = object('Object of the kind with a resource version alone.', {
+  const bookmark = object('Object of the kind with only a resource version.', {
     apiVersion: oneOfTexts(`${group}/${version}`, [`${group}/${version}`]),
     kind: oneOfTexts(kind, [kind]),
     metadata: object(

@@ -95,7 +95,7 @@ const CREATE_TOKEN: Operation = {
   operationId: 'createToken',
   summary: 'Issues a token for a service account of a registered cluster.',
   description:
-    'Body and response are a TokenRequest of authentication.k8s.io/v1, as JSON or YAML; the body may also be protobuf, as kubectl sends it. The caller needs the verb issue on clusters/token in registry.purser.dev, under the name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>, or with set:<set> in place of <cluster> for a Cluster with the label registry.purser.dev/set.',
+    'Body and response are a TokenRequest of authentication.k8s.io/v1, as JSON or YAML; the body may also be protobuf, as kubectl sends it. The caller needs the issue verb on clusters/token in registry.purser.dev, under the name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>, or with set:<set> in place of <cluster> for a Cluster with the label registry.purser.dev/set.',
   parameters: [
     inPath('cluster', 'Name of the Cluster.', 'prod-eu'),
     inPath('namespace', 'Namespace of the service account on that cluster.', 'deploy'),
@@ -190,7 +190,7 @@ function listOperation(listing: Listing, named: NamedOperation): Operation {
       inQuery(
         'resourceVersionMatch',
         { type: 'string', enum: ['NotOlderThan', 'Exact', ''] },
-        'NotOlderThan or Exact. A list with it needs resourceVersion; a watch accepts NotOlderThan alone, together with sendInitialEvents.',
+        'NotOlderThan or Exact. A list with it needs resourceVersion; a watch accepts only NotOlderThan, together with sendInitialEvents.',
       ),
       inQuery('watch', FLAG, 'Streams events, one JSON object per line, instead of a list.'),
       inQuery('allowWatchBookmarks', FLAG, 'Sends BOOKMARK events with versions to resume from.'),
@@ -199,7 +199,7 @@ function listOperation(listing: Listing, named: NamedOperation): Operation {
         FLAG,
         `Starts a watch with an ADDED event for each existing ${kind}. Needs resourceVersionMatch; not for lists.`,
       ),
-      inQuery('timeoutSeconds', INT64, 'Ends a watch after this time, and a longer list with 504.'),
+      inQuery('timeoutSeconds', INT64, 'Ends a watch after this time; a list that takes longer fails with 504.'),
       prettyParameter(),
     ],
     responses: {

@@ -44,7 +44,7 @@ interface Entry {
   readonly route?: Route;
 }
 
-/** Maximum length of a path parameter, in characters. Equal to the limit on all headers, so that it never applies. */
+/** Maximum length of a path parameter, in characters. Equal to the limit on all headers, so it never applies. */
 const MAX_PARAM_LENGTH = 16_384;
 const ANY_METHOD = METHODS as HTTPMethod[];
 const ANY_PATH = '*';

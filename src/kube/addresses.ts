@@ -27,7 +27,7 @@ export function createNameLookup({ servers, hostsFile = HOSTS_FILE }: NameLookup
     if (listed.length > 0) return listed;
     const { addresses, isSilent } = await queryNameServers(hostname, servers);
     if (addresses.length > 0) return addresses;
-    if (isSilent) throw new TransportError('EAI_AGAIN', `the name servers did not respond for ${hostname}`);
+    if (isSilent) throw new TransportError('EAI_AGAIN', `the DNS servers did not respond to the query for ${hostname}`);
     return await querySystem(hostname);
   };
 }

@@ -135,7 +135,7 @@ function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, co
   const limits = { allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 0, bodyTimeout: 0 };
   const { proxyUrl } = cluster;
   if (proxyUrl) {
-    // A proxy resolves the names of servers itself, so that `mayDial` sees only literal addresses of servers.
+    // A proxy resolves the names of servers itself, so `mayDial` sees only literal addresses of servers.
     const proxyTls = { ...keepAlive, lookup: guardedLookup(options.mayDialProxy, options.findAddresses) };
     const timeouts = { connectTimeout: CONNECT_TIMEOUT_MS, tunnelTimeout: TUNNEL_TIMEOUT_MS };
     return createProxyAgent({ ...limits, ...timeouts, connections, proxyUrl, requestTls, proxyTls });

@@ -29,7 +29,7 @@ export interface Informer<T extends ApiObject> {
   readonly store: Store<T>;
   /** Every change, after the store contains it. Never completes and never fails. */
   readonly changes$: Observable<Change<T>>;
-  /** The changes of each list-watch event, also if there are none. */
+  /** The changes of each list-watch event, even if there are none. */
   readonly batches$: Observable<Batch<T>>;
   /** True once the store has received a whole list since the list-watch started. */
   readonly synced: boolean;

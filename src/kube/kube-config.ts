@@ -30,7 +30,7 @@ export interface Contexts {
   readonly contexts: readonly Context[];
 }
 
-/** Reads the contexts of the files of a `KUBECONFIG` value; the first of several contexts with the same name applies. */
+/** Reads the contexts from all files in a `KUBECONFIG` value; the first of several contexts with the same name applies. */
 export async function readContexts(paths: string): Promise<Contexts> {
   const parts = await readParts(paths);
   const byName = new Map(

@@ -90,7 +90,7 @@ const IDLE_MS = 90_000;
 const STALL_MS = 20_000;
 /** Minimum lifetime of a watch that is requested from the server, in seconds; the maximum is twice as long. */
 const WATCH_SECONDS = 300;
-/** Minimum duration of an empty watch, in milliseconds; a shorter one is an error, so that the backoff applies. */
+/** Minimum duration of an empty watch, in milliseconds; a shorter one is an error, so the backoff applies. */
 const MIN_WATCH_MS = 1_000;
 
 async function* listPages<T extends ApiObject, S extends ApiObject>(

@@ -49,7 +49,7 @@ export async function applyAll(client: KubeClient, objects: readonly ApiObject[]
   for (const object of objects) await client.apply(resourceOf(object), object, { ...options, force: true });
 }
 
-/** Deletes the objects of the manifests, the last one first; objects that do not exist are no error. */
+/** Deletes the objects of the manifests, the last one first; ignores objects that do not exist. */
 export async function deleteAll(client: KubeClient, objects: readonly ApiObject[], options?: CallOptions): Promise<void> {
   for (const object of objects.toReversed()) await undefinedFor(client.delete(resourceOf(object), nameOf(object), options), 'NotFound');
 }

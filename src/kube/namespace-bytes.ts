@@ -1,4 +1,4 @@
-// Memory that the objects of each namespace take in an informer, so that tenants cannot fill the memory of Purser.
+// Memory that the objects of each namespace take in an informer, so that tenants cannot fill Purser's memory.
 
 import type { ApiObject, Stored } from '../api/resources.ts';
 import { KeyHeap } from '../std/key-heap.ts';
@@ -76,7 +76,7 @@ export interface Replacement<T extends ApiObject> {
 
 /**
  * Objects of a collection by key. A namespace over its budget keeps its smallest objects whole, and stubs of all larger ones. The order of
- * arrival does not matter, so that all replicas decide alike. A stub remains one until the object arrives again.
+ * arrival does not matter, so all replicas decide alike. A stub remains one until the object arrives again.
  */
 export class KeptObjects<T extends ApiObject> {
   readonly #budget: NamespaceBudget<T> | undefined;

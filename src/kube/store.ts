@@ -22,7 +22,7 @@ export interface Store<T extends ApiObject> {
   /** Resource version of the collection; undefined before the first list. */
   readonly resourceVersion: string | undefined;
   readonly size: number;
-  /** Returns the object with the key `namespace/name`, or `name` for a cluster-scoped kind. */
+  /** Returns the object with the `namespace/name` key, or `name` for a cluster-scoped kind. */
   get(key: string): Stored<T> | undefined;
   has(key: string): boolean;
   list(): readonly Stored<T>[];
@@ -32,7 +32,7 @@ export interface Store<T extends ApiObject> {
   /** Adds an index and returns the number of objects for a value, in constant time. */
   tally(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => number;
   /**
-   * Adds an index and returns the first object for a value in the order of `compare`, in constant time. A change of an object takes
+   * Adds an index and returns the first object for a value in the order of `compare`, in constant time. A change to an object takes
    * logarithmic time. The order of two objects must not change while both exist.
    */
   first(valueOf: (object: Stored<T>) => string | undefined, compare: Comparison<T>): (value: string) => Stored<T> | undefined;
@@ -54,7 +54,7 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
     this.#objects = new KeptObjects(budget);
   }
 
-  /** True if a namespace that was over its budget has room again, so that a new list would restore objects. */
+  /** True if a namespace that was over its budget has room again, so a new list would restore objects. */
   get canRestore(): boolean {
     return this.#objects.canRestore;
   }

@@ -25,7 +25,7 @@ export interface BoundObject {
   readonly serviceAccountName: string;
 }
 
-/** Throws 400 for a Pod of another service account, and 409 for an object with another UID than the reference. */
+/** Throws 400 for a Pod of a different service account, and 409 for an object with a different UID than the reference. */
 export function checkBoundObject(
   { kind = '', name = '', uid = '' }: BoundObjectReference,
   object: BoundObject,

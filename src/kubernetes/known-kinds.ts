@@ -1,4 +1,4 @@
-// Built-in kinds of Kubernetes 1.36, also those that are not served here: kube-apiserver has different error messages for built-in and
+// Built-in kinds of Kubernetes 1.36, including those that are not served here: kube-apiserver has different error messages for built-in and
 // unknown kinds.
 
 /** Returns whether Kubernetes has such a built-in kind. */

@@ -18,7 +18,7 @@ export function parseRequestedVersion(text: string, reject: (message: string) =>
   throw reject(`resourceVersion: Invalid value: ${goQuote(text)}: ${problem}`);
 }
 
-/** Returns whether a watch begins with the existing objects: on request, or from version zero, also in a form such as `00`. */
+/** Returns whether a watch begins with the existing objects: on request, or from version zero, even in a form such as `00`. */
 export function hasInitialEvents({ sendInitialEvents, resourceVersion }: ListOptions): boolean {
   return sendInitialEvents ?? parseRequestedVersion(resourceVersion) === 0n;
 }

@@ -53,7 +53,7 @@ export class Selection {
 
 function isSelectable(kind: SelectableKind, field: string): boolean {
   if (field === 'metadata.name') return true;
-  // Kubernetes accepts metadata.namespace for kinds without selectable fields, also for cluster-scoped ones.
+  // Kubernetes accepts metadata.namespace for kinds without selectable fields, even for cluster-scoped ones.
   if (field === 'metadata.namespace') return kind.namespaced || kind.fieldLabelErrors === 'generic';
   return Object.hasOwn(kind.selectableFields, field);
 }

@@ -1,4 +1,4 @@
-// The keys with which a cluster signs tokens of service accounts.
+// The keys with which a cluster signs tokens for service accounts.
 
 import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 import { fieldsOf, textOf } from './untrusted.ts';

@@ -67,7 +67,7 @@ export function checkName({ metadata }: TokenRequest, { name }: ServiceAccountNa
   ]);
 }
 
-/** Throws 409 if the request has another UID than the service account. */
+/** Throws 409 if the request has a different UID than the service account. */
 export function checkUid({ metadata: { uid } }: TokenRequest, serviceAccount: ServiceAccountName & { readonly uid: string }): void {
   if (!uid || uid === serviceAccount.uid) return;
   const why = `the UID in the token request (${uid}) does not match the UID of the service account (${serviceAccount.uid})`;

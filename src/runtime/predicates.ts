@@ -24,7 +24,7 @@ export function fieldChanged<T extends ApiObject>(read: (object: T) => unknown):
   return onUpdate<T>((object, previous) => differ(read(object), read(previous)));
 }
 
-/** Matches a change of a label. */
+/** Matches a change to a label. */
 export const labelsChanged: Predicate<ApiObject> = fieldChanged(({ metadata }) => metadata.labels);
 
 /**

@@ -152,7 +152,7 @@ function formatTime(at: number | undefined): string | undefined {
 /** Latest time of a Date. */
 const LATEST_TIME = 8.64e15;
 
-/** Returns an error to log; a thrown value of another type may be a token, so that only its type is logged. */
+/** Returns an error to log; a thrown value of another type may be a token, so only its type is logged. */
 function toLoggedError(error: unknown): Error {
   return error instanceof Error ? error : new TypeError(`thrown value of type ${typeof error}`);
 }

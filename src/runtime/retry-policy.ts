@@ -39,7 +39,7 @@ export interface RetryTerms {
   readonly random: number;
   /** Kind of the keys; a NotFound for the object of the key means `gone`. */
   readonly resource?: Resource<unknown>;
-  /** Latest time of the retry, also if the server requests a longer wait. */
+  /** Latest time of the retry, even if the server requests a longer wait. */
   readonly latestAt?: number;
   /** Takes a retry from the budget of the key's lane and returns the additional delay; see RetryBudget. */
   readonly spend?: () => number;

@@ -29,7 +29,7 @@ export interface QueueOptions<K> extends Omit<Limits, 'tenantShare'> {
 /**
  * Decides which key may run next.
  *
- *   add ──▶ waiting ──due──▶ ready ──take──▶ running ──done──▶ (waiting again, if it was requested meanwhile)
+ *   add ──▶ waiting ──due──▶ ready ──take──▶ running ──done──▶ (waiting again, if it was requested in the meantime)
  *
  * A key is in at most one of these states. The earliest of several requests for a key applies.
  */

@@ -23,7 +23,7 @@ export async function writeChild(run: SetRun, { clusterName, token }: PlannedWri
   const { set, view, tracked, clock } = run;
   const cluster: Stored<Cluster> | undefined = view.clusters.get(clusterName);
   const rendering = cluster && renderToken(set, cluster.metadata);
-  // The next run follows the change of the Cluster.
+  // The next run follows the change to the Cluster.
   if (rendering === undefined || 'problem' in rendering) return;
   const { rendered } = rendering;
   try {
@@ -94,7 +94,7 @@ export function ownerReference({ metadata }: StoredSet) {
   return { apiVersion: `${TokensGroup}/${Version}`, kind: 'ManagedTokenSet', name, uid, controller: true, blockOwnerDeletion: false };
 }
 
-/** Removes a ManagedToken once several checks, as after a withdrawn permission, have confirmed that its cluster is no member. */
+/** Removes a ManagedToken once several checks, as after a withdrawn permission, have confirmed that its cluster is not a member. */
 export async function removeChild(run: SetRun, token: StoredToken): Promise<void> {
   // Earlier checks of this run may have spent the budget.
   if (!isCheckDue(run, token)) return;
@@ -121,7 +121,7 @@ function confirmedChecks({ confirmedAt }: RemovalChecks, now: number): RemovalCh
   return next.type === 'remove' ? 'remove' : { confirmedAt: [first, now], nextAt: next.type === 'recheck' ? next.at : now };
 }
 
-/** The informers lag behind, lack objects by mistake, or another authorizer than RBAC grants the permission, which may last. */
+/** The informers lag behind, lack objects by mistake, or an authorizer other than RBAC grants the permission, which may last. */
 function contradictedChecks({ contradictions = 0 }: RemovalChecks, now: number): RemovalChecks {
   return { confirmedAt: [], nextAt: now + exponentialMs(contradictions, CONTRADICTED), contradictions: contradictions + 1 };
 }

@@ -63,8 +63,8 @@ interface ProfileWrite {
 }
 
 /**
- * Publishes the ClusterProfiles of a set, and removes those of clusters whose ManagedToken is gone. Returns the state of the condition
- * ClusterProfilesPublished; `none` if the set publishes no ClusterProfiles and has none left, undefined to keep the state. Throws if the
+ * Publishes the ClusterProfiles of a set, and removes those of clusters whose ManagedToken is gone. Returns the state of the ClusterProfilesPublished
+ * condition; `none` if the set publishes no ClusterProfiles and has none left, undefined to keep the state. Throws if the
  * run must be retried.
  */
 export async function publishProfiles(run: SetRun, { members }: SetObservation): Promise<ProfilesAspect | 'none' | undefined> {
@@ -320,7 +320,7 @@ async function createProfile(run: SetRun, { name, desired }: ProfileWrite): Prom
 
 /**
  * Updates a ClusterProfile, and records the responses: another client may have taken the ClusterProfile from the set. Returns false if
- * another client changed it meanwhile.
+ * another client changed it in the meantime.
  */
 async function updateProfile(run: SetRun, { name, desired, digests }: ProfileWrite, known: TrackedProfile): Promise<boolean> {
   const { hub, set, tracked, clock, signal } = run;

@@ -113,7 +113,7 @@ function problemsOf(set: StoredSet, credentialNamespaces: readonly string[]): re
     ...(set.isTooLarge ? [tooLong('spec', MAX_SET_BYTES)] : []),
     ...(set.isOverBudget ? [forbiddenValue('spec', 'the ManagedTokenSets of this namespace take too much memory; delete large ones')] : []),
     ...(credentialNamespaces.includes(set.metadata.namespace)
-      ? [forbiddenValue('metadata.namespace', 'holds credentials of clusters; create the ManagedTokenSet in another namespace')]
+      ? [forbiddenValue('metadata.namespace', 'holds cluster credentials; create the ManagedTokenSet in another namespace')]
       : []),
     ...(selectorOf(set) === undefined ? [invalidOmitted('spec.clusterSelector', 'must be a valid label selector')] : []),
   ];

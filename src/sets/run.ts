@@ -15,7 +15,7 @@ import type { TrackedSet, TrackedSets } from './tracked-set.ts';
 export interface SetSettings {
   /** Namespaces of targets that a permission must name; see `issueNames`. */
   readonly protectedNamespaces: readonly string[];
-  /** Namespaces with credentials of clusters, in which sets are rejected. */
+  /** Namespaces with cluster credentials, in which sets are rejected. */
   readonly credentialNamespaces: readonly string[];
 }
 

@@ -13,11 +13,11 @@ export interface TrackedProfile {
   readonly uid: string;
   /** Digests of the ClusterProfile on the hub. */
   readonly digests: ProfileDigests;
-  /** Time of the last own write, on the monotonic clock. */
+  /** Time of Purser's last write, on the monotonic clock. */
   readonly writtenAt: number;
   /**
    * Digests that were sent since the last list, if the hub stored others: an admission webhook or the schema determines parts of the
-   * ClusterProfile, so that a further write would have no effect.
+   * ClusterProfile, so a further write would have no effect.
    */
   readonly overridden?: ProfileDigests;
 }
@@ -48,7 +48,7 @@ export class TrackedProfiles {
   isPartial = false;
 
   /**
-   * Replaces the known ClusterProfiles by those of a list. Keeps little of ClusterProfiles with other names than `kept`, of which a tenant
+   * Replaces the known ClusterProfiles by those of a list. Keeps little of ClusterProfiles with different names than `kept`, of which a tenant
    * can create any number.
    */
   async replace(pages: AsyncIterable<Page<ClusterProfile>>, set: Pick<StoredSet, 'metadata'>, kept: ReadonlySet<string>): Promise<void> {

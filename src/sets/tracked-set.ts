@@ -50,7 +50,7 @@ const BACKOFF = { initialMs: 5_000, maxMs: 300_000 };
 
 /** Memory about one set between runs. */
 export class TrackedSet {
-  /** Last own write of the set. */
+  /** Purser's last write of the set. */
   readonly set = new OwnWrite<StoredSet>();
   /** ClusterProfiles of the set. */
   readonly profiles = new TrackedProfiles();

@@ -16,7 +16,7 @@ export function cleanMessage(text: string, maxLength = MAX_LENGTH): string {
 const MAX_READ = 4_096;
 /** Maximum length of a text of another program, in characters. */
 const MAX_LENGTH = 256;
-/** Control, format, unassigned and surrogate characters except white space, which is collapsed later. */
+/** Control, format, unassigned and surrogate characters except whitespace, which is collapsed later. */
 const INVISIBLE = /(?![\t\n\r])[\p{C}\u2028\u2029]/gu;
 const LONG_RUN = /[\w-]{32,}/g;
 

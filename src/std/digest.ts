@@ -1,4 +1,4 @@
-// SHA-256 digests of texts, also of secrets.
+// SHA-256 digests of texts, including secrets.
 
 import { hash } from 'node:crypto';
 

@@ -4,7 +4,7 @@ import { Observable, type Subscriber } from 'rxjs';
 
 /**
  * Emits the values of the iterable; each subscription starts its own iteration.
- * Unsubscribing aborts the signal immediately, also while the iterable waits for its next value.
+ * Unsubscribing aborts the signal immediately, even while the iterable waits for its next value.
  */
 export function fromAbortable<T>(iterate: (signal: AbortSignal) => AsyncIterable<T>): Observable<T> {
   return new Observable((subscriber) => {

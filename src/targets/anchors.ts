@@ -39,7 +39,7 @@ export async function hasAnchor(target: Target, anchor: AnchorName, signal: Abor
 
 /**
  * Deletes an anchor and returns whether it existed. Throws an IssueError if it may still exist. The caller must know that Purser may
- * have created an anchor of this name: the Secret is deleted regardless of its labels.
+ * have created an anchor with this name: the Secret is deleted regardless of its labels.
  */
 export async function deleteAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<boolean> {
   const found = await readAnchor(target, anchor, signal);
@@ -78,10 +78,10 @@ export function isOwnedBy(anchor: unknown, serviceAccountUID: string): boolean {
   return textOf(deletionTimestamp) === '' && owners.some((owner) => fieldsOf(owner)['uid'] === serviceAccountUID);
 }
 
-/** Deletes the Secret with this UID; one that does not exist any more is no error. Throws an IssueError. */
+/** Deletes the Secret with this UID, if it still exists. Throws an IssueError. */
 export async function deleteSecret(target: Target, anchor: AnchorName, uid: string, signal: AbortSignal): Promise<void> {
   const request: TargetCall<unknown> = (client, options) => client.delete(Secrets, anchor, { uid, ...options });
-  // A conflict means that a Secret with another UID has the name: the anchor itself was deleted.
+  // A conflict means that a Secret with a different UID has the name: the anchor itself was deleted.
   const isDeleted = (error: StatusError) => error.code === 404 || error.code === 409;
   await target.call(request, signal).catch((error: unknown) => {
     if (!(error instanceof StatusError)) throw error;

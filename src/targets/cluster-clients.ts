@@ -97,7 +97,7 @@ export class ClusterClients {
     return [...credential.tokens.values()].map(({ failure }) => failure).find((failure) => failure !== undefined);
   }
 
-  /** Returns the times of the token of the hub for the address in use; undefined for a stored credential, and before the first token. */
+  /** Returns the times of the hub's token for the address in use; undefined for a stored credential, and before the first token. */
   hubTokenTimes({ metadata }: Stored<Cluster>): HubTokenTimes | undefined {
     const target = this.#current.get(metadata.name)?.target;
     if (target === undefined || target instanceof IssueError || target.credential?.type !== 'serviceAccount') return undefined;

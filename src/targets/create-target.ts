@@ -144,7 +144,7 @@ function referredSecret(
   if (isRenewedSecret({ metadata: { namespace, name } })) throw renewedReference(key);
   const isReferred = secret?.metadata.namespace === namespace && secret.metadata.name === name;
   if (!isReferred || !clustersOf(secret).includes(cluster.metadata.name))
-    throw new IssueError('CredentialNotForCluster', `${key} was not found, or its key cluster does not name ${cluster.metadata.name}`);
+    throw new IssueError('CredentialNotForCluster', `${key} was not found, or its cluster key does not list ${cluster.metadata.name}`);
   if (isManaged(secret)) throw new IssueError('CredentialMissing', `${key} belongs to a ManagedToken`);
   if (isRenewedSecret(secret)) throw renewedReference(key);
   return secret;
@@ -155,7 +155,7 @@ function renewedReference(key: string): IssueError {
 }
 
 /**
- * Returns a credential with the tokens of a service account, one for each address. Throws an IssueError for a Secret outside of Purser's
+ * Returns a credential with the tokens for a service account, one for each address. Throws an IssueError for a Secret outside Purser's
  * namespace, whose writers could otherwise use any service account that a cluster accepts, and for one that directs an address of an
  * older Secret to another server.
  */
@@ -168,7 +168,7 @@ function federatedCredential(
   if (hub === undefined || hubTokens === undefined || metadata.namespace !== hub.namespace)
     throw new IssueError(
       'CredentialMissing',
-      `the key serviceAccount is allowed only in Secrets in Purser's namespace, not in ${metadata.namespace}. Move the Secret`,
+      `the serviceAccount key is allowed only in Secrets in Purser's namespace, not in ${metadata.namespace}. Move the Secret`,
     );
   if (federatedAddresses?.hasConflict(secret)) throw new IssueError('EndpointConflict');
   const tokens = [...audiences].map(([server, audience]) => [server, hubTokens.token({ serviceAccount: name, audience })] as const);

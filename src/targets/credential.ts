@@ -70,7 +70,7 @@ export interface RenewedToken {
 
 /**
  * Returns the renewed token of a registered Secret; undefined if `renewed` belongs to another Secret, was edited or retired, or succeeds
- * another token than the registered one: a new token in the registered Secret takes precedence. A token that had expired before the
+ * a different token than the registered one: a new token in the registered Secret takes precedence. A token that had expired before the
  * renewal is not new; another tool has reverted the registered Secret. Throws an IssueError, CredentialMissing, if the registered Secret
  * is not readable.
  */
@@ -114,7 +114,7 @@ export function readTokenInUse(registered: Stored<Secret>, renewed: Secret | und
   return { digest: digestOf(text), isSupplied: !isOwn, issuedAt, expiresAt, audiences };
 }
 
-/** Returns the addresses of a Secret, in the spelling of `serverUrl`; none if the key server is not readable. */
+/** Returns the addresses in a Secret, normalized by `serverUrl`; none if its server key is unreadable. */
 export function addressesOf(secret: Secret): readonly string[] {
   return readable(() => serversOf(secret)) ?? [];
 }
@@ -191,13 +191,13 @@ function valueOf(secret: Secret, key: string, maxLength = MAX_LENGTH): string | 
   const encoded = hasKey(secret, key) ? secret.data?.[key] : undefined;
   if (encoded === undefined || encoded === '') return undefined;
   if (encoded.length > maxLength * 2 || !BASE64.test(encoded))
-    throw credentialMissing(`the key ${key} of the Secret is too long or not base64`);
+    throw credentialMissing(`the ${key} key of the Secret is too long or not base64`);
   const text = Buffer.from(encoded, 'base64').toString('utf8').trim();
-  if (text.length > maxLength) throw credentialMissing(`the key ${key} of the Secret is longer than ${maxLength} characters`);
+  if (text.length > maxLength) throw credentialMissing(`the ${key} key of the Secret is longer than ${maxLength} characters`);
   return text === '' ? undefined : text;
 }
 
-/** Returns the words of a key, which are separated by white space or commas. */
+/** Returns the words of a key, which are separated by whitespace or commas. */
 function wordsOf(secret: Secret, key: string): readonly string[] {
   return (
     valueOf(secret, key)
@@ -243,8 +243,8 @@ function parseProxy(text = ''): Sensitive<string> {
 
 /** Scheme, user and password, host and port of a proxy, without path, query and fragment. */
 const PROXY = /^https?:\/\/([^\s/\\?#@]+@)?[^\s/\\?#@]+\/?$/i;
-const PROXY_FORM = 'the key proxy of the Secret is not the URL of a proxy, such as https://proxy.example.com:3128';
-const PROXY_PASSWORD = 'the key proxy of the Secret contains a user or password, which require an https URL';
+const PROXY_FORM = 'the proxy key of the Secret is not the URL of a proxy, such as https://proxy.example.com:3128';
+const PROXY_PASSWORD = 'the proxy key of the Secret contains a user or password, which require an https URL';
 
 /** Returns whether percent-encoding is valid. */
 function isDecodable(text: string): boolean {
@@ -263,15 +263,15 @@ function serviceAccountCredential(secret: Secret): ServiceAccountCredential {
   if (stored !== undefined) throw credentialMissing(`the Secret contains both serviceAccount and ${stored}. Remove one of these keys`);
   const name = valueOf(secret, CredentialSecretKey.serviceAccount) ?? '';
   if (dns1123SubdomainProblems(name).length > 0)
-    throw credentialMissing("the key serviceAccount of the Secret is not the name of a service account in Purser's namespace");
+    throw credentialMissing("the serviceAccount key of the Secret is not the name of a service account in Purser's namespace");
   if (OwnServiceAccounts.includes(name)) throw ownServiceAccount(name);
   return { type: 'serviceAccount', name, audiences: audiencesOf(secret) };
 }
 
-/** Returns the error for a credential that names the service account of Purser itself. */
+/** Returns the error for a credential that names Purser's service account itself. */
 export function ownServiceAccount(name: string): IssueError {
   return credentialMissing(
-    `the key serviceAccount of the Secret names ${name}, which is Purser's own service account. Create another one, without permissions on the hub`,
+    `the serviceAccount key of the Secret names ${name}, which is Purser's own service account. Create another one, without permissions on the hub`,
   );
 }
 

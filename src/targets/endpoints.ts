@@ -18,7 +18,7 @@ export interface PinnedEndpoints {
 
 /**
  * Returns the endpoints of a Cluster for a client at `ownAddress`. Throws an IssueError unless the pins cover every address and every
- * certificate: a registration with another address or certificate is not trusted.
+ * certificate: a registration with a different address or certificate is not trusted.
  */
 export function pinnedEndpoints(cluster: Cluster, pins: Pins, ownAddress: string | undefined): PinnedEndpoints {
   const { serverEndpoints, caBundle = '' } = cluster.spec.orchestratorApiEndpoints;
@@ -90,7 +90,7 @@ function checkPinned(addresses: readonly string[], pinned: readonly string[]): v
     throw new IssueError('AddressNotAllowed', 'every serverAddress must be an https URL without user, query and fragment', LASTING);
   }
   const others = servers.filter((server) => server !== undefined && !pinned.includes(server));
-  if (others.length > 0) throw new IssueError('EndpointNotPinned', `the key server of the Secret does not name ${others.join(', ')}`);
+  if (others.length > 0) throw new IssueError('EndpointNotPinned', `the server key of the Secret does not name ${others.join(', ')}`);
 }
 
 function pinnedBundle(caBundle: string, authorities: Pins['authorities']): string | undefined {
@@ -99,7 +99,7 @@ function pinnedBundle(caBundle: string, authorities: Pins['authorities']): strin
     throw new IssueError('CANotPinned', `the Cluster has no caBundle, and ca.crt of the Secret is not the word ${SystemAuthorities}`);
   }
   const certificates = parseBundle(caBundle);
-  if (certificates === undefined) throw new IssueError('TLSVerifyFailed', 'caBundle is not base64 of PEM certificates alone', LASTING);
+  if (certificates === undefined) throw new IssueError('TLSVerifyFailed', 'caBundle is not base64-encoded PEM certificates alone', LASTING);
   const isPinned = (fingerprint: string) => authorities !== SystemAuthorities && authorities.has(fingerprint);
   const other = certificates.find(({ fingerprint256 }) => !isPinned(fingerprint256));
   if (other !== undefined)

@@ -1,6 +1,6 @@
 // Addresses of Secrets that name a service account of the hub. The audience of a token contains only the address that the token is sent
 // to: a second Secret with the address could send it to another server, by another proxy, or issue tokens for another Cluster. The age of a
-// Secret does not show which of two named the address first, so that Purser uses neither.
+// Secret does not show which of two named the address first, so Purser uses neither.
 
 import type { Secret, Stored } from '../api/resources.ts';
 import type { Lookup, Store } from '../kube/store.ts';
@@ -11,7 +11,7 @@ import { isManaged } from './registered-cluster.ts';
 export class FederatedAddresses {
   readonly #secretsOf: readonly Lookup<Secret>[];
 
-  /** `namespace` is that of Purser, in which alone a Secret may name a service account. */
+  /** `namespace` is that of Purser, the only namespace in which a Secret may name a service account. */
   constructor(credentials: readonly Store<Secret>[], namespace: string) {
     this.#secretsOf = credentials.map((store) =>
       store.index((secret) => (secret.metadata.namespace === namespace ? federatedAddresses(secret) : [])),

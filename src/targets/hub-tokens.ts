@@ -1,4 +1,4 @@
-// Tokens of service accounts of the hub, which targets accept in place of a stored credential. Each is valid for one address only, and is
+// Tokens for service accounts of the hub, which targets accept in place of a stored credential. Each is valid for one address only, and is
 // kept in memory only.
 
 import { Backoff } from '../std/backoff.ts';
@@ -100,7 +100,7 @@ export class HubToken implements AddressToken {
     return current;
   }
 
-  /** Returns another token than one that the target rejected, but at most one per growing delay: a target may reject all of them. */
+  /** Returns a different token than one that the target rejected, but at most one per growing delay: a target may reject all of them. */
   async replace(rejected: string | undefined): Promise<Sensitive<string>> {
     const { current } = this;
     const now = this.#clock.monotonic();

@@ -20,7 +20,7 @@ export interface HubSettings {
   /** Name of the Cluster that --hub-cluster names; undefined without one. */
   readonly clusterName?: string | undefined;
   readonly client: KubeClient;
-  /** Namespace of Purser on the hub. */
+  /** Purser's namespace on the hub. */
   readonly namespace: string;
 }
 
@@ -66,7 +66,7 @@ export class HubIdentity {
     );
   }
 
-  /** Compares signing keys for tokens of service accounts, otherwise the UID of kube-system. Returns true if neither can be read. */
+  /** Compares signing keys for tokens for service accounts, otherwise the UID of kube-system. Returns true if neither can be read. */
   async #mayBeHub(target: Candidate): Promise<boolean> {
     const token = target.credential?.type === 'token' ? target.credential.token.reveal() : undefined;
     const keys = token === undefined ? undefined : await this.#signingKeys();
@@ -80,7 +80,7 @@ export class HubIdentity {
     return uids.includes(undefined) || uids[0] === uids[1];
   }
 
-  /** Returns the keys with which the hub signs tokens of service accounts; undefined if Purser may not read them. */
+  /** Returns the keys with which the hub signs tokens for service accounts; undefined if Purser may not read them. */
   async #signingKeys(): Promise<readonly KeyObject[] | undefined> {
     const text = await undefinedIfRejected(this.#hub.client.getText(KEY_SET_PATH));
     return text === undefined ? undefined : parseKeySet(text);

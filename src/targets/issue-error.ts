@@ -37,7 +37,7 @@ export class IssueError extends Error {
   readonly status?: Status;
   readonly code?: string;
   readonly accountUID?: string;
-  /** True if only a change of the Cluster, its credential or the ManagedToken can end the failure, so that a retry is pointless. */
+  /** True if only a change to the Cluster, its credential or the ManagedToken can end the failure, so a retry is pointless. */
   readonly isLasting: boolean;
 
   constructor(reason: IssueFailure, detail = '', options: IssueErrorOptions = {}) {

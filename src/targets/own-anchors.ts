@@ -17,14 +17,14 @@ export interface OwnAnchorRequest {
   readonly registeredUID: string;
   /**
    * Digest of the last renewed token on the hub; empty before the first renewal. The name of the anchor depends on it, not on the
-   * registered token, so that the anchor of an interrupted renewal is found again even if the registered token changes meanwhile.
+   * registered token, so that the anchor of an interrupted renewal is found again even if the registered token changes in the meantime.
    */
   readonly recordedDigest: string;
 }
 
 /**
  * Creates the anchor, or finds the one that an interrupted renewal created. Returns undefined if the target forbids it. Throws an
- * IssueError, also for a Secret of that name that Purser did not create.
+ * IssueError, even for a Secret of that name that Purser did not create.
  */
 export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest, signal: AbortSignal): Promise<OwnAnchor | undefined> {
   const { serviceAccount, registeredUID, recordedDigest } = request;
@@ -76,7 +76,7 @@ export async function listOwnAnchors(
   return anchors;
 }
 
-/** Deletes the anchor with this name and UID; one that does not exist any more is no error. Throws an IssueError. */
+/** Deletes the anchor with this name and UID, if it still exists. Throws an IssueError. */
 export async function deleteOwnAnchor(target: Target, { namespace, name, uid }: OwnAnchor, signal: AbortSignal): Promise<void> {
   if (name.startsWith(OwnAnchorPrefix)) await deleteSecret(target, { namespace, name }, uid, signal);
 }

@@ -76,7 +76,7 @@ export function credentialKeys(cluster: Cluster): readonly string[] {
 
 /**
  * Returns a name of the cluster that Purser connects to, equal for all Clusters that represent it: all names and addresses in one
- * credential Secret belong to one cluster. Undefined if the credential does not exist, so that Purser does not connect.
+ * credential Secret belong to one cluster. Undefined if the credential does not exist, so Purser does not connect.
  */
 export function dialedCluster({ cluster, credential }: RegisteredCluster): string | undefined {
   if (cluster.spec.authInfo?.controller?.kind === 'ServiceAccount') return 'hub';

@@ -55,7 +55,7 @@ export async function reviewToken(target: Target, { token, subject, audiences }:
 }
 
 /**
- * Throws an IssueError if the API server of the target does not accept the token for one of its audiences. It is reviewed once for each
+ * Throws an IssueError if the target's API server does not accept the token for one of its audiences. It is reviewed once for each
  * set of audiences, and not at all if Purser is not permitted to review tokens.
  */
 export async function checkAudiences(target: Target, { audiences, ...request }: ReviewRequest, signal: AbortSignal): Promise<void> {
@@ -70,7 +70,7 @@ export async function checkAudiences(target: Target, { audiences, ...request }: 
 }
 
 /**
- * Returns the audiences that the API server of a target has, from a review of the token of the hub that Purser sends there: the server
+ * Returns the audiences that a target's API server has, from a review of the hub's token that Purser sends there: the server
  * accepts it for its own API. Empty if the target does not state them, or if Purser is not permitted to review tokens; undefined if the
  * review fails. Other credentials are not reviewed.
  */

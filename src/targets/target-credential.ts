@@ -5,19 +5,19 @@ import type { Sensitive } from '../std/sensitive.ts';
 import type { StoredCredential } from './credential.ts';
 import type { IssueError } from './issue-error.ts';
 
-/** Times of a token of the hub, by Purser's clock, in milliseconds since the epoch. */
+/** Times of a token issued by the hub, by Purser's clock, in milliseconds since the epoch. */
 export interface HubTokenTimes {
   readonly issuedAt: number;
   readonly renewAt: number;
   readonly expiresAt: number;
 }
 
-/** The token of a service account on the hub for one address of a target. */
+/** The token for a service account on the hub for one address of a target. */
 export interface AddressToken extends BearerTokens {
   readonly audience: string;
   /** Issuer of the token in use; undefined if unknown. */
   readonly issuer: string | undefined;
-  /** Times of the last token, also after its expiry; undefined before the first request. */
+  /** Times of the last token, even after its expiry; undefined before the first request. */
   readonly times: HubTokenTimes | undefined;
   /** Failure of the last request to the hub; undefined after a success. */
   readonly failure: IssueError | undefined;

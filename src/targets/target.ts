@@ -39,7 +39,7 @@ export interface TargetOptions {
   readonly hub?: HubIdentity;
   /** True if the system roots verify servers, because the Cluster has no caBundle. */
   readonly usesSystemRoots?: boolean;
-  /** True if other code uses the clients too, so that the target does not close them. */
+  /** True if other code uses the clients too, so the target does not close them. */
   readonly isShared?: boolean;
 }
 

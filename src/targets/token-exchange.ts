@@ -75,7 +75,7 @@ export interface HubTokenName {
 }
 
 /**
- * Requests a token of a service account in Purser's namespace from the hub, for one address of a target. Throws an IssueError with a
+ * Requests a token for a service account in Purser's namespace from the hub, for one address of a target. Throws an IssueError with a
  * reason of the hub, which contains no part of the response that a caller of the façade could receive.
  */
 export async function issueHubToken(
@@ -94,7 +94,7 @@ export async function issueHubToken(
       new AbortController().signal,
     );
     // Only the claims prove that the token is not valid at another address.
-    if (claims === undefined) throw new IssueError('ResponseUntrusted', 'the token of the hub is not a JWT');
+    if (claims === undefined) throw new IssueError('ResponseUntrusted', "the hub's token is not a JWT");
     return { token, issuedAt, expiresAt, audiences, claims };
   } catch (error) {
     throw toHubFailure(error, subjectOf(request));
@@ -150,12 +150,12 @@ export function serviceAccountNotFound(
   return new IssueError('ServiceAccountNotFound', text, options);
 }
 
-/** Returns the error for a bound object that does not exist on the target, or that has another UID, with a remedy. */
+/** Returns the error for a bound object that does not exist on the target, or that has a different UID, with a remedy. */
 function boundObjectNotFound(namespace: string, { kind, name }: BoundObject, { code, status }: StatusError): IssueError {
   const text =
     code === 404
       ? `the cluster has no ${kind} ${namespace}/${name}. Create it on the cluster, or change spec.boundObjectRef`
-      : `the ${kind} ${namespace}/${name} has another UID. Change or remove spec.boundObjectRef.uid`;
+      : `the ${kind} ${namespace}/${name} has a different UID. Change or remove spec.boundObjectRef.uid`;
   return new IssueError('BoundObjectNotFound', text, { status });
 }
 
@@ -208,7 +208,7 @@ async function send(target: Exchanging, request: TokenRequest, body: string, sig
   }
 }
 
-/** Converts an error response; names the object that is missing or has another UID. */
+/** Converts an error response; names the object that is missing or has a different UID. */
 function toRejection(error: StatusError, request: TokenRequest): IssueError {
   const { namespace, boundObject, accountUID } = request;
   const { details } = error.status;

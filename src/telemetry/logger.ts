@@ -12,7 +12,7 @@ export interface LoggerOptions {
   readonly write: (line: string) => unknown;
 }
 
-/** Creates a logger. Pass errors as the field `error`. It redacts secret fields and, in the final line, everything that looks like a token. */
+/** Creates a logger. Pass errors as the `error` field. It redacts secret fields and, in the final line, everything that looks like a token. */
 export function createLogger({ level, readable, write }: LoggerOptions): Logger {
   const options = {
     level,

@@ -41,12 +41,12 @@ interface Gauge<T extends ApiObject> {
 const TOKEN_GAUGES: readonly Gauge<ManagedToken>[] = [
   {
     name: 'purser_token_expiration_timestamp_seconds',
-    help: 'Expiry of the token of a ManagedToken.',
+    help: "Expiry of a ManagedToken's token.",
     samplesOf: (token, cluster) => timeSample(tokenLabels(token, cluster), token.status?.expirationTimestamp),
   },
   {
     name: 'purser_token_renewal_timestamp_seconds',
-    help: 'Time of the next renewal of the token of a ManagedToken.',
+    help: "Time of the next renewal of a ManagedToken's token.",
     samplesOf: (token, cluster) => timeSample(tokenLabels(token, cluster), token.status?.nextRotationTime),
   },
   {
@@ -70,7 +70,7 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
   },
   {
     name: 'purser_cluster_heartbeat_timestamp_seconds',
-    help: 'Time of the last write of the conditions of a Cluster.',
+    help: 'Time at which the conditions of a Cluster were last written.',
     samplesOf: ({ status }, cluster) => timeSample({ target_cluster: cluster }, status?.conditions?.find(isOurs)?.lastHeartbeatTime),
   },
 ];
@@ -78,7 +78,7 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
 const SET_GAUGES: readonly Gauge<ManagedTokenSet>[] = [
   {
     name: 'purser_managedtokensets',
-    help: '1 for each ManagedTokenSet, with the reason of its condition Progressing.',
+    help: '1 for each ManagedTokenSet, with the reason of its Progressing condition.',
     samplesOf: (set) => [[{ ...setLabels(set), reason: reasonOf(set, SetConditionType.progressing, PROGRESS) }, 1]],
   },
   {
@@ -91,7 +91,7 @@ const SET_GAUGES: readonly Gauge<ManagedTokenSet>[] = [
   },
   {
     name: 'purser_managedtokenset_profiles',
-    help: '1 for each ManagedTokenSet that publishes ClusterProfiles, with the reason of its condition ClusterProfilesPublished.',
+    help: '1 for each ManagedTokenSet that publishes ClusterProfiles, with the reason of its ClusterProfilesPublished condition.',
     samplesOf: (set) => {
       const reason = reasonOf(set, SetConditionType.clusterProfilesPublished, PROFILES);
       return set.spec.clusterProfiles ? [[{ ...setLabels(set), reason }, 1]] : [];

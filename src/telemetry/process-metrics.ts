@@ -7,9 +7,13 @@ export interface Sources {
   /** Number of due keys that wait, by controller. */
   readonly depths: ReadonlyMap<string, () => number>;
   readonly leads: () => boolean;
+<<<<<<< HEAD
   /** Interval between two verifications of a token, in milliseconds. */
   readonly verificationMs: () => number;
   /** Number of open watches at the façade. */
+=======
+  /** Number of open watches on the façade. */
+>>>>>>> w-r
   readonly watches: () => number;
 }
 
@@ -93,7 +97,7 @@ function declareFacade(registry: Registry, { watches }: Sources) {
       labelNames: ['route'],
       buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     }),
-    watchers: gauge('watchers', 'Open watches at the façade.', {
+    watchers: gauge('watchers', 'Open watches on the façade.', {
       registers,
       collect() {
         this.set(watches());

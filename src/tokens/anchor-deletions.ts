@@ -1,4 +1,4 @@
-// Deletions of anchors on other clusters than the one whose slot a run holds. The run requests them, a run in the lane of each cluster
+// Deletions of anchors on clusters other than the one whose slot a run holds. The run requests them, a run in the lane of each cluster
 // sends them, and the next run of the ManagedToken acts on the results. So no run waits for a cluster while it holds a slot of another.
 
 import { IssueError } from '../targets/issue-error.ts';
@@ -48,7 +48,7 @@ export class AnchorDeletions {
     return this.#deletions.has(locationText(place));
   }
 
-  /** Returns whether the deletion has neither started nor ended, so that the caller may send it. */
+  /** Returns whether the deletion has neither started nor ended, so the caller may send it. */
   isFree(place: AnchorLocation): boolean {
     const { type = 'waiting' } = this.#deletions.get(locationText(place)) ?? {};
     return type === 'waiting';
@@ -94,7 +94,7 @@ export class AnchorDeletions {
     );
   }
 
-  /** Forgets results for places that are not listed any more. */
+  /** Forgets results for places that are no longer listed. */
   retain(places: readonly AnchorPlace[]): void {
     const listed = new Set(places.map(locationText));
     for (const [key, { type }] of this.#deletions) if (type === 'done' && !listed.has(key)) this.#deletions.delete(key);

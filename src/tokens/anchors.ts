@@ -70,7 +70,7 @@ export async function recordAnchor(
 
 /**
  * Deletes the anchor of another service account in the same namespace, because its entry in status.anchors is about to be replaced. Also
- * completes a requested deletion, which would revoke the next token; after a withdrawal, copies of the last token become invalid thereby.
+ * completes a requested deletion, which would revoke the next token; after a withdrawal, copies of the last token then become invalid.
  */
 async function deleteFirst(run: TokenRun, token: StoredToken): Promise<void> {
   const place =

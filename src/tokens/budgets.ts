@@ -126,7 +126,7 @@ interface Account {
 const RATE_BUDGETS: readonly RateBudget[] = ['reviews', 'dials', 'runs'];
 /**
  * Rates for each ManagedToken. A first issuance takes up to six reviews and dials its cluster twice. Another controller that reverts
- * the Secret all the time causes six reconciles per minute, because Purser repairs it every ten seconds at most.
+ * the Secret continually causes six reconciles per minute, because Purser repairs it every ten seconds at most.
  */
 const RATES = {
   reviews: { burst: 6, perMinute: 2 },

@@ -146,7 +146,7 @@ function checkDefault({ settings }: TokenRun, { spec }: StoredToken, audiences: 
 const DEFAULT_NOT_ALLOWED =
   "spec.audiences is not set, and Purser is not configured to allow the audiences of the cluster's API server. Set spec.audiences";
 
-/** Throws an IssueError if an output is for the API server of the target, which does not accept the token for its audiences. */
+/** Throws an IssueError if an output is for the target's API server, which does not accept the token for its audiences. */
 export async function checkOutputs(
   { signal }: TokenRun,
   target: Target,

@@ -37,7 +37,7 @@ export function observe(run: TokenRun, informed: StoredToken): TokenObservation 
   };
 }
 
-/** Returns the ManagedToken of a run after Purser's own writes; `token` if it was deleted meanwhile. */
+/** Returns the ManagedToken of a run after Purser's own writes; `token` if it was deleted in the meantime. */
 export function latestToken({ view, tracked, clock, key, uid }: TokenRun, token: StoredToken): StoredToken {
   const informed = view.tokens.get(key);
   return informed?.metadata.uid === uid ? (tracked.token.resolve(informed, clock.now()) ?? informed) : token;

@@ -97,7 +97,7 @@ export interface Step {
   /** Reason of the issuance; undefined if no token was issued. */
   readonly issued?: IssueReason;
   readonly failure?: TokenFailure | undefined;
-  /** Value of the annotation `revoke` that was acted on. */
+  /** Value of the `revoke` annotation that was acted on. */
   readonly revoked?: string;
   /** Error to retry with backoff. */
   readonly error?: IssueError | undefined;

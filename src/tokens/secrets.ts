@@ -17,7 +17,7 @@ import { currentSecret, type Situation, type TokenObservation } from './policy/s
 import { reduceSecret } from './reduce.ts';
 import type { Step, TokenRun } from './run.ts';
 
-/** Reads the Secret of this name in the namespace of the ManagedToken; undefined if it does not exist. Throws an IssueError. */
+/** Reads the Secret with this name in the namespace of the ManagedToken; undefined if it does not exist. Throws an IssueError. */
 export async function readSecret({ hub, signal }: TokenRun, token: StoredToken, name: string): Promise<Stored<Secret> | undefined> {
   const { namespace } = token.metadata;
   return await orIssueError(undefinedFor(hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);

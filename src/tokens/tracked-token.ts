@@ -115,9 +115,9 @@ export class TrackedToken {
   #deletions: AnchorDeletions | undefined;
   /** Backoff between issuances whose tokens could not be written. */
   readonly issuing = new Backoff({ ...BACKOFF, calmMs: Infinity });
-  /** Last own write of the ManagedToken. */
+  /** Purser's last write of the ManagedToken. */
   readonly token = new OwnWrite<StoredToken>();
-  /** Last own write of the Secret of the desired name. */
+  /** Purser's last write of the Secret of the desired name. */
   readonly secret = new OwnWrite<StoredSecret>();
   /** Identity of the Secret that was written last. */
   written: { readonly resourceVersion: string | undefined; readonly tokenDigest: string | undefined } | undefined;
@@ -157,7 +157,7 @@ export class TrackedToken {
     return this.#countedIn;
   }
 
-  /** True if the tenant caused the refusal, by a change of the spec or the deletion of the requester. */
+  /** True if the tenant caused the refusal, by a change to the spec or the deletion of the requester. */
   get isSelfCaused(): boolean {
     return this.#isSelfCaused;
   }
@@ -199,7 +199,7 @@ export class TrackedToken {
     this.#refused.add(this);
   }
 
-  /** Number of changes of RBAC, and of the cluster's set, that concerned the requester. */
+  /** Number of changes to RBAC, and to the cluster's set, that concerned the requester. */
   get rbacChanges(): number {
     return this.#rbacChanges;
   }
@@ -287,7 +287,7 @@ export class TrackedToken {
     this.#repairs.nextMs(monotonic);
   }
 
-  /** Records the response to an own write of the ManagedToken, and returns the object; `before` if the response is about another. */
+  /** Records the response to Purser's write of the ManagedToken, and returns the object; `before` if the response is about another. */
   recordTokenWrite(response: Stored<StoredToken>, before: StoredToken, now: number): StoredToken {
     if (response.metadata.uid !== before.metadata.uid) return before;
     const whole = reduceToken(response);
@@ -309,7 +309,7 @@ export class TrackedToken {
     if (this.#writing !== undefined) this.#writing.delivered = secret.metadata.resourceVersion;
   }
 
-  /** Returns whether a Secret that the watch delivers is an own write, or most likely the one in progress. */
+  /** Returns whether a Secret that the watch delivers is Purser's own write, or most likely the one in progress. */
   isOwnWrite({ metadata }: StoredSecret): boolean {
     return this.#writing !== undefined || this.written?.resourceVersion === metadata.resourceVersion;
   }

@@ -66,7 +66,7 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
 /** Matches an object that became a stub because its namespace is over its budget, or that is whole again. */
 const budgetChanged = fieldChanged<StoredToken | StoredSecret>(({ isOverBudget }) => isOverBudget);
 
-/** Returns the ManagedTokens that a change of a Cluster affects. Labels and audiences do not concern all of them. */
+/** Returns the ManagedTokens that a change to a Cluster affects. Labels and audiences do not concern all of them. */
 function affectedTokens(change: Change<Cluster>, view: HubView): readonly StoredToken[] {
   const isForAll = isRegistrationChange(change);
   const [hasLabels, hasAudiences] = [labelsChanged(change), apiAudiencesChanged(change)];
@@ -88,7 +88,7 @@ function permissionTriggers(informers: TokenInformers, view: HubView): Observabl
     .pipe(mergeMap((change) => new Set([...view.permissions.affectedBy(change)].flatMap((each) => tokensOfSubject(each, view)))));
 }
 
-/** Emits the ManagedTokens of each Cluster that joins or leaves a set, also by its creation or deletion. */
+/** Emits the ManagedTokens of each Cluster that joins or leaves a set, including by its creation or deletion. */
 function setTriggers({ clusters }: TokenInformers, view: HubView): Observable<StoredToken> {
   return clusters.changes$.pipe(
     filter(hasChangedSet),
@@ -114,7 +114,7 @@ function successors(change: Change<StoredToken>, { firstClaimant }: HubView): re
   return next === undefined ? [] : [next];
 }
 
-/** Returns the key of the Secret that a ManagedToken no longer claims; undefined if it claims what it did. */
+/** Returns the key of the Secret that a ManagedToken no longer claims; undefined if it still claims the same Secret. */
 function releasedSecret(change: Change<StoredToken>): string | undefined {
   if (change.type !== 'updated') return change.type === 'deleted' ? secretKeyOf(change.object) : undefined;
   const claimed = claimedSecret(change.previous);

@@ -108,7 +108,7 @@ async function withdraw(run: TokenRun, observed: TokenObservation, refusal: Refu
   return { ...(await remove(run, observation, message)), isDone: true, failure: forbidden, requeueAt: now + nextReviewMs(run, refusal) };
 }
 
-/** Returns whether the spec has changed since the token was issued, such as its requester: that is no mistake in RBAC. */
+/** Returns whether the spec has changed since the token was issued, such as its requester, which rules out a mistake in RBAC. */
 function isForAnotherRequest({ spec }: StoredToken, { record, superseded }: TokenState): boolean {
   return superseded === 'SpecChanged' || (record !== undefined && record.issuedFor.requester !== spec.requesterServiceAccountName);
 }

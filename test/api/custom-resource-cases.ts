@@ -105,7 +105,7 @@ export const managedTokens: readonly Case[] = [
   rejects('an empty audience', { audiences: [''] }, 'spec.audiences[0]', ''),
   rejects('an audience of 257 characters', { audiences: ['a'.repeat(257)] }, 'spec.audiences[0]', ''),
   rejects('an audience that is reserved', { audiences: ['purser:https://a'] }, 'spec.audiences[0]', 'must not begin with purser:'),
-  rejects('an audience with white space', { audiences: ['a, b'] }, 'spec.audiences[0]', 'must not contain white space'),
+  rejects('an audience with whitespace', { audiences: ['a, b'] }, 'spec.audiences[0]', 'must not contain whitespace'),
   rejects('a lifetime below ten minutes', { expirationSeconds: 599 }, 'spec.expirationSeconds', ''),
   rejects('a lifetime above 2^32 seconds', { expirationSeconds: 4_294_967_297 }, 'spec.expirationSeconds', ''),
   rejects(
@@ -245,7 +245,7 @@ function secretCases(): readonly Case[] {
   const texts = (count: number, text: (index: number) => string) => Array.from({ length: count }, (_, index) => text(index));
   const rejectsKey = (name: string, spec: Spec, field: string, message: string) => rejects(name, spec, `spec.secret.${field}`, message);
   const ownKey = 'must not contain token, which every Secret has, or a key of the chosen outputs';
-  const tokenFree = 'must not be a key that an output uses for a value without the token';
+  const tokenFree = 'must not be a key that an output uses for another value';
   const secretKey = 'must be a valid key of a Secret';
   return [
     takes('a key for each source', { secret: { keys: all.map((from) => ({ key: `my.${from}`, from })) } }),
@@ -291,13 +291,13 @@ function secretCases(): readonly Case[] {
       '',
     ),
     rejectsKey('seventeen keys', { secret: { keys: texts(17, (n) => `k${n}`).map((each) => ({ key: each, from: 'CA' })) } }, 'keys', ''),
-    rejectsKey('settings of Argo CD without its output', argocd({ project: 'x' }, ['Token']), 'argocd', 'requires the output ArgoCD'),
+    rejectsKey('settings of Argo CD without its output', argocd({ project: 'x' }, ['Token']), 'argocd', 'requires the ArgoCD output'),
     rejectsKey('a project with a slash', argocd({ project: 'a/b' }), 'argocd.project', OBJECT_NAME),
     rejectsKey('a namespace of Argo CD with a comma', argocd({ namespaces: ['a,b'] }), 'argocd.namespaces[0]', NAMESPACE),
     rejectsKey('no namespace of Argo CD', argocd({ namespaces: [] }), 'argocd.namespaces', ''),
     rejectsKey('a negative shard', argocd({ shard: -1 }), 'argocd.shard', ''),
     rejectsKey(
-      'a copied label that is no label name',
+      'a copied label that is not a label name',
       argocd({ labelsFromCluster: ['-a'] }),
       'argocd.labelsFromCluster[0]',
       'must be a label name',

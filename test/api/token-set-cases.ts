@@ -65,7 +65,7 @@ export const managedTokenSets: readonly Case[] = [
   ...inherited,
   rejects('a Secret name without {{cluster}}', { spec: { secret: { name: 'token' } } }, `${SECRET}.name`, 'must contain {{cluster}}'),
   ...['{{cluster}}-A', '{{cluster}}-{{name}}', '{{ cluster }}-{{cluster}}', '{{cluster}}{{label "a b"}}'].map((name) =>
-    rejects(`the Secret name ${name}`, { spec: { secret: { name } } }, `${SECRET}.name`, 'must consist of lower-case letters, digits'),
+    rejects(`the Secret name ${name}`, { spec: { secret: { name } } }, `${SECRET}.name`, 'must consist of lowercase letters, digits'),
   ),
   rejects('a Secret label with a space', { spec: { secret: { labels: { a: 'b c' } } } }, `${SECRET}.labels.a`, LABEL_TEXT),
   rejects('an unknown placeholder in a label', { metadata: { labels: { a: '{{set}}' } } }, `${META}.labels.a`, LABEL_TEXT),
@@ -85,7 +85,7 @@ export const managedTokenSets: readonly Case[] = [
     'a placeholder in an audience',
     { spec: { audiences: ['{{label "a"}}'] } },
     'spec.template.spec.audiences[0]',
-    'must not contain white space',
+    'must not contain whitespace',
   ),
   rejects(
     'a placeholder in the namespace',

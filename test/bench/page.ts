@@ -21,7 +21,7 @@ export interface Run extends Outcome {
 /** Description of a scenario beside its figures. */
 export type ScenarioText = Pick<Scenario, 'name' | 'title' | 'note'>;
 
-/** Returns the page of these runs; lists the scenarios that were not run, and ratios that got worse since earlier runs. */
+/** Renders the page about these runs, and lists the scenarios that were not run, and ratios that got worse since earlier runs. */
 export function renderPage(runs: readonly Run[], scenarios: readonly ScenarioText[], history: readonly PastRun[] = []): string {
   const missing = scenarios.filter(({ name }) => !runs.some((run) => run.name === name));
   const noteOf = (run: Run) => scenarios.find(({ name }) => name === run.name)?.note;

@@ -58,7 +58,7 @@ function clusterAt(index: number, now: number): ApiObject {
       : condition('Ready', ['True', 'ClusterReady'], 'Tokens can be issued for the cluster.', 9 * DAY),
     isUnreachable
       ? condition('Reachable', ['False', 'Timeout'], timeout, 42 * MINUTE)
-      : condition('Reachable', ['True', 'Responding'], 'The API server of the cluster responds.', 9 * DAY),
+      : condition('Reachable', ['True', 'Responding'], "The cluster's API server responds.", 9 * DAY),
     isUnreachable
       ? condition(
           'Authorized',

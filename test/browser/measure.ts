@@ -109,7 +109,7 @@ async function measureEvents(browser: Browser, world: World, tokens: number) {
   const startedAt = performance.now();
   const sizes = { clusters: CLUSTERS, tokens };
   const eventsPerSecond = Math.round(await causeEvents(world, sizes, RATE));
-  // Events arrive in order, so that the page has all of them as soon as it shows one more token.
+  // Events arrive in order, so the page has all of them as soon as it shows one more token.
   await addToken(world, sizes);
   await tab.untilText('.foot', `${(tokens + 1).toLocaleString('en-US')} tokens`);
   const seconds = (performance.now() - startedAt) / 1_000;

@@ -78,7 +78,7 @@ describe('page of the web UI', () => {
     });
   });
 
-  it('shows cause and remedy at the link of the chain that failed', async () => {
+  it('shows the cause and remedy at the link of the chain that failed', async () => {
     await withPage('#/tokens?token=identity/backup-prod-us-east', async (tab) => {
       expect(await tab.texts('.chain li .verdict')).toEqual(['OK', 'Failed', 'Not reached', 'Not reached', 'Not reached']);
       expect((await tab.texts('.chain li.failed .message'))[0]).toContain('Grant the permission with a ClusterRole');
@@ -213,7 +213,7 @@ describe('page of the web UI', () => {
     [403, 'Permission denied', 'Request a Role or ClusterRole'],
     [429, 'limits the number of requests', 'tries again'],
     [500, 'responded with status 500', 'check the log'],
-  ])('shows cause and remedy of status %d', async (status, cause, remedy) => {
+  ])('shows the cause and remedy of status %d', async (status, cause, remedy) => {
     await using stage = await Stage.start(fleetAt(Date.now(), SIZES));
     stage.refusal = { status, message: 'no', ...(status === 429 && { retryAfter: '1' }) };
     await using tab = await Tab.open(browser);

@@ -61,7 +61,7 @@ describe('purser print authentication-config', () => {
     ['v1.34.2', 'v1'],
     ['1.33', 'v1beta1'],
     ['1.30.0', 'v1beta1'],
-  ])('prints for Kubernetes %s the version %s', async (version, expected) => {
+  ])('prints the version for Kubernetes %s: %s', async (version, expected) => {
     const { apiVersion } = parse(await print(...ISSUER, ...SERVER, '--kubernetes-version', version));
     expect(apiVersion).toBe(`apiserver.config.k8s.io/${expected}`);
   });
@@ -99,7 +99,7 @@ describe('purser print authentication-config', () => {
     [[...ISSUER, '--server', 'https://a b'], '--server must be an https URL, or a host with a port'],
     [
       [...ISSUER, ...SERVER, '--target-issuer', 'https://hub.example.com'],
-      'hub and target cluster have the same issuer, https://hub.example.com, so that the target cluster cannot trust tokens of the hub. Set ' +
+      'hub and target cluster have the same issuer, https://hub.example.com, so the target cluster cannot trust tokens issued by the hub. Set ' +
         "--service-account-issuer of the hub's API server to its own URL",
     ],
     [[...ISSUER, ...SERVER, '--kubernetes-version', '2'], '--kubernetes-version must be a version of Kubernetes, such as 1.34, not "2"'],

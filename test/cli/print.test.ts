@@ -98,7 +98,7 @@ describe('purser print', () => {
     await expect(printText(...args)).rejects.toThrow(text);
   });
 
-  it('grants permissions on the target to a federated user alone, with and without --namespaces', async () => {
+  it('grants permissions on the target to a federated user only, with and without --namespaces', async () => {
     const user = 'hub:system:serviceaccount:purser-system:purser-federated';
     for (const options of [[], ['--namespaces', 'deploy']]) {
       const objects = (await print('target-rbac', '--user', user, ...options)) as readonly (Printed & { subjects?: object })[];
@@ -143,7 +143,7 @@ describe('purser print', () => {
   it.each([
     [['hub-rbac'], "required option '--service-account NAME' not specified"],
     [['hub-rbac', '--service-account', 'A b'], '--service-account must be a name of'],
-    [['hub-rbac', '--service-account', 'purser'], '--service-account must be another service account than those that Purser runs as'],
+    [['hub-rbac', '--service-account', 'purser'], '--service-account must be a service account that Purser does not run as'],
     [['target-rbac', '--user', 'a', '--user', 'b'], '--user is set twice; set it once'],
     [['target-rbac', '--user', ''], '--user needs a value: --user USER'],
   ])('rejects %j with a remedy', async (args, text) => {

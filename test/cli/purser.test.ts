@@ -43,9 +43,12 @@ describe('purser', () => {
     ['verison', "unknown command 'verison'; did you mean version? (for help, run purser --help)"],
     ['everything', "unknown command 'everything' (for help, run purser --help)"],
     ['--nope', "unknown option '--nope' (for help, run purser --help)"],
-    ['--context hub status', '--context is an option of commands; write it after the command (for help, run purser --help)'],
-    ['-n team-a status', '-n is an option of commands; write it after the command (for help, run purser --help)'],
-    ['cluster --context hub list', '--context is an option of commands; write it after the command (for help, run purser cluster --help)'],
+    ['--context hub status', '--context is an option of a command; write it after the command name (for help, run purser --help)'],
+    ['-n team-a status', '-n is an option of a command; write it after the command name (for help, run purser --help)'],
+    [
+      'cluster --context hub list',
+      '--context is an option of a command; write it after the command name (for help, run purser cluster --help)',
+    ],
     ['status mt/ci -A', '-A selects all namespaces, but mt/NAME is in one; select it with -n'],
     ['status --target-context target-1', '--target-context is for one ManagedToken; write its name as mt/NAME'],
     ['help rnu', "unknown command 'rnu'; did you mean run? (for help, run purser --help)"],
@@ -66,7 +69,7 @@ describe('purser', () => {
     ['rotate mt/..', '"mt/.." is not a ManagedToken; write mt/NAME'],
     ...['add --context eu', 'show', 'renew', 'revoke', 'remove'].map((command) => [
       `cluster ${command} Prod/eu`,
-      'NAME must be a name of lower-case letters, digits, dots and hyphens, not "Prod/eu"',
+      'NAME must be a name of lowercase letters, digits, dots and hyphens, not "Prod/eu"',
     ]),
     ['rotate', "missing required argument 'mt/NAME' (for help, run purser rotate --help)"],
     ['status -o wide', '--output must be one of json, yaml, not "wide"'],
@@ -110,11 +113,14 @@ async function unreachableHub(): Promise<string> {
 }
 
 describe('purser with a hub that does not respond', () => {
-  it.each(['cluster list', 'status', 'status mt/ci', 'rotate mt/ci', 'suspend mt/ci'])('names cause and remedy for "%s"', async (line) => {
-    const { code, stderr } = await runPurser([...line.split(' '), '--kubeconfig', await unreachableHub()]);
-    const problem = 'the hub at https://127.0.0.1:1 does not respond (ECONNREFUSED)';
-    expect([code, stderr]).toEqual([1, `purser: ${problem}; check the network and the address of the current context\n`]);
-  });
+  it.each(['cluster list', 'status', 'status mt/ci', 'rotate mt/ci', 'suspend mt/ci'])(
+    'names the cause and remedy for "%s"',
+    async (line) => {
+      const { code, stderr } = await runPurser([...line.split(' '), '--kubeconfig', await unreachableHub()]);
+      const problem = 'the hub at https://127.0.0.1:1 does not respond (ECONNREFUSED)';
+      expect([code, stderr]).toEqual([1, `purser: ${problem}; check the network and the address of the current context\n`]);
+    },
+  );
 });
 
 describe('purser with an interrupted command', () => {

@@ -95,7 +95,7 @@ describe('requestChange', () => {
 
   it('exits with 3 and a hint if Purser does not run', async () => {
     await world.create();
-    expect(await run('rotate', { timeoutMs: 5_000 })).toContain('check that Purser runs');
+    expect(await run('rotate', { timeoutMs: 5_000 })).toContain('check that Purser is running');
   });
 
   it('returns without waiting for a timeout of zero', async () => {
@@ -138,7 +138,7 @@ describe('inspect', () => {
     await issued();
     const other = world.hub.admin;
     const reviews = jest.spyOn(other, 'createReview');
-    const needs = `not checked (needs a --target-context that leads to Cluster ${world.cluster})`;
+    const needs = `not checked (needs a --target-context that refers to Cluster ${world.cluster})`;
     expect(await chain({ target: peer(other) })).toMatchObject({ 'service account': needs, token: 'ok' });
     expect(reviews.mock.calls.map(([resource]) => resource.kind)).not.toContain('TokenReview');
     reviews.mockRestore();

@@ -146,7 +146,7 @@ describe('status of a Cluster behind the proxy of its credential', () => {
       await proxy.close();
       await world.shows('private', 'Reachable=False ProxyUnreachable');
       expect(await messageOf('private', 'Reachable')).toBe(
-        `The proxy for the cluster does not respond, or its certificate is not trusted: GET ${server.url}/readyz: connection to the proxy failed with ECONNREFUSED. Check that the proxy runs, its certificate, and the URL in the key proxy of the Secret that spec.authInfo.controller names, or in HTTPS_PROXY.`,
+        `The proxy for the cluster does not respond, or its certificate is not trusted: GET ${server.url}/readyz: connection to the proxy failed with ECONNREFUSED. Check that the proxy is running, and check its certificate and the URL in the proxy key of the Secret that spec.authInfo.controller references, or in HTTPS_PROXY.`,
       );
       await restart(() => undefined);
       await world.shows('private', 'Reachable=False ProxyRejected');
@@ -168,7 +168,7 @@ describe('status of a Cluster behind the proxy of its credential', () => {
     await world.credential('malformed', { token: 'opaque-credential', server: server.url, proxy: 'socks5://purser:pass-of-proxy@proxy' });
     await world.add('malformed', [server.url], reference('malformed'));
     await world.shows('malformed', 'Authorized=False CredentialMissing');
-    expect(await messageOf('malformed', 'Authorized')).toMatch(/: the key proxy of the Secret is not the URL of a proxy, such as https:/);
+    expect(await messageOf('malformed', 'Authorized')).toMatch(/: the proxy key of the Secret is not the URL of a proxy, such as https:/);
     expect(JSON.stringify(await world.get('malformed'))).not.toContain('pass-of-proxy');
     expect(server.requests).toEqual([]);
   });

@@ -94,8 +94,8 @@ it('ignores audiences in the status of a cluster with another credential', () =>
 });
 
 it.each([
-  ['yields the times of the token of the hub that the process probes a federated cluster with', true, [HUB_TOKEN]],
-  ['yields no times of tokens of the hub in a process that does not probe clusters', false, []],
+  ["yields the times of the hub's token that the process probes a federated cluster with", true, [HUB_TOKEN]],
+  ['yields no times of tokens issued by the hub in a process that does not probe clusters', false, []],
 ])('%s', (_, isProbing, expected) => {
   const federated = registered({ name: 'prod-eu', credential: aCredential({ serviceAccount: 'federated', cluster: 'prod-eu' }) });
   const times = credentialTimes(viewOf([federated]), { ...CLIENTS, hubTokenTimes: () => HUB_TOKEN }, isProbing);

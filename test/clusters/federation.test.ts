@@ -54,9 +54,9 @@ describe('explainRejection', () => {
         throw new Error('down');
       },
     ],
-  ])('names issuer and audience alone if the hub %s', async (_, status) => {
+  ])('names only issuer and audience if the hub %s', async (_, status) => {
     const { detail, remedy } = await explain(federated, hubWith(status).hub);
-    expect(detail).toBe(`tokens of the hub with issuer https://hub.example.com and audience purser:${SERVER}`);
+    expect(detail).toBe(`tokens issued by the hub, with issuer https://hub.example.com and audience purser:${SERVER}`);
     expect(remedy).not.toContain('discovery');
   });
 

@@ -14,7 +14,7 @@ export const STEP_MS = 100;
 interface Write {
   readonly name: string;
   readonly at: number;
-  /** Status of the condition Ready. */
+  /** Status of the Ready condition. */
   readonly ready: string | undefined;
 }
 

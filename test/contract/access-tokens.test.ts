@@ -172,7 +172,7 @@ describe('authentication with a service account token', () => {
     ['Secret', { kind: 'Secret', name: 'short' }, 'secrets', { metadata: { name: 'short' } }],
     ['Pod', { kind: 'Pod', name: 'short' }, 'pods', undefined],
     ['service account', undefined, 'serviceaccounts', undefined],
-  ])('rejects tokens bound to a %s that is deleted, also after its re-creation', async (_, boundObjectRef, plural, content) => {
+  ])('rejects tokens bound to a %s that is deleted, even after its re-creation', async (_, boundObjectRef, plural, content) => {
     const account = `brief-${plural}`;
     await createObject(`${NAMESPACE_PATH}/serviceaccounts`, { metadata: { name: account } });
     const object = plural === 'serviceaccounts' ? { metadata: { name: account } } : (content ?? pod('short', account, ''));

@@ -21,7 +21,7 @@ const requestToken = (token: string, more: ApiRequest = {}) =>
     headers: { authorization: `Bearer ${token}`, ...more.headers },
   });
 
-/** Requests a token of the service account from the hub. */
+/** Requests a token for the service account from the hub. */
 async function hubToken(audiences: readonly string[] = []): Promise<string> {
   const { body } = await server.request('POST', PATH, {
     headers: { authorization: `Bearer ${server.tokens.admin}`, 'content-type': 'application/json' },

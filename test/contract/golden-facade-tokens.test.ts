@@ -48,7 +48,7 @@ const DIFFERENCES: Readonly<Record<string, (recorded: Response) => Response>> = 
     ...rest,
     body: body.replace(/"status":\{.*\}(?=\}\n$)/, '"status":{"token":"","expirationTimestamp":null}'),
   }),
-  'impersonate-not-allowed': () => failure(400, 'the header impersonate-user is not supported', 'BadRequest'),
+  'impersonate-not-allowed': () => failure(400, 'the impersonate-user header is not supported', 'BadRequest'),
   forbidden,
   'forbidden-beats-bad-body': forbidden,
   'sa-bad-name': () => noRoute,

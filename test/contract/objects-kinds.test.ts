@@ -105,7 +105,7 @@ describe('Secret', () => {
     );
   });
 
-  it('rejects changes of an immutable Secret', async () => {
+  it('rejects changes to an immutable Secret', async () => {
     await objects.create(SECRETS, secret('frozen', { immutable: true, data: { a: 'YQ==' } }));
     const change = async (patch: object) => outcome(await objects.merge(`${SECRETS}/frozen`, patch));
     expect(await change({ data: { a: 'Yg==' } })).toBe(`422 Invalid: Secret "frozen" is invalid: data: Forbidden: ${IMMUTABLE}`);
@@ -125,7 +125,7 @@ describe('ConfigMap', () => {
     else expect(text).toMatch(expected);
   });
 
-  it('rejects changes of an immutable ConfigMap', async () => {
+  it('rejects changes to an immutable ConfigMap', async () => {
     await objects.create(CONFIG_MAPS, configMap('frozen', { immutable: true, data: { a: '1' } }));
     const change = async (patch: object) => outcome(await objects.merge(`${CONFIG_MAPS}/frozen`, patch));
     expect(await change({ data: { a: '2' } })).toBe(`422 Invalid: ConfigMap "frozen" is invalid: data: Forbidden: ${IMMUTABLE}`);

@@ -75,7 +75,7 @@ describe('update', () => {
     expect((await objects.put(`${WIDGETS}/same`, gadget)).body).toEqual(gadget);
   });
 
-  it('increments the generation for changes outside of metadata and status', async () => {
+  it('increments the generation for changes outside metadata and status', async () => {
     const created = await objects.create(WIDGETS, widget('counted', { spec: { size: 1 } }));
     const { body: labelled } = await objects.put(`${WIDGETS}/counted`, withMetadata(created, { labels: { a: 'b' }, generation: 9 }));
     const { body: resized } = await objects.put(`${WIDGETS}/counted`, { ...labelled, spec: { size: 2 } });
@@ -147,7 +147,7 @@ describe('validation of an update', () => {
     expect(outcome(await objects.put(WIDGETS, widget('x')))).toBe('400 BadRequest: name must be provided');
   });
 
-  it('rejects an object with another UID', async () => {
+  it('rejects an object with a different UID', async () => {
     const { metadata } = await objects.create(WIDGETS, widget('identity'));
     const next = widget('identity', {}, { uid: FOREIGN_UID, resourceVersion: metadata.resourceVersion });
     expect(outcome(await objects.put(`${WIDGETS}/identity`, next))).toMatch(

@@ -213,7 +213,7 @@ describe.each(COLLECTIONS)('paging of a list of %s', (_, path) => {
   it.each([
     ['with a slash', { v: 'meta.k8s.io/v1', rv: -1, start: '/d' }, ['d', 'e', 'f']],
     ['without a slash', { v: 'meta.k8s.io/v1', rv: -1, start: 'd\0' }, ['e', 'f']],
-    ['with upper-case fields', { V: 'meta.k8s.io/v1', RV: -1, Start: 'e' }, ['e', 'f']],
+    ['with uppercase fields', { V: 'meta.k8s.io/v1', RV: -1, Start: 'e' }, ['e', 'f']],
     ['with unknown fields', { v: 'meta.k8s.io/v1', rv: -1, start: 'f', more: true }, ['f']],
     ['after the last object', { v: 'meta.k8s.io/v1', rv: -1, start: 'zz' }, []],
   ])('continues at the latest revision with a token %s', async (_case, content, expected) => {

@@ -224,7 +224,7 @@ describe('selectable fields', () => {
     [EVENTS, 'regarding.name', named],
     ['/apis/selectors.test/v1/globes', 'metadata.namespace', named],
     ['/apis/selectors.test/v1/globes', 'spec.color', named],
-  ])('rejects at %s the field %s', async (path, field, text) => {
+  ])('rejects at path %s the field %s', async (path, field, text) => {
     const response = await admin.get(`${path}?fieldSelector=${field}%3Dx`);
     expect([response.status, messageOf(response)]).toEqual([400, text(field)]);
   });

@@ -79,7 +79,7 @@ describe('discovery', () => {
     ['/apis/coordination.k8s.io/v1', 'leases', 'Lease', true, 'gqkMMb/YqFM='],
     ['/apis/rbac.authorization.k8s.io/v1', 'clusterroles', 'ClusterRole', false, 'bYE5ZWDrJ44='],
     ['/apis/apiextensions.k8s.io/v1', 'customresourcedefinitions', 'CustomResourceDefinition', false, 'jfWCUB31mvA='],
-  ])('returns at %s the resource %s', async (path, ...expected) => {
+  ])('returns the resource at path %s: %s', async (path, ...expected) => {
     const { resources } = await json<{ resources: Readonly<Record<string, unknown>>[] }>(path);
     const found = resources.find(({ name }) => name === expected[0]);
     expect([found?.['name'], found?.['kind'], found?.['namespaced'], found?.['storageVersionHash']]).toEqual(expected);

@@ -166,7 +166,7 @@ describe('credential controller', () => {
     expect([...world.target.anchors.values()].map((anchor) => anchor.metadata.uid)).toEqual([expect.not.stringMatching('former')]);
   });
 
-  it('finds the anchor of an interrupted renewal again although the registered token changed meanwhile', async () => {
+  it('finds the anchor of an interrupted renewal again although the registered token changed in the meantime', async () => {
     await world.begin();
     world.target.intercept = (name, reply) => name === 'POST token' && forbid(reply);
     const crashed = await world.run({ isProbing: false });

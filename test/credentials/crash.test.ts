@@ -112,7 +112,7 @@ async function renewTwice(round: 'first' | 'second', crash?: Crash): Promise<num
   return requests;
 }
 
-/** Returns to the registered token, with a crash meanwhile. Returns that token and the number of requests. */
+/** Returns to the registered token, with a crash in the meantime. Returns that token and the number of requests. */
 async function retire(crash?: Crash): Promise<{ readonly token: string; readonly requests: number }> {
   current = new Process();
   const token = await world.begin({ lifetime: '12h' });
@@ -132,7 +132,7 @@ async function retire(crash?: Crash): Promise<{ readonly token: string; readonly
   return { token, requests };
 }
 
-/** Revokes earlier tokens, with a crash meanwhile. Returns the earlier token and the number of requests. */
+/** Revokes earlier tokens, with a crash in the meantime. Returns the earlier token and the number of requests. */
 async function revoke(crash?: Crash): Promise<{ readonly token: string; readonly requests: number }> {
   current = new Process();
   await world.begin({ lifetime: '168h', overlap: '24h' });

@@ -43,7 +43,7 @@ export interface ReplicaOptions {
   readonly hub?: KubeClient;
   /** False if the replica only probes, like a follower. */
   readonly isLeader?: boolean;
-  /** False if the replica does not probe, so that all requests to the target belong to renewals. */
+  /** False if the replica does not probe, so all requests to the target belong to renewals. */
   readonly isProbing?: boolean;
 }
 
@@ -195,7 +195,7 @@ export class CredentialWorld {
     return textOf(await this.renewed());
   }
 
-  /** Waits until the hub has another renewed token than this, and returns it. */
+  /** Waits until the hub has a different renewed token than this, and returns it. */
   async nextToken(before = ''): Promise<string> {
     let token = before;
     await this.until(async () => {

@@ -1,5 +1,5 @@
 // Failures of targets and of the hub, one at a time. In every case, the old credential stays in use while it is valid, the condition names
-// cause and remedy, and nothing is repeated faster than the backoff.
+// the cause and remedy, and nothing is repeated faster than the backoff.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Secrets } from '../../src/api/resources.ts';
@@ -61,7 +61,7 @@ describe('renewal with a failing target', () => {
 
   it.each([
     ['a JWT of another service account', { username: 'system:serviceaccount:kube-system:admin' }],
-    ['an opaque token of another service account', { username: 'system:serviceaccount:kube-system:admin', isOpaque: true }],
+    ['an opaque token for another service account', { username: 'system:serviceaccount:kube-system:admin', isOpaque: true }],
     ['a JWT that it does not accept', { claims: { jti: 'unknown' } }],
   ])('discards %s', async (_, changes) => {
     await world.begin();

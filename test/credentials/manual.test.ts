@@ -1,4 +1,4 @@
-// Renewal Manual after renewals: Purser returns to the registered token, and loses no access that it has.
+// Renewal Manual after renewals: Purser switches back to the registered token, and loses no access that it has.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ClusterCredential } from '../../src/api/cluster.gen.ts';
@@ -65,7 +65,7 @@ describe('credential with renewal Manual', () => {
     expect(world.target.requests.filter(({ name }) => !name.endsWith('selfsubjectreviews'))).toEqual([]);
   });
 
-  it('returns to the registered token after the renewed token was revoked', async () => {
+  it('switches back to the registered token after the renewed token was revoked', async () => {
     const { registered } = await beginRenewed(31_536_000);
     world.target.anchors.clear();
     await setRenewal('Manual');
@@ -73,7 +73,7 @@ describe('credential with renewal Manual', () => {
     await world.shows('True CredentialValid');
   });
 
-  it('returns to the registered token after the renewed token expired during an outage', async () => {
+  it('switches back to the registered token after the renewed token expired during an outage', async () => {
     const { registered } = await beginRenewed(31_536_000);
     world.target.intercept = (_, reply) => {
       reply.reset();
@@ -88,7 +88,7 @@ describe('credential with renewal Manual', () => {
     await world.shows('True CredentialValid');
   });
 
-  it('keeps the renewed token in use until its expiry while the cluster rejects the registered one, and names cause and remedy', async () => {
+  it('keeps the renewed token in use until its expiry while the cluster rejects the registered one, and names the cause and remedy', async () => {
     const { renewed } = await beginRenewed(60, '2h');
     await setRenewal('Manual');
     const message = await world.shows('False CredentialNotRetired');

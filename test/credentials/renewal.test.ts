@@ -47,7 +47,7 @@ describe('credential controller', () => {
     await world.shows('True ClusterReady', 'Ready');
   });
 
-  it('costs at most six requests to the target and one write on the hub for each renewal, and none at rest', async () => {
+  it('costs at most six requests to the target and one write on the hub for each renewal, and none while idle', async () => {
     await world.begin({ lifetime: '1h' });
     await world.run({ isProbing: false });
     const first = await world.nextToken();

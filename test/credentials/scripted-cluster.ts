@@ -1,4 +1,4 @@
-// A target on the wire that authenticates Purser by the tokens that it issued: reviews, anchors and tokens of Purser's service account,
+// A target on the wire that authenticates Purser by the tokens that it issued: reviews, anchors and tokens for Purser's service account,
 // all on the simulated clock.
 
 import type { Clock } from '../../src/std/clock.ts';

@@ -112,7 +112,7 @@ function toExpression(lua: string): string {
   );
 }
 
-/** Replaces text outside of double quotes. */
+/** Replaces text outside double quotes. */
 function outsideStrings(text: string, replace: (part: string) => string): string {
   return text
     .split('"')

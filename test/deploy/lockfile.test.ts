@@ -21,7 +21,7 @@ describe('package-lock.json of test/real/nodes', () => {
   it('pins releases of Node.js and npm by their integrity hashes, without a registry URL', () => {
     const { packages: nodes } = JSON.parse(readText('test/real/nodes/package-lock.json')) as typeof lock;
     const { '': _, ...listed } = nodes;
-    // The package of npm contains its dependencies.
+    // The npm package bundles its own dependencies.
     const pinned = Object.values(listed).filter(({ inBundle }) => inBundle !== true);
     expect(pinned).toHaveLength(7);
     expect(pinned.filter(({ integrity = '', resolved }) => !integrity.startsWith('sha512-') || resolved !== undefined)).toEqual([]);

@@ -197,7 +197,7 @@ describe('versions', () => {
 });
 
 describe('schema of the chart', () => {
-  it('lists the options of Purser (run `npm run generate` if this fails)', async () => {
+  it("lists Purser's options (run `npm run generate` if this fails)", async () => {
     expect(readText('deploy/chart/values.schema.json')).toBe(await schemaWithOptions());
   });
 });
@@ -226,7 +226,7 @@ interface ValueSchema {
 }
 
 const schema = JSON.parse(readText('deploy/chart/values.schema.json')) as Required<ValueSchema>;
-/** Objects that Kubernetes defines, and the options of Purser; the README lists each as one value. */
+/** Objects that Kubernetes defines, and Purser's options; the README lists each as one value. */
 const WHOLE: ReadonlySet<string> = new Set(['affinity', 'certManager.issuerRef', 'options', 'resources']);
 
 /** Returns the paths of all values of a schema. */

@@ -137,7 +137,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   'unread events of watches above the limits per caller or in total': [
     WATCH,
-    'limits the unread events of a caller, and writes to other callers meanwhile',
+    'limits the unread events of a caller, and writes to other callers in the meantime',
   ],
   'a reader of a large list or of initial events slower than 64 KiB/s': [
     LIST,
@@ -161,7 +161,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'facade/server.test.ts',
     'responds to all earlier pipelined requests before it rejects a malformed one',
   ],
-  '`Accept` with protobuf alone': [REJECTIONS, 'rejects Accept for protobuf alone with 406'],
+  '`Accept` with only protobuf': [REJECTIONS, 'rejects Accept for only protobuf with 406'],
   '`Accept` with protobuf and JSON': [REJECTIONS, 'returns JSON for Accept with protobuf and JSON'],
   'headers above 16 KiB': [HEADER, 'rejects a token of 20 kB with 431'],
   'more than 64 media types in `Accept`': ['kubernetes/wire/accept.test.ts', 'ignores media types after the first 64'],

@@ -19,7 +19,7 @@ export interface Shell {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Runs all steps, also after a failed one, because a document may show failures. */
+/** Runs all steps, even after a failed one, because a document may show failures. */
 export async function runSteps(steps: readonly Step[], { folder, env }: Shell): Promise<readonly Ran[]> {
   const file = join(folder, 'steps.sh');
   const marked = steps.map(({ command }) => `${command}\nprintf '\\036%s\\035' "$?"`);

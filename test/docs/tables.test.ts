@@ -100,7 +100,7 @@ function sizeRow({ name, measured }: BenchRun): readonly string[] {
   const number = (value: number) => value.toLocaleString('en-US');
   if (name === 'idle-clusters') {
     const { clusters, rssMegabytes, cpuPercent } = measured;
-    return [`${number(clusters)} healthy Clusters: ${megabytes(rssMegabytes)}; ${cpuPercent.toFixed(0)} % of a core`];
+    return [`${number(clusters)} healthy Clusters: ${megabytes(rssMegabytes)}; ${cpuPercent.toFixed(0)}% of a core`];
   }
   if (name !== 'some-tokens' && name !== 'many-tokens') return [];
   const { count, issued, restarted, rotated } = measured;

@@ -18,7 +18,7 @@ function usernameOf(token: string): string {
 
 const HUB_KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
-/** Returns a token of a service account in `team-b`. */
+/** Returns a token for a service account in `team-b`. */
 function signedToken(privateKey: KeyObject, claims: object = {}): string {
   const parts = [
     { alg: 'ES256', typ: 'JWT' },
@@ -173,7 +173,7 @@ describe('Authenticator for a caller with many tokens', () => {
     expect(new Set(codes)).toEqual(new Set([200, 429]));
   });
 
-  it('counts the tokens of all service accounts of a namespace together', async () => {
+  it('counts the tokens for all service accounts of a namespace together', async () => {
     const world = new World();
     const codes: number[] = [];
     for (let index = 0; index < 1_000; index += 20) {

@@ -136,7 +136,7 @@ async function responseTo(stream: ClientHttp2Stream): Promise<Received> {
   return { status: Number(headers[':status']), headers, body: await text(stream) };
 }
 
-/** Returns the protocol that the server selects for a client with this address that offers both. */
+/** Returns the protocol that the server selects for a client at this address that offers HTTP/1.1 and HTTP/2. */
 async function protocolFor(localAddress: string): Promise<string | false | null> {
   // The type of the options lacks the address, which TLS passes to TCP.
   const from = { localAddress };
@@ -289,7 +289,7 @@ describe('requests over HTTP/2', () => {
 
   it.each([
     ['an unknown method', { ':method': 'BREW' }, 405],
-    ['another Host header than the authority', { ':authority': 'f', host: 'other.test' }, 400],
+    ['a different Host header than the authority', { ':authority': 'f', host: 'other.test' }, 400],
     ['a path with a fragment', { ':path': '/things#a' }, 400],
     ['an unsupported expectation', { expect: 'coffee' }, 417],
   ])('rejects a request with a Status: %s', async (_case, headers, status) => {
@@ -739,7 +739,7 @@ describe('attacks over HTTP/2', () => {
   });
 
   it.each([
-    ['bytes that are no frames', () => [Buffer.alloc(100_000, 'x')]],
+    ['bytes that are not frames', () => [Buffer.alloc(100_000, 'x')]],
     ['an endless header block', () => [frame(HEADERS, END_STREAM, 1), ...Array.from({ length: 5_000 }, () => frame(CONTINUATION, 0, 1))]],
     [
       'a request in an invalid compression',
@@ -770,7 +770,7 @@ describe('attacks over HTTP/2', () => {
     await expectServed();
   });
 
-  it('closes a connection without a request after the time for a request', async () => {
+  it('closes a connection without a request after the request timeout', async () => {
     await restart({ arrivalMs: 200 });
     const session = open();
     await once(session, 'close');

@@ -114,7 +114,7 @@ function completeResponse(text: string, from: number): { readonly response: ApiR
   return { response: { status: statusOf({ text: first }), headers, body }, end };
 }
 
-/** Returns headers with lower-case names; repeated headers are joined with a comma. */
+/** Returns headers with lowercase names; repeated headers are joined with a comma. */
 function headersOf(lines: readonly string[]): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   for (const line of lines) {

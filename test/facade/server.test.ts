@@ -190,7 +190,7 @@ describe('random requests on one connection', () => {
       const connection = await openConnection();
       const bytes = Buffer.from(parts.join(''));
       const half = Math.floor(random() * bytes.length);
-      // The server may close the connection meanwhile.
+      // The server may close the connection in the meantime.
       await connection.write(bytes.subarray(0, half)).catch(() => {});
       if (random() < 0.5) await connection.write(bytes.subarray(half)).catch(() => {});
       await turn();

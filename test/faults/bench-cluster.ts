@@ -35,7 +35,7 @@ export async function startCluster(name: string, { history, bearers }: Records, 
   return { name, cluster, api: new Api(cluster.port, () => cluster.ca), proxy };
 }
 
-/** Restarts the API server, also after it was killed. */
+/** Restarts the API server, even after it was killed. */
 export async function restartCluster({ cluster, api, proxy }: BenchCluster, how: 'stop' | 'kill' = 'kill'): Promise<void> {
   await cluster.restart(how);
   api.reconnect();

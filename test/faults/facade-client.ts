@@ -24,7 +24,7 @@ export async function requestHubToken(bench: Bench, namespace: string, account: 
   return status?.token ?? '';
 }
 
-/** Client of the façade with a bearer token of the hub. */
+/** Client of the façade with a bearer token that the hub accepts. */
 export class FacadeClient {
   readonly #url: string;
   readonly #agent: Agent;

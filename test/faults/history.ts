@@ -15,7 +15,7 @@ export interface Sample {
   readonly cluster: string;
   readonly generation: number;
   readonly observedGeneration: number;
-  /** Status of the condition Ready; `unknown` while the hub does not respond. */
+  /** Status of the Ready condition; `unknown` while the hub does not respond. */
   readonly ready: string;
   readonly reason: string;
   readonly readySince: string;
@@ -138,7 +138,7 @@ export type Entry =
       readonly issuedAt: number;
       readonly expiresAt: number;
     }
-  /** Objects that RBAC lets a tenant see at the façade from now on. */
+  /** Objects that RBAC lets a tenant see through the façade from now on. */
   | { readonly type: 'sight'; readonly holder: string; readonly sights: readonly Sight[] }
   /** Objects in a response of the façade to a tenant, and the time of the request. */
   | { readonly type: 'shown'; readonly holder: string; readonly sentAt: number; readonly objects: readonly SeenObject[] }

@@ -62,7 +62,7 @@ admission policies a tenant can remove Purser's finalizer.
 
 \`npm run faults -- --only renewal --minutes M --seed N\` lets Purser renew its own credentials with lifetimes of ten minutes. A second
 hub, with its own Purser, renews credentials of the same service account on target \`one\`. Beside the Clusters of the bench, there are
-four for each pair of a hub and a target. Their registered tokens expire after ten minutes too, so that a renewal that is lost for good loses the cluster.
+four for each pair of a hub and a target. Their registered tokens expire after ten minutes too, so a renewal that is lost for good loses the cluster.
 
 The bench draws one or two faults at a time, and registers a new token during each, which Purser renews at once: a hub or target that
 refuses, resets, freezes or does not respond, responses that are lost, delayed, truncated, altered or errors for the requests of
@@ -86,29 +86,29 @@ faults. The bench checks invariants I10, I21 and I22.
 
 | | invariant | check |
 | --- | --- | --- |
-| I1 | a ManagedToken that is Ready has a token of the correct service account that its target accepts | every sample; after a change of a service account or signing key, within the verification interval (20 s here) |
+| I1 | a ManagedToken that is Ready has a token of the correct service account that its target accepts | every sample; after a change to a service account or signing key, within the verification interval (20 s here) |
 | I2 | one issuance for each cause: creation, renewal, request, repair; one more for a crash or a lost response | every TokenRequest at the proxies |
 | I3 | a restart with nothing due writes only the Lease | every write at the proxies |
 | I4 | the expiry in a Secret never decreases | every sample |
 | I5 | a fault of one cluster delays no renewal on another cluster by more than 5 s | renewals on the other cluster |
 | I6 | no part of a token (24 characters of its signature) appears in logs, events, status, annotations, metrics or files | all of these, on all hubs, at the end of the run; for issued tokens and for all credentials that Purser sends |
 | I7 | no token is issued without permission | every TokenRequest, against the history of permissions |
-| I8 | memory stays below 300 MB and file descriptors below 150, without growth | values of the kernel, every 5 s |
+| I8 | memory stays below 300 MB and file descriptors below 150, without growth | kernel counters, every 5 s |
 | I9 | the status is correct (Ready, transition times, observed generation) and shows a change of a cluster within 40 s | every sample |
-| I10 | all tokens recover within a minute after the end of a fault, and Purser sends no excessive requests meanwhile | every fault |
+| I10 | all tokens recover within a minute after the end of a fault, and Purser sends no excessive requests in the meantime | every fault |
 | I11 | a withdrawn permission removes the Secret within 40 s; a revocable token becomes invalid, at most 10 s later if the API server caches reviews | every sample; TokenReviews every 2 s |
 | I12 | a valid token stays in its Secret while it cannot be renewed | every sample |
 | I13 | hostile tenants hold no token that a cluster accepts for a service account, cluster or audience that RBAC did not allow within 10 s of its issuance, and none for more than a day | every token in façade responses and in the tenants' Secrets, by a TokenReview on all three clusters |
-| I14 | no issued token and no credential of Purser reaches an address that is not pinned | all requests to the attacker's API server; all bearer tokens at the proxies, renewed credentials included |
+| I14 | no issued token and none of Purser's credentials reaches an address that is not pinned | all requests to the attacker's API server; all bearer tokens at the proxies, renewed credentials included |
 | I15 | hostile tenants delay no requested rotation of another tenant beyond twice the worst delay without them, or 5 s more | every rotation that well-behaved tenants request; the bench sends the same requests itself, and allows twice their slowdown in addition |
 | I16 | hostile tenants cannot raise memory above 512 MB or keep it raised by 120 MB, and cannot cause 700 metric series besides three for each ManagedToken, 600 error lines per minute or lookups of one object's anchors in 32 namespaces | memory, metrics and logs, every 5 s; every request at the proxies |
-| I17 | Secrets hold only pinned addresses and CAs | every change of the Secrets of Clusters under attack |
+| I17 | Secrets hold only pinned addresses and CAs | every change to the Secrets of Clusters under attack |
 | I18 | no condition, event or response discloses an address, a credential or Purser's identity to a hostile tenant | all conditions, events and responses |
-| I19 | a cluster refuses a replaced credential of Purser within the overlap plus 30 s of its replacement, or of the end of the last fault | every renewed token in a Secret or in a request at the proxies; the thief presents it every second, and every 10 s after its refusal |
+| I19 | a cluster refuses a credential that Purser has replaced within the overlap plus 30 s of its replacement, or of the end of the last fault | every renewed token in a Secret or in a request at the proxies; the thief presents it every second, and every 10 s after its refusal |
 | I20 | a cluster accepts the renewed credential that is in use | every renewed token in a Secret, every 10 s |
 | I21 | a ManagedTokenSet has no token for a Cluster 40 s, and no ManagedToken two minutes, after its requester lost the permission; during faults, after their end and a minute for recovery; a paused removal keeps ManagedTokens | every ManagedToken and Secret of both sets, twice a second |
 | I22 | a ManagedTokenSet removes no more than ten or a third of its ManagedTokens within a minute, unless a removal is confirmed | every ManagedToken of both sets, twice a second |
-| I23 | the façade shows a hostile tenant no Cluster and no ManagedToken that RBAC did not let the tenant see within 10 s of the request | every list, get and watch of the tenants, with selectors, versions and continue tokens of each other; an administrator grants and withdraws permissions meanwhile |
+| I23 | the façade shows a hostile tenant no Cluster and no ManagedToken that RBAC did not let the tenant see within 10 s of the request | every list, get and watch of the tenants, with selectors, versions and continue tokens of each other; an administrator grants and withdraws permissions in the meantime |
 
 ## Exceptions
 

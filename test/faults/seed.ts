@@ -99,7 +99,7 @@ export async function writeCredential(
   });
 }
 
-/** Requests a token of Purser's own service account on a cluster. */
+/** Requests a token for Purser's own service account on a cluster. */
 export async function requestPurserToken({ api }: BenchCluster, expirationSeconds = 86_400): Promise<string> {
   const { status } = await api.create(`${paths.serviceAccounts(PURSER_NAMESPACE, 'purser')}/token`, {
     spec: { expirationSeconds },

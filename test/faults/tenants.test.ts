@@ -41,7 +41,7 @@ function held(seconds: number, cluster: string, username: string, more: Partial<
 describe('heldTokens', () => {
   it.each<readonly [string, readonly Recorded[], readonly string[]]>([
     ['accepts a permitted token', [allowed, held(5, 'one', user('deploy', 'deployer'))], []],
-    ['reports a token of another service account', [allowed, held(5, 'one', user('deploy', 'other'))], ['I13']],
+    ['reports a token for another service account', [allowed, held(5, 'one', user('deploy', 'other'))], ['I13']],
     [
       'reports a token whose user name only starts with the permitted one',
       [allowed, held(5, 'one', user('deploy', 'deployer-2'))],
@@ -66,7 +66,7 @@ describe('heldTokens', () => {
     expect(findInvariants(...history)).toEqual(invariants);
   });
 
-  it('accepts tokens of all service accounts of a permitted namespace', () => {
+  it('accepts tokens for all service accounts of a permitted namespace', () => {
     const namespace = at(0, { type: 'authority', holder: 'caller', reach: [{ cluster: 'two', namespace: 'sandbox' }] });
     expect(findInvariants(namespace, held(5, 'two', user('sandbox', 'any')))).toEqual([]);
   });
@@ -248,7 +248,7 @@ describe('Draw', () => {
     expect([labels('claim ').size > 200, labels('move ').size, moved]).toEqual([true, 20, new Set(HOSTILE_NAMESPACES)]);
   });
 
-  it('draws no changes of the Clusters on which other tenants are measured', () => {
+  it('draws no changes to the Clusters on which other tenants are measured', () => {
     const draw = new Draw(createRandom(7));
     const paths = Array.from({ length: 2_000 }, () => draw.actions(CLUSTER_WRITER, scene)).flat();
     const names = paths.map(({ path, body }) => path.split('/clusters/')[1] ?? (body as { metadata?: { name: string } })?.metadata?.name);
@@ -283,7 +283,7 @@ describe('shownObjects', () => {
     ['accepts an object within 12 s of the withdrawal', [sight(0, all), sight(20), shown(31, 'x')], []],
     ['reports an object more than 12 s after the withdrawal', [sight(0, all), sight(20), shown(33, 'x')], ['I23']],
     ['reports an object before the permission', [sight(0), shown(5, 'x'), sight(20, all)], ['I23']],
-    ['reports another object than the permitted one', [sight(0, { ...all, name: 'x' }), shown(5, 'y')], ['I23']],
+    ['reports a different object than the permitted one', [sight(0, { ...all, name: 'x' }), shown(5, 'y')], ['I23']],
     ['reports an object of another namespace', [sight(0, all), shown(5, 'x', { namespace: 'b' })], ['I23']],
     ['reports an object of another kind', [sight(0, all), shown(5, 'x', { resource: 'clusters' })], ['I23']],
     ['reports an object of a tenant without permissions', [shown(5, 'x')], ['I23']],

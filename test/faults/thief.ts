@@ -44,7 +44,7 @@ export class Thief {
   readonly #stolen = new Map<string, Stolen>();
   /** Tokens in use, by holder. */
   readonly #current = new Map<Holder, string>();
-  /** Tokens that Purser sent before, for Clusters that may not exist any more. */
+  /** Tokens that Purser sent before, for Clusters that may no longer exist. */
   readonly #ignored: ReadonlySet<string>;
 
   constructor(bench: Bench, holders: readonly Holder[]) {

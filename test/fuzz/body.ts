@@ -121,7 +121,7 @@ function boundObject(random: Random): Fields {
   };
 }
 
-/** Scalars, lists and objects of other types than the field. */
+/** Scalars, lists and objects of different types than the field. */
 const ODD_VALUES: readonly string[] = [
   'null',
   'true',

@@ -78,7 +78,7 @@ export const PATH_DIFFERENCE: Difference = {
 /** Differences of the representation. */
 export const PROTOBUF_DIFFERENCES: readonly Difference[] = [
   {
-    row: '`Accept` with protobuf alone',
+    row: '`Accept` with only protobuf',
     expect: (exchange) => (acceptClauses(exchange.request).every(isProtobuf) ? otherRepresentation(exchange) : undefined),
   },
   {
@@ -116,7 +116,7 @@ export const HTTP_DIFFERENCES: readonly Difference[] = [
     expect: ({ request }) => {
       const header = Object.keys(request.headers).find((name) => /^(?:impersonate|x-remote)-/.test(name));
       if (header === undefined) return undefined;
-      return rejection(request, badRequest(`the header ${header} is not supported`));
+      return rejection(request, badRequest(`the ${header} header is not supported`));
     },
   },
   {

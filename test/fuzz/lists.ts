@@ -12,7 +12,7 @@ export interface ComparedList {
   readonly listKind: string;
   /** Path of the list of all objects. */
   readonly path: string;
-  /** Paths of lists, also of namespaces with and without objects. */
+  /** Paths of lists, including those of namespaces with and without objects. */
   readonly paths: readonly string[];
   /** Paths that object names follow. */
   readonly parents: readonly string[];

@@ -272,7 +272,7 @@ const VALID = {
   body: Buffer.from('{"spec":{"audiences":["vault"]}}'),
 };
 
-/** Returns true unless the response has other audiences than the default of kube-apiserver. */
+/** Returns true unless the response has different audiences than the default of kube-apiserver. */
 function hasDefaultAudience({ status, body }: Comparable): boolean {
   return status !== 201 || /audiences"?:\s*(\[\s*"|- )https:\/\/hub\.test\b/.test(body) || !body.includes('audiences');
 }

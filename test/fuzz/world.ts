@@ -31,7 +31,7 @@ export class World {
   readonly #admin: Admin;
   /** Version from before the history of both servers. */
   readonly #expired: string;
-  /** Versions of changes of each list in the history of both servers, as kube-apiserver returns them. */
+  /** Versions of the changes to each list in the history of both servers, as kube-apiserver returns them. */
   readonly #versions: ReadonlyMap<ComparedList, string[]> = new Map(COMPARED_LISTS.map((list) => [list, []]));
   #changes = 0;
 

@@ -266,7 +266,7 @@ function replay(changes: readonly Change<ConfigMap>[]): Map<string, ConfigMap> {
 }
 
 describe('createInformer with a randomly failing server', () => {
-  it('converges to the state of the server, also by replaying the changes', async () => {
+  it('converges to the state of the server, and by replaying the changes', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ action: step, turns: pause }), { maxLength: 60 }),

@@ -45,7 +45,7 @@ describe('KeptObjects', () => {
     expect(stubsOf(keep(sized('x', 40), sized('y', 60)))).toEqual([]);
   });
 
-  it('keeps a marked stub of the largest object of a namespace over its budget, also if others arrive later', () => {
+  it('keeps a marked stub of the largest object of a namespace over its budget, even if others arrive later', () => {
     const kept = keep(sized('large', 60), sized('x', 40), sized('y', 20));
     expect(stubsOf(kept)).toEqual(['a/large']);
     expect(kept.all.get('a/large')).toEqual({ metadata: sized('large', 0).metadata, isOverBudget: true });

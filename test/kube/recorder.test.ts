@@ -63,7 +63,7 @@ describe('Recorder', () => {
     ]);
   });
 
-  it('writes Events of cluster-scoped objects to the namespace default', async () => {
+  it('writes Events of cluster-scoped objects to the default namespace', async () => {
     recorder.record(CLUSTER, ISSUED);
     await recorder.flush();
     expect(sentEvents()[0]).toMatchObject({ path: '/api/v1/namespaces/default/events', event: { metadata: { namespace: 'default' } } });
@@ -94,7 +94,7 @@ describe('Recorder', () => {
     ['another message', TOKEN, { ...ISSUED, message: 'other' }],
     ['another reason', TOKEN, { ...ISSUED, reason: 'Other' }],
     ['another object', CLUSTER, ISSUED],
-    ['an object of the same name with another UID', { ...TOKEN, metadata: { ...TOKEN.metadata, uid: 'u-9' } }, ISSUED],
+    ['an object of the same name with a different UID', { ...TOKEN, metadata: { ...TOKEN.metadata, uid: 'u-9' } }, ISSUED],
   ])('writes a separate Event for %s', async (_, object, note) => {
     recorder.record(TOKEN, ISSUED);
     recorder.record(object, note);

@@ -62,7 +62,7 @@ describe('ObjectStore', () => {
     expect(store.get('ns/a')).toBeUndefined();
   });
 
-  it('returns the resource version of the last event, also of a bookmark', () => {
+  it('returns the resource version of the last event, even of a bookmark', () => {
     const store = new ObjectStore<ConfigMap>();
     expect(store.resourceVersion).toBeUndefined();
     store.apply(listed());

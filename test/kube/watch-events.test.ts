@@ -37,7 +37,7 @@ describe('decodeWatch', () => {
     );
   });
 
-  it('decodes bookmarks, also the end of the initial events', async () => {
+  it('decodes bookmarks, including the end of the initial events', async () => {
     const bookmark = (annotations?: object) =>
       `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '9', annotations } } })}\n`;
     const bytes = Buffer.from(bookmark() + bookmark({ 'k8s.io/initial-events-end': 'true' }));

@@ -195,8 +195,8 @@ describe('NetworkPolicy', () => {
   });
 
   it.each([
-    ['the API server of the hub', HUB, 6443, 'connected'],
-    ['the API server of the target', TARGET, 6443, 'connected'],
+    ["the hub's API server", HUB, 6443, 'connected'],
+    ["the target's API server", TARGET, 6443, 'connected'],
     ['port 443 of any address', HUB, 443, 'connected'],
     ['DNS', HUB, 53, 'connected'],
     ['another port', HUB, 8080, 'dropped'],

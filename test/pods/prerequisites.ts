@@ -19,7 +19,7 @@ const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
   'util-linux': ['mount', 'setpriv', 'unshare'],
 };
 
-/** Folder of the CNI plugins in Debian. */
+/** Folder of the CNI plugins on Debian. */
 export const CNI_PLUGINS = '/usr/lib/cni';
 const FOLDERS = [...new Set([...(process.env['PATH'] ?? '').split(':'), '/usr/sbin', '/sbin', '/bin', CNI_PLUGINS])];
 

@@ -17,14 +17,14 @@ export const RELEASE = 'release';
 /** Environment variable with the folder of the run, in the namespaces of the run. */
 const FOLDER_VARIABLE = 'PODS_FOLDER';
 
-/** Returns the folder of the run. Throws outside of `npm run test:pods`. */
+/** Returns the folder of the run. Throws outside `npm run test:pods`. */
 export function podsFolder(): string {
   const folder = process.env[FOLDER_VARIABLE];
   if (!folder) throw new Error('These tests need a cluster: run them with `npm run test:pods`.');
   return folder;
 }
 
-/** Creates the folder of a run, owned by this process. Its name is also that of the control groups of the run. */
+/** Creates the folder of a run, owned by this process. The control groups of the run have the same name. */
 export async function createRunFolder(parent = tmpdir()): Promise<string> {
   const folder = await mkdtemp(join(parent, PREFIX));
   await writeFile(join(folder, 'owner'), identityOf(process.pid) ?? '');

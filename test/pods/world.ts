@@ -41,7 +41,7 @@ export async function openShells(): Promise<{ readonly release: Shell; readonly 
   return { release: { ...checkout, folder: join(podsFolder(), RELEASE) }, checkout };
 }
 
-/** Returns the pods of Purser that are not being deleted. */
+/** Returns Purser's pods that are not being deleted. */
 export async function purserPods(): Promise<readonly Pod[]> {
   const list = await kubectl('-n', NAMESPACE, 'get', 'pods', '-l', 'app.kubernetes.io/name=purser', '-o', 'json');
   const { items } = JSON.parse(list) as { readonly items: readonly Pod[] };
@@ -122,7 +122,7 @@ export async function leftovers(): Promise<readonly string[]> {
   return (await kubectl('get', listed, '-A', '-o', 'name')).split('\n').filter((name) => name.includes('purser'));
 }
 
-/** Creates a token of a service account on the hub. */
+/** Creates a token for a service account on the hub. */
 export async function createToken(namespace: string, serviceAccount: string): Promise<string> {
   return (await kubectl('-n', namespace, 'create', 'token', serviceAccount)).trim();
 }

@@ -1,4 +1,4 @@
-// The admission policies on a real kube-apiserver: writes to Clusters and ManagedTokens that need the verbs `repoint` and `record`.
+// The admission policies on a real kube-apiserver: writes to Clusters and ManagedTokens that need the `repoint` and `record` verbs.
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AdmissionWorld, CLUSTERS, cluster, managedToken, Patch, PURSER, type Response, TOKENS } from './admission-world.ts';

@@ -71,7 +71,7 @@ async function buildMissing(programs: readonly GoProgram[], crds: readonly CrdMo
 
 async function fetchCrds(module: CrdModule, env: NodeJS.ProcessEnv): Promise<void> {
   const { path, version, sum, files } = module;
-  // Runs outside of any module, so that Go does not resolve the dependencies of the downloaded module.
+  // Runs outside any module, so that Go does not resolve the dependencies of the downloaded module.
   const { stdout } = spawnSync('go', ['mod', 'download', '-json', `${path}@${version}`], { cwd: '/', env, encoding: 'utf8' });
   const { Dir, Sum, Error: error } = JSON.parse(stdout) as { readonly Dir: string; readonly Sum: string; readonly Error?: string };
   if (error !== undefined || Sum !== sum) throw new Error(`cannot download ${path}@${version}: ${error ?? `its hash is ${Sum}`}`);

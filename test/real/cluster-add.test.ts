@@ -326,7 +326,7 @@ describe('purser cluster add', () => {
       'the context of the hub',
       '--context hub-plugin',
       1,
-      /lead to the same cluster; choose the context of the target cluster with --context/,
+      /refer to the same cluster; choose the context of the target cluster with --context/,
     ],
     [
       'a hub without Purser',
@@ -351,7 +351,7 @@ describe('purser cluster add', () => {
       'a missing plugin',
       '--context target-missing-plugin',
       1,
-      /^cannot authenticate at the target cluster: credential plugin .*missing failed/,
+      /^cannot authenticate to the target cluster: credential plugin .*missing failed/,
     ],
     ['an address without server', '--context silent-token', 1, /does not respond \(ECONNREFUSED\); check the network/],
     [
@@ -390,7 +390,7 @@ describe('purser cluster add', () => {
     expect(subjects.map(({ name }) => name)).toEqual(['hub:system:serviceaccount:purser-system:purser-federated']);
   });
 
-  it('prints with --dry-run the objects that kubectl could apply, without sending a request', async () => {
+  it('prints the objects that kubectl could apply with --dry-run, without sending a request', async () => {
     const { code, output, stderr } = await purser(`${ADD} --dry-run -o yaml`);
     expect([code, stderr]).toEqual([0, '']);
     const objects = parseAllDocuments(output).map((document) => document.toJS() as ApiObject & { readonly stringData?: object });
@@ -475,9 +475,9 @@ describe('purser cluster', () => {
     await admin.hub.delete(ManagedTokens, { namespace: 'team-a', name: 'ci' });
   });
 
-  it('refuses to purge another cluster than the registered one', async () => {
+  it('refuses to purge a different cluster than the registered one', async () => {
     const line = 'cluster remove eu --hub-context hub-token --purge-target --yes --context';
-    expect(await purser(`${line} hub-plugin`)).toMatchObject({ code: 1, stderr: expect.stringContaining('lead to the same cluster') });
+    expect(await purser(`${line} hub-plugin`)).toMatchObject({ code: 1, stderr: expect.stringContaining('refer to the same cluster') });
     expect(await isReady('eu')).toBe(true);
   });
 

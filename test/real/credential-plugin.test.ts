@@ -49,7 +49,7 @@ beforeEach(async () => {
   await writeKubeconfig();
 });
 
-/** Returns the permission to see the cluster and to issue tokens of one service account. */
+/** Returns the permission to see the cluster and to issue tokens for one service account. */
 function permissions(name: string): readonly object[] {
   const rules = [
     { apiGroups: ['registry.purser.dev'], resources: ['clusters'], resourceNames: ['target-1'], verbs: ['get'] },

@@ -113,7 +113,7 @@ export class DeployWorld {
     return world;
   }
 
-  /** Starts another hub with a kustomization applied to it, beside the hub of a world with the same target. */
+  /** Starts a second hub for the target of a world, and applies a kustomization to it. */
   static async startBeside({ target }: DeployWorld, path: string): Promise<DeployWorld> {
     const world = new DeployWorld(await startRealCluster(CLUSTER_OPTIONS), target, true);
     await world.#install(path);
@@ -258,7 +258,7 @@ export class DeployWorld {
     await this.kubectl('delete', ...set);
   }
 
-  /** Returns the renewed token of Purser for a target. */
+  /** Returns Purser's renewed token for a target. */
   async renewedToken(name: string): Promise<string> {
     const secret = ['-n', 'purser-system', `secret/${name}-credential-renewed`];
     await this.waitFor(...secret, '--for=create');
@@ -298,7 +298,7 @@ export class DeployWorld {
     throw new Error([stderr, ...logs.map((log) => log.split('\n').slice(-20).join('\n'))].join('\n'));
   }
 
-  /** Creates a token of a service account on the hub. */
+  /** Creates a token for a service account on the hub. */
   async createToken(namespace: string, serviceAccount: string): Promise<string> {
     return (await this.kubectl('create', 'token', serviceAccount, '-n', namespace)).trim();
   }

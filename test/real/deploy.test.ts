@@ -185,7 +185,7 @@ describe('deployed Purser with the admission policies', () => {
     await world.waitFor('cluster.registry.purser.dev/target-1', '--for=condition=Ready');
   });
 
-  it('returns to the registered token with renewal Manual, and renews it again with Auto', async () => {
+  it('switches back to the registered token with renewal Manual, and renews it again with Auto', async () => {
     const stolen = await world.renewedToken('target-1');
     await world.retireCredential('target-1');
     await world.waitUntilRejected(stolen);

@@ -66,7 +66,7 @@ async function trustHub(...options: readonly string[]): Promise<void> {
   await target.restart();
 }
 
-/** Returns a token of a service account on the hub. */
+/** Returns a token for a service account on the hub. */
 async function mint(serviceAccount: string, audience: string): Promise<string> {
   return (await world.kubectl('create', 'token', serviceAccount, '-n', 'purser-system', `--audience=${audience}`)).trim();
 }
@@ -97,7 +97,7 @@ describe('federation with a target that trusts the hub', () => {
     const data = await world.kubectl('get', 'secret', '-n', 'team-a', 'ci-deployer', '-o', 'jsonpath={.data.token}');
     expect(await userAt(world.target, Buffer.from(data, 'base64').toString())).toBe('system:serviceaccount:deploy:deployer');
     expect(await conditionOf('target-1', 'CredentialFresh', 'message')).toBe(
-      `No credential is stored; Purser requests tokens of purser-system/${SERVICE_ACCOUNT} from the hub.`,
+      `No credential is stored; Purser requests tokens for purser-system/${SERVICE_ACCOUNT} from the hub.`,
     );
     const secrets = JSON.parse(await world.kubectl('get', 'secrets', '-n', 'purser-system', '-o', 'json')) as {
       readonly items: readonly { readonly data?: Readonly<Record<string, string>> }[];
@@ -106,7 +106,7 @@ describe('federation with a target that trusts the hub', () => {
     expect(stored.filter((value) => /eyJ/.test(Buffer.from(value, 'base64').toString()))).toEqual([]);
   });
 
-  it('publishes the audiences of the API server of the target, and issues a token for them', async () => {
+  it("publishes the audiences of the target's API server, and issues a token for them", async () => {
     const audiences = () => world.kubectl('get', 'cluster.registry.purser.dev/target-1', '-o', 'jsonpath={.status.apiAudiences}');
     await waitUntil(async () => (await audiences()) === '["https://kubernetes.default.svc"]');
     await world.kubectl('patch', '-n', 'team-a', 'mt/ci-deployer', '--type=merge', '-p', '{"spec":{"audiences":null}}');
@@ -229,7 +229,7 @@ describe('federation with a hostile server', () => {
     expect(hostile.requests).toHaveLength(seen);
   });
 
-  it('sends to a hostile server that the Secret pins only a token that target, hub and façade reject', async () => {
+  it('sends only a token that target, hub and façade reject to a hostile server that the Secret pins', async () => {
     await world.createCluster('hostile', hostile, { serviceAccount: SERVICE_ACCOUNT });
     await waitUntil(async () => received().length > 0);
     for (const token of received()) {
@@ -248,7 +248,7 @@ describe('federation with a hostile server', () => {
       reply.json(401, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 401, reason: 'Unauthorized' }),
     );
     await waitUntil(async () => (await conditionOf('hostile', 'Authorized', 'reason')) === 'CredentialRejected');
-    const token = `tokens of the hub with issuer ${world.hub.url} and audience ${audienceOf(hostile.url)}`;
+    const token = `tokens issued by the hub, with issuer ${world.hub.url} and audience ${audienceOf(hostile.url)}`;
     expect(await conditionOf('hostile', 'Authorized', 'message')).toContain(`rejects Purser's credential: ${token}. Compare `);
   });
 });

@@ -138,7 +138,7 @@ describe('ManagedTokenSet for 200 Clusters on real servers', () => {
     expect(new Set(servers)).toEqual(new Set([world.target.url, second.url]));
   });
 
-  it('changes each ManagedToken with one write after a change of the template', async () => {
+  it('changes each ManagedToken with one write after a change to the template', async () => {
     const before = new Map((await getTokens()).map(({ metadata }) => [metadata.uid, metadata.generation]));
     await audit.skip();
     await admin.patch(ManagedTokenSets, SET, { spec: { template: { spec: { secret: { labels: { cluster: '{{cluster}}' } } } } } });

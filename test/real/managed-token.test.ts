@@ -115,7 +115,7 @@ async function startPurser(overrides: Partial<AppSettings> = {}): Promise<App> {
   const { url, ca } = hub.cluster;
   const source = fixedConfig({ name: 'hub', server: url, caData: base64(ca), skipTLSVerify: false }, { name: 'purser', token });
   const log = createLogger({ level: 'trace', readable: false, write: (line) => logged.push(line) });
-  // By default, Purser probes Clusters only at registration, so that all counted requests belong to tokens.
+  // By default, Purser probes Clusters only at registration, so all counted requests belong to tokens.
   const longIntervals = { probeIntervalMs: YEAR_MS, accessIntervalMs: YEAR_MS };
   const settings = appSettings({ namespace: 'purser-system', verifyIntervalMs: 0, drainMs: 10_000, ...longIntervals, ...overrides });
   const started = startApp({ hub: source, clock: systemClock, random: Math.random, log, settings });
@@ -167,7 +167,7 @@ async function isProbed(name: string): Promise<boolean> {
   return isReady && items.some(({ involvedObject }) => involvedObject.kind === Clusters.kind && involvedObject.name === name);
 }
 
-/** Waits until the condition Reachable of the Cluster `private` has this status and reason. */
+/** Waits until the Reachable condition of the Cluster `private` has this status and reason. */
 async function waitForReachable(expected: 'True' | 'False', reason: RegExp): Promise<void> {
   const readReachable = async () =>
     (await hub.admin.get(Clusters, { name: 'private' })).status?.conditions?.find(({ type }) => type === 'Reachable');
@@ -250,7 +250,7 @@ describe('ManagedToken on real clusters', () => {
     const token = await waitForToken('first');
     await waitUntil(async () => (await hub.audit.requests()).includes('create events'));
     const requests = [...(await hub.audit.requests()), ...(await one().audit.requests())];
-    // A probe of a cluster may end meanwhile.
+    // A probe of a cluster may end in the meantime.
     const ofToken = requests.filter((request) => request !== 'update clusters/status');
 
     expect(ofToken.sort()).toEqual([

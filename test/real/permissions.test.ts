@@ -23,7 +23,7 @@ const AUDIENCES = ['https://target.test'];
 let world: DeployWorld;
 let agent: Agent;
 
-/** Sends the requests of an action with the token of a service account. Returns true if all were allowed. */
+/** Sends the requests of an action with the token for a service account. Returns true if all were allowed. */
 type Action = (token: string) => Promise<readonly boolean[]>;
 
 beforeAll(async () => {
@@ -258,20 +258,20 @@ const requestsToken = (account: string, spec: object) =>
 /** Requests of each action in the table. */
 const ACTIONS: Readonly<Record<string, Action>> = {
   'obtain tokens': issues('target-1', 'deploy/deployer'),
-  'obtain tokens of that service account': issues('target-1', 'deploy/deployer'),
-  'obtain tokens of other service accounts in that namespace': issues('target-1', 'deploy/other'),
-  'obtain tokens of service accounts in that namespace': issues('target-1', 'deploy/deployer', 'deploy/other'),
-  'obtain tokens of service accounts in other namespaces': issues('target-1', 'elsewhere/worker'),
-  'obtain tokens of service accounts in protected namespaces': issues('target-1', 'kube-system/default'),
-  "obtain tokens of service accounts in Purser's namespace": issues('target-1', 'purser-system/purser', 'purser-system/other'),
-  'obtain tokens of service accounts on other clusters': issues('target-2', 'deploy/deployer'),
-  'obtain tokens of that service account on other clusters of that set': issues('target-3', 'deploy/deployer'),
-  'obtain tokens of service accounts on clusters outside of that set': issues('target-2', 'deploy/deployer'),
+  'obtain tokens for that service account': issues('target-1', 'deploy/deployer'),
+  'obtain tokens for other service accounts in that namespace': issues('target-1', 'deploy/other'),
+  'obtain tokens for service accounts in that namespace': issues('target-1', 'deploy/deployer', 'deploy/other'),
+  'obtain tokens for service accounts in other namespaces': issues('target-1', 'elsewhere/worker'),
+  'obtain tokens for service accounts in protected namespaces': issues('target-1', 'kube-system/default'),
+  "obtain tokens for service accounts in Purser's namespace": issues('target-1', 'purser-system/purser', 'purser-system/other'),
+  'obtain tokens for service accounts on other clusters': issues('target-2', 'deploy/deployer'),
+  'obtain tokens for that service account on other clusters of that set': issues('target-3', 'deploy/deployer'),
+  'obtain tokens for service accounts on clusters outside that set': issues('target-2', 'deploy/deployer'),
   'see Clusters': sees('target-1'),
   'see that Cluster': sees('target-1'),
   'see other Clusters': sees('target-2'),
   'see other Clusters of that set': sees('target-3'),
-  'see Clusters outside of that set': sees('target-2'),
+  'see Clusters outside that set': sees('target-2'),
   'read that Cluster on the hub': sends([`GET ${CLUSTERS}/target-1`]),
   'create Clusters': sends(creates('target-4')),
   'create that Cluster': sends(creates('target-1')),
@@ -323,8 +323,8 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'create and delete ClusterProfiles': sends([`POST ${PROFILES}${DRY}`, PROFILE], [`DELETE ${PROFILES}/worker${DRY}`]),
   'change addresses in ClusterProfiles': publishesAddress,
   'read Secrets of that namespace': sends([`GET ${SECRETS('team-a')}/ci-deployer`]),
-  'read credentials of clusters': sends([`GET ${SECRETS('purser-system')}/target-1-credential`]),
-  'replace credentials of clusters': replaces(`${SECRETS('purser-system')}/target-1-credential`, { data: {} }),
+  'read cluster credentials': sends([`GET ${SECRETS('purser-system')}/target-1-credential`]),
+  'replace cluster credentials': replaces(`${SECRETS('purser-system')}/target-1-credential`, { data: {} }),
   'act as Purser': requestsToken('purser', {}),
   'obtain tokens that federated clusters accept from Purser': requestsToken('purser-federated', {
     audiences: ['purser:https://target.test'],

@@ -103,7 +103,7 @@ describe('Deployment with two replicas', () => {
     const audit = new AuditLog(world.hub.auditLog, 'system:serviceaccount:purser-system:purser');
     await audit.skip();
     world.target.pause();
-    // The request to the paused target fails after ten seconds, so that nothing else may delay the checks until then.
+    // The request to the paused target fails after ten seconds, so nothing else may delay the checks until then.
     const annotated = world.kubectl('annotate', ...TOKEN, 'tokens.purser.dev/rotate=while-stopping', '--overwrite');
     await waitUntil(async () => (await audit.requests()).includes('create subjectaccessreviews'));
     leader.program.signal('SIGTERM');

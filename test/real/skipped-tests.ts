@@ -5,4 +5,4 @@ import { hasPrometheus } from '../support/prometheus.ts';
 
 const build = kubeBinaries() === undefined ? '`npm run kube:build` (once, needs Go, takes minutes) and then ' : '';
 console.log(`Tests against a real kube-apiserver did not run. To run them: ${build}\`npm run test:kube\`.`);
-if (!hasPrometheus()) console.log('These tests also need Prometheus and promtool: install the package `prometheus`.');
+if (!hasPrometheus()) console.log('These tests also need Prometheus and promtool: install the `prometheus` package.');

@@ -184,7 +184,7 @@ describe('streamComponent', () => {
     expect(await lifecycle.stop()).toEqual([]);
   });
 
-  it('reports a defect of its stream and has stopped', async () => {
+  it('reports a defect of its stream and stops', async () => {
     const failing$ = new Subject<never>();
     const lifecycle = lifecycleOf(streamComponent({ ...options, run: () => failing$ }));
     await lifecycle.start();

@@ -83,7 +83,7 @@ describe('ClusterProfiles of a set', () => {
     expect(await world.tokens.leaks([JSON.stringify(await profiles(world))])).toEqual([]);
   });
 
-  it('writes a new ClusterProfile with two requests, and sends none at rest', async () => {
+  it('writes a new ClusterProfile with two requests, and sends none while idle', async () => {
     await begin('a');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a']);
@@ -145,7 +145,7 @@ describe('ClusterProfiles of a set', () => {
     expect([sentProfiles(), world.tokens.sent().hub.filter((call) => call.startsWith('GET secrets'))]).toEqual([[], []]);
   });
 
-  it('publishes the pinned address whatever a user writes into the Secret, also after a restart', async () => {
+  it('publishes the pinned address whatever a user writes into the Secret, even after a restart', async () => {
     await begin('a');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a']);
@@ -293,7 +293,7 @@ describe('ClusterProfiles of a set', () => {
     expect(world.tokens.clock.now() - before).toBeLessThanOrEqual(60_000);
   });
 
-  it('leaves ClusterProfiles alone that the set does not control, and reports them', async () => {
+  it('leaves ClusterProfiles that the set does not control unchanged, and reports them', async () => {
     await begin('a', 'b', 'c');
     const foreign = { spec: { clusterManager: { name: 'other' } } };
     const labels = { 'x-k8s.io/cluster-manager': 'purser' };

@@ -50,7 +50,7 @@ describe('set controller', () => {
     expect((await world.tokens.secret('a-deployer'))?.metadata.labels?.['env']).toBe('prod');
   });
 
-  it('writes nothing at rest', async () => {
+  it('writes nothing while idle', async () => {
     await begin(['a', 'b']);
     await world.create();
     await world.until(complete(2));
@@ -60,7 +60,7 @@ describe('set controller', () => {
     expect(world.tokens.sent().hub).toEqual([]);
   });
 
-  it('changes each ManagedToken with one write after a change of the template', async () => {
+  it('changes each ManagedToken with one write after a change to the template', async () => {
     await begin(['a', 'b']);
     await world.create('fleet', { metadata: { labels: { old: 'x', kept: 'y' } } });
     await world.until(complete(2));

@@ -142,7 +142,7 @@ describe('set with 5,000 Clusters', () => {
     fleet = new Fleet(aSet({ maxConcurrent: 1000 }));
   });
 
-  it('creates and changes each ManagedToken with one write, at most 16 at a time, and writes nothing at rest', async () => {
+  it('creates and changes each ManagedToken with one write, at most 16 at a time, and writes nothing while idle', async () => {
     fleet.register(SIZE, true);
     await fleet.settle();
     expect([fleet.count(/^create$/), fleet.count(/^apply$/), fleet.tokens.store.size]).toEqual([SIZE, 0, SIZE]);
@@ -224,7 +224,7 @@ describe('set with 5,000 Clusters', () => {
     expect(fleet.sets.store.get(KEY)?.status?.conditions?.map(({ reason }) => reason)).toEqual(['AllReady', 'Complete']);
   });
 
-  it('attempts a rejected write again within five minutes, also if the clock is set back', async () => {
+  it('attempts a rejected write again within five minutes, even if the clock is set back', async () => {
     fleet.register(1, true);
     fleet.rejection = statusError('Forbidden', 'exceeded quota');
     await fleet.settle();
@@ -236,7 +236,7 @@ describe('set with 5,000 Clusters', () => {
     expect(fleet.tokens.store.size).toBe(1);
   });
 
-  it('is triggered by changes of labels, and not by the status of a Cluster', () => {
+  it('is triggered by changes to labels, and not by the status of a Cluster', () => {
     fleet.register(1, true);
     const cluster = fleet.clusters.store.get('c0')!;
     fleet.triggered.clear();

@@ -102,7 +102,7 @@ export async function untilProfiles(world: SetWorld, names: readonly string[]): 
   });
 }
 
-/** Returns the state of the condition ClusterProfilesPublished; empty without it. */
+/** Returns the state of the ClusterProfilesPublished condition; empty without it. */
 export async function published(world: SetWorld): Promise<string> {
   const { status } = await world.get();
   const found = status?.conditions?.find(({ type }) => type === 'ClusterProfilesPublished');

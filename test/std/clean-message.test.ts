@@ -16,7 +16,7 @@ describe('cleanMessage', () => {
       jwt({ sub: 'service-account-with-a-long-name' }).replace(/(.{9})/g, '$1\u200b'),
       /^\S{0,24}\[redacted\]\S{0,24}$/,
     ],
-    ['long words of upper-case and lower-case letters', `x ${'aB3'.repeat(20)}`, 'x [redacted]'],
+    ['long words of uppercase and lowercase letters', `x ${'aB3'.repeat(20)}`, 'x [redacted]'],
   ])('removes %s', (_, text, expected) => {
     expect(cleanMessage(text)).toEqual(typeof expected === 'string' ? expected : expect.stringMatching(expected));
   });

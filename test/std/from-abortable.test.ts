@@ -34,7 +34,7 @@ describe('fromAbortable', () => {
     await expect(firstValueFrom(values$)).rejects.toThrow('no address');
   });
 
-  it('aborts immediately on unsubscribe, also while idle', () => {
+  it('aborts immediately on unsubscribe, even while idle', () => {
     let aborted = false;
     const subscription = fromAbortable((signal) => {
       signal.addEventListener('abort', () => {

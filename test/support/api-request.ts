@@ -19,7 +19,7 @@ export interface ApiRequest {
 
 export interface ApiResponse {
   readonly status: number;
-  /** Headers with lower-case names; several `warning` headers are joined with a comma. */
+  /** Headers with lowercase names; several `warning` headers are joined with a comma. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }

@@ -46,7 +46,7 @@ export class FakeClock implements Clock {
     this.#bootedAt = at - this.#monotonic;
   }
 
-  /** Advances both clocks, and fires due timers in order, including those that are set meanwhile. */
+  /** Advances both clocks, and fires due timers in order, including those that are set in the meantime. */
   advance(ms: number): void {
     const end = this.#monotonic + ms;
     for (let alarm = this.#nextUntil(end); alarm !== undefined; alarm = this.#nextUntil(end)) {

@@ -26,7 +26,7 @@ describe('matchTemplate', () => {
     ['another time of a request', '"2026-11-15T00:00:00Z"', '"2026-11-15T00:00:01Z"'],
     ['a time with another precision', '"2026-11-15T00:07:14Z"', '"2026-11-15T00:07:14.000Z"'],
     ['another UID of a request', '11111111-1111-1111-1111-111111111111', '22222222-1111-1111-1111-111111111111'],
-    ['another resource version than 1', '"resourceVersion":"1"', '"resourceVersion":"2"'],
+    ['a different resource version than 1', '"resourceVersion":"1"', '"resourceVersion":"2"'],
     ['a resource version that is a number', '"resourceVersion":"288"', '"resourceVersion":288'],
     ['another start of a continue token', continueToken(288, '/c10\0'), continueToken(288, '/c11\0')],
   ])('does not match %s', (_, recorded, actual) => {

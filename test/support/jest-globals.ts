@@ -1,4 +1,4 @@
-// Implementation of `@jest/globals` for jest-runtime.ts. Its exports change with each test file, also for modules that test files share.
+// Implementation of `@jest/globals` for jest-runtime.ts. Its exports change with each test file, even for modules that test files share.
 
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';

@@ -9,7 +9,7 @@ import { run } from './run.ts';
 
 const PINS = join(import.meta.dirname, '../real/nodes');
 
-/** Returns the folder with the program `node` of a major version. */
+/** Returns the folder with the `node` program of a major version. */
 export async function nodeFolder(major: number): Promise<string> {
   return join(await installed(), 'node_modules', `node-${major}-${process.arch}`, 'bin');
 }

@@ -29,7 +29,7 @@ function valueProblems(value: unknown, schema: OpenApiSchema, path: string): rea
   const { format, enum: values } = schema;
   const checks: readonly (readonly [boolean, string])[] = [
     [values === undefined || values.includes(value as string), 'is none of the allowed values'],
-    [typeof value !== 'number' || isInRange(value, schema), 'is outside of the range'],
+    [typeof value !== 'number' || isInRange(value, schema), 'is outside the range'],
     [typeof value !== 'string' || isText(value, schema), 'has the wrong length or does not match the pattern'],
     [typeof value !== 'string' || format !== 'date-time' || TIME.test(value), 'is not a time'],
   ];

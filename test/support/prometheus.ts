@@ -14,7 +14,7 @@ export function hasPrometheus(): boolean {
 
 /** Throws if the programs are not installed, so that tests do not pass without them. */
 export function requirePrometheus(): void {
-  if (!hasPrometheus()) throw new Error('Prometheus and promtool are not installed. Install the package `prometheus`.');
+  if (!hasPrometheus()) throw new Error('Prometheus and promtool are not installed. Install the `prometheus` package.');
 }
 
 export interface Prometheus {

@@ -21,7 +21,7 @@ import { freePorts } from './ports.ts';
 import { type Program, removeOnExit, startProgram } from './processes.ts';
 import { TEST_USERS, tokenOf } from './users.ts';
 
-/** DNS name in every server certificate. It does not resolve, so that only a proxy connects to it. */
+/** DNS name in every server certificate. It does not resolve, so only a proxy connects to it. */
 export const PRIVATE_NAME = 'private.example.test';
 
 export interface RealClusterOptions {

@@ -82,7 +82,7 @@ describe('readCredential', () => {
 });
 
 describe('clustersOf', () => {
-  it('reads names that are separated by white space or commas', () => {
+  it('reads names that are separated by whitespace or commas', () => {
     expect(clustersOf(aCredential({ cluster: 'prod-eu\nprod-us, dev\n' }))).toEqual(['prod-eu', 'prod-us', 'dev']);
   });
 
@@ -104,7 +104,7 @@ describe('readTokenInUse', () => {
 });
 
 describe('readPins', () => {
-  it('reads addresses in any spelling, separated by white space or commas', () => {
+  it('reads addresses in any spelling, separated by whitespace or commas', () => {
     const { servers } = readPins(aCredential({ server: 'a.example.com:443\nhttps://B.example.com/,10.0.0.1:6443 http://c' }));
     expect(servers).toEqual(['https://a.example.com', 'https://b.example.com', 'https://10.0.0.1:6443']);
   });
@@ -169,7 +169,7 @@ describe('proxy of readPins', () => {
     const message = expect.not.stringContaining('junk-of-proxy');
     const failure = {
       reason: 'CredentialMissing',
-      detail: expect.stringMatching(/^the key proxy of the Secret is not the URL of a proxy/),
+      detail: expect.stringMatching(/^the proxy key of the Secret is not the URL of a proxy/),
     };
     expect(() => readPins(aCredential({ proxy }))).toThrow(expect.objectContaining({ ...failure, message }));
   });
@@ -177,7 +177,7 @@ describe('proxy of readPins', () => {
   it.each(['http://user:junk-of-proxy@proxy.example.com', 'http://junk-of-proxy@proxy.example.com'])(
     'rejects user and password in an http URL: %s',
     (proxy) => {
-      const detail = 'the key proxy of the Secret contains a user or password, which require an https URL';
+      const detail = 'the proxy key of the Secret contains a user or password, which require an https URL';
       expect(() => readPins(aCredential({ proxy }))).toThrow(expect.objectContaining({ reason: 'CredentialMissing', detail }));
     },
   );

@@ -57,7 +57,7 @@ async function createServiceAccount(): Promise<string> {
   return metadata.uid ?? '';
 }
 
-/** Returns the cluster with the token of one of its users as credential. */
+/** Returns the cluster with a token of one of its users as the credential. */
 function clusterAs(token: string): RegisteredCluster {
   const credential = aCredential({ token, server: server.url, 'ca.crt': server.ca }, token);
   return registered({ servers: [server.url], ca: server.ca, credential });

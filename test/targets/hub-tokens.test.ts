@@ -1,4 +1,4 @@
-// A hub that issues tokens of a service account, and targets that accept them, on the wire.
+// A hub that issues tokens for a service account, and targets that accept them, on the wire.
 
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -90,7 +90,7 @@ function received({
 }
 
 describe('ClusterClients with a service account of the hub', () => {
-  it('sends a token of one hour whose only audience is the address, exactly as the Secret spells it', async () => {
+  it('sends a one-hour token whose only audience is the address, exactly as the Secret spells it', async () => {
     const spelled = `${target.url.replace('https://', '')}/`;
     expect(await use(federated([target.url], { server: spelled }))).toBe('ok');
     expect(received(target)).toMatchObject([{ sub: SUBJECT, aud: [`purser:${spelled}`] }]);
@@ -168,7 +168,7 @@ describe('ClusterClients with a service account of the hub', () => {
     expect(clients.hubTokenFailure(cluster.cluster)).toBeUndefined();
   });
 
-  it('returns the times of the token for the address in use, also of an expired one while the renewal fails', async () => {
+  it('returns the times of the token for the address in use, even of an expired one while the renewal fails', async () => {
     const cluster = federated([target.url, other.url]);
     expect(clients.hubTokenTimes(cluster.cluster)).toBeUndefined();
     const issuedAt = clock.now();
@@ -213,7 +213,7 @@ describe('ClusterClients with a service account of the hub', () => {
     ['for another audience', { aud: ['purser:https://elsewhere.example.com'] }],
     ['for a second audience', { aud: ['purser:x', 'https://hub.test'] }],
     ['of another service account', { sub: `system:serviceaccount:${CREDENTIALS}:purser` }],
-  ])('sends no token of the hub that is %s', async (_, claims) => {
+  ])('sends no token issued by the hub that is %s', async (_, claims) => {
     hub.handle((request, reply) =>
       request.path === TOKEN_PATH ? grant(request, reply, { claims: { sub: SUBJECT, ...claims } }) : respondAsHub(request, reply),
     );
@@ -221,11 +221,11 @@ describe('ClusterClients with a service account of the hub', () => {
     expect(target.requests).toEqual([]);
   });
 
-  it('sends no token of the hub that is not a JWT', async () => {
+  it('sends no token issued by the hub that is not a JWT', async () => {
     hub.handle((request, reply) =>
       request.path === TOKEN_PATH ? grant(request, reply, { status: { token: 'opaque' } }) : respondAsHub(request, reply),
     );
-    await expect(use()).rejects.toMatchObject({ reason: 'HubTokenFailed', detail: 'the token of the hub is not a JWT' });
+    await expect(use()).rejects.toMatchObject({ reason: 'HubTokenFailed', detail: "the hub's token is not a JWT" });
   });
 
   it('repeats a request with a fresh token after a 401, at most once per growing delay', async () => {
@@ -268,7 +268,7 @@ describe('ClusterClients with a service account of the hub', () => {
 });
 
 describe('HubAccounts', () => {
-  it("rejects a service account in a Secret outside of Purser's namespace", async () => {
+  it("rejects a service account in a Secret outside Purser's namespace", async () => {
     const elsewhere = new ClusterClients(settings(clock, { hub: { client, namespace: 'elsewhere' } }));
     const cluster = federated([target.url]);
     await expect(elsewhere.use(cluster, readiness)).rejects.toMatchObject({

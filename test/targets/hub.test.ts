@@ -76,7 +76,7 @@ describe('hub recognition', () => {
     ['an opaque token where neither keys nor UIDs can be read', {}, {}, 'opaque'],
     ['an opaque token where the UID on the hub cannot be read', { keys: [ours.publicKey] }, { uid: 'a' }, 'opaque'],
     ['a token of another key that is not of a service account', { keys: [ours.publicKey] }, { username: 'admin' }, jwt(other.privateKey)],
-  ])('rejects service accounts in the namespace of Purser with at most four requests: %s', async (_, ofHub, ofTarget, token) => {
+  ])("rejects service accounts in Purser's namespace with at most four requests: %s", async (_, ofHub, ofTarget, token) => {
     await start(ofHub);
     const { target, cluster } = await registeredAt(ofTarget, token);
     for (let round = 0; round < 3; round += 1) expect(await world.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnNamespace' });
@@ -88,14 +88,14 @@ describe('hub recognition', () => {
   it.each<[string, Identity, Identity, string]>([
     ['a service account of another signing key', { keys: [ours.publicKey] }, {}, jwt(other.privateKey)],
     ['another UID of kube-system', { uid: 'a' }, { uid: 'b' }, 'opaque'],
-  ])('issues tokens of service accounts in a namespace of that name on another cluster: %s', async (_, ofHub, ofTarget, token) => {
+  ])('issues tokens for service accounts in a namespace of that name on another cluster: %s', async (_, ofHub, ofTarget, token) => {
     await start(ofHub);
     const { cluster } = await registeredAt(ofTarget, token);
     await expect(world.issue(cluster, BESIDE)).resolves.toBeDefined();
   });
 
   it.each(['https://kubernetes.default.svc', 'https://kubernetes.default.svc.cluster.local:443'])(
-    'rejects service accounts in the namespace of Purser at the address %s without requests to the hub',
+    "rejects service accounts in Purser's namespace at the address %s without requests to the hub",
     async (url) => {
       await start({});
       const { target } = await registeredAt({}, 'opaque');
@@ -108,7 +108,7 @@ describe('hub recognition', () => {
     },
   );
 
-  it('rejects service accounts in the namespace of Purser until the hub responds', async () => {
+  it("rejects service accounts in Purser's namespace until the hub responds", async () => {
     await start({});
     hub.handle((_, reply) => reply.text(500, 'down'));
     const { cluster } = await registeredAt({}, jwt(other.privateKey));
@@ -117,7 +117,7 @@ describe('hub recognition', () => {
     await expect(world.issue(cluster, BESIDE)).resolves.toBeDefined();
   });
 
-  it("rejects service accounts in the namespace of Purser at the hub's own address", async () => {
+  it("rejects service accounts in Purser's namespace at the hub's own address", async () => {
     await start({});
     const { target } = await registeredAt({ username: ADMIN }, 'opaque');
     const config = fixedConfig({ name: 'hub', server: target.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
@@ -132,7 +132,7 @@ describe('hub recognition', () => {
     ['the same UID of kube-system', { uid: 'a' }, { uid: 'a' }, false],
     ['UIDs that cannot be read', { keys: [ours.publicKey] }, {}, false],
     ['another UID of kube-system', { keys: [ours.publicKey], uid: 'a' }, { uid: 'b' }, true],
-  ])('compares the UID of kube-system if the credential is a token of the hub: %s', async (_, ofHub, ofTarget, isIssued) => {
+  ])('compares the UID of kube-system if the credential is a token issued by the hub: %s', async (_, ofHub, ofTarget, isIssued) => {
     await start(ofHub);
     const target = await world.serve(() => undefined);
     target.handle(respondsAs({ ...ofTarget, username: 'hub:system:serviceaccount:purser-system:federated' }));
@@ -143,7 +143,7 @@ describe('hub recognition', () => {
     else expect(await world.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnNamespace' });
   });
 
-  it('rejects the service account of federation and its siblings if a token of the hub is the credential on the hub itself', async () => {
+  it('rejects the service account of federation and its siblings if a token issued by the hub is the credential on the hub itself', async () => {
     await start({ uid: 'a' });
     const itself = await world.serve(() => undefined);
     itself.handle(respondsAs({ uid: 'a', username: 'system:serviceaccount:purser-system:federated' }));

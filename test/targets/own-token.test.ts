@@ -1,4 +1,4 @@
-// Tokens of Purser's own service account, from a target on the wire.
+// Tokens for Purser's own service account, from a target on the wire.
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
@@ -31,7 +31,7 @@ afterEach(async () => {
 const tokenRequests = () => target.requests.filter(({ path }) => path.endsWith('/token'));
 
 describe('issueOwnToken', () => {
-  it("requests a token of Purser's own service account with the audiences of the API server", async () => {
+  it("requests a token for Purser's own service account with the audiences of the API server", async () => {
     const issued = await clients.use(cluster, (each) => issueOwnToken(each, OWN, signal));
     expect(issued.claims).toMatchObject({ subject: SUBJECT, audiences: ['api'] });
     expect(tokenRequests()).toHaveLength(1);
@@ -47,7 +47,7 @@ describe('issueOwnToken', () => {
     expect(tokenRequests()).toEqual([]);
   });
 
-  it('rejects the token that Purser uses already, and a token of another service account', async () => {
+  it('rejects the token that Purser uses already, and a token for another service account', async () => {
     target.handle((request, reply) =>
       request.path.endsWith('/token')
         ? grant(request, reply, { status: { token: CREDENTIAL } })

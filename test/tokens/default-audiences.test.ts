@@ -1,4 +1,4 @@
-// ManagedTokens without spec.audiences: their tokens are for the API server of the target.
+// ManagedTokens without spec.audiences: their tokens are for the target's API server.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Clusters } from '../../src/api/resources.ts';
@@ -127,7 +127,7 @@ describe('token controller and labelsFromCluster', () => {
   const labels = async () => (await world.secret())?.metadata.labels;
   const OWN = { 'argocd.argoproj.io/secret-type': 'cluster', 'tokens.purser.dev/managed-by': 'purser' };
 
-  it('rewrites the Secret without a new token after a label of the Cluster changes, and writes nothing at rest', async () => {
+  it('rewrites the Secret without a new token after a label of the Cluster changes, and writes nothing while idle', async () => {
     await label({ env: 'staging', owner: 'x' });
     await world.run();
     await create('ci', { outputs: ['ArgoCD'], argocd: { labelsFromCluster: ['env', 'region'], project: 'platform' } });

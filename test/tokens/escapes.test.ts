@@ -268,7 +268,7 @@ describe('token controller and a revocation', () => {
       settings: { limits: { credentialNamespaces: [CREDENTIALS], allowedAudiences: ['https://kubernetes.default.svc'] } },
     });
     const token = await issued();
-    // Nothing runs between the two changes, so that the anchor is listed when the revocation is requested.
+    // Nothing runs between the two changes, so the anchor is listed when the revocation is requested.
     await world.target.stop();
     await world.patch('ci', { spec: { revocation: 'None', rotation: { suspend: true }, ...spec } });
     await revoke('admin');

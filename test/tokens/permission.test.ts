@@ -258,7 +258,7 @@ describe('token controller after a withdrawal', () => {
     await world.until(async () => (await world.secret()) === undefined);
   });
 
-  it('reports failing reviews, and removes a token that expires meanwhile', async () => {
+  it('reports failing reviews, and removes a token that expires in the meantime', async () => {
     await world.run();
     await issued();
     const role = await world.hub.admin.get(ClusterRoles, { name: 'purser-controller' });

@@ -40,7 +40,7 @@ async function messages(): Promise<string> {
   return JSON.stringify([status?.conditions, await world.eventObjects()]);
 }
 
-describe('token controller with a Cluster outside of the pins', () => {
+describe('token controller with a Cluster outside the pins', () => {
   it.each([
     ['another address and CA', 'EndpointNotPinned', () => ({ caBundle: base64(evil().ca), serverEndpoints: [endpoint(evil().url)] })],
     [
@@ -100,7 +100,7 @@ describe('token controller with a Cluster outside of the pins', () => {
     await world.until(async () => (await world.tokenText()) === '');
   });
 
-  it('keeps the Secret after the Cluster is re-created with another address', async () => {
+  it('keeps the Secret after the Cluster is re-created with a different address', async () => {
     await world.run();
     await world.create();
     await world.ready();
@@ -205,7 +205,7 @@ describe('token controller and credential Secrets', () => {
 });
 
 describe('token controller and ManagedTokens', () => {
-  it('rejects a ManagedToken in a namespace with credentials of clusters', async () => {
+  it('rejects a ManagedToken in a namespace with cluster credentials', async () => {
     await world.run();
     const { spec } = await world.create();
     const metadata = { namespace: 'purser-system', name: 'beside' };
@@ -219,7 +219,7 @@ describe('token controller and ManagedTokens', () => {
     await expect(world.hub.admin.get(Secrets, metadata)).rejects.toMatchObject({ code: 404 });
   });
 
-  it("writes the address and CA of Purser's own client next to a token of the hub", async () => {
+  it("writes the address and CA of Purser's own client next to a token issued by the hub", async () => {
     const name = `${world.cluster}-hub`;
     await world.hub.admin.create(Clusters, {
       apiVersion: 'registry.purser.dev/v1alpha1',

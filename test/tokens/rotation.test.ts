@@ -196,7 +196,7 @@ describe('token controller and a re-created service account', () => {
   });
 });
 
-describe('token controller and changes of a Cluster', () => {
+describe('token controller and changes to a Cluster', () => {
   it('keeps the token of a deleted Cluster, and reports the failing renewal', async () => {
     await world.run();
     const first = await issued();
@@ -255,7 +255,7 @@ describe('token controller and changes of a Cluster', () => {
   });
 });
 
-describe('token controller and changes of the spec', () => {
+describe('token controller and changes to the spec', () => {
   it.each([
     ['audiences', { audiences: ['https://kubernetes.default.svc', 'vault'] }],
     ['service account', { serviceAccount: { namespace: 'deploy', name: 'default' } }],

@@ -236,7 +236,7 @@ describe('token controller with a ManagedToken that changes constantly', () => {
   });
 });
 
-describe('token controller with objects of a namespace that are changed all the time', () => {
+describe('token controller with objects of a namespace that change continually', () => {
   const claimants = Array.from({ length: 32 }, (_, index) => {
     const { token } = managedToken('restless', index, false);
     const spec = {
@@ -297,7 +297,7 @@ describe('token controller with objects of a namespace that are changed all the 
     world.stop();
   });
 
-  it('charges no namespace for changes of its Cluster', async () => {
+  it('charges no namespace for changes to its Cluster', async () => {
     const world = new Crowd(NOON + MINUTE, [managedToken('team-a', 0, true)]);
     world.run();
     await world.settle(1);

@@ -428,7 +428,7 @@ export class TokenWorld {
     return await this.get(name);
   }
 
-  /** Waits until the Secret holds another token than this. */
+  /** Waits until the Secret holds a different token than this. */
   async renewed(before: string, name = 'ci'): Promise<string> {
     let now = '';
     await this.until(async () => {

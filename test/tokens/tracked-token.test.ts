@@ -48,7 +48,7 @@ describe('TrackedTokens', () => {
 });
 
 describe('TrackedToken', () => {
-  it('trusts a review that contradicts the indexed RBAC 30 seconds after the first one, also of a new ManagedToken', () => {
+  it('trusts a review that contradicts the indexed RBAC 30 seconds after the first one, even for a new ManagedToken', () => {
     const tracked = new TrackedTokens().keep('a');
     const unexpected = { ...allowance(0), isExpected: false };
     const reviewedAt = [0];

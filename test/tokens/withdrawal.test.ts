@@ -315,7 +315,7 @@ describe('token controller with a deleted binding that the authorizer of the hub
     expect(world.hub.secrets.size).toBe(0);
   });
 
-  it('accepts after 31 s and six reviews a permission that RBAC does not grant', async () => {
+  it('accepts a permission that RBAC does not grant after 31 s and six reviews', async () => {
     const delays = [await nextDelay(), await nextDelay(), await nextDelay(), await nextDelay(), await nextDelay()];
     expect(delays).toEqual([1, 2, 4, 8, 16]);
     expect([(await nextDelay()) > 60, reviews(), world.hub.secrets.size]).toEqual([true, 6, 1]);

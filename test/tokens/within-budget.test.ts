@@ -37,7 +37,7 @@ async function issue(): Promise<void> {
   await reconciler.reconcile();
   expect(world.hub.secrets.get('ci')?.data?.['token']).toBeDefined();
   world.clock.advance(MINUTE);
-  // The permission is not from RBAC, so that it is reviewed again before it is trusted.
+  // The permission is not from RBAC, so it is reviewed again before it is trusted.
   await reconciler.reconcile();
   world.hub.served.length = 0;
 }

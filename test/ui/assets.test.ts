@@ -38,7 +38,7 @@ describe('Assets', () => {
     expect(assets.compressedBytes).toBeGreaterThan(10_000);
   });
 
-  it('compresses as the browser accepts it', () => {
+  it('uses a compression that the browser accepts', () => {
     const decoded = (acceptEncoding: string) => assets.reply('static/style.css', { ...NONE, acceptEncoding });
     expect(decoded('gzip, deflate, br, zstd').headers).toMatchObject({ 'content-encoding': 'br', vary: 'Accept-Encoding' });
     expect(String(brotliDecompressSync(decoded('br').body))).toBe(bodyOf('static/style.css'));

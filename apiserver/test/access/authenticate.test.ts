@@ -33,7 +33,7 @@ describe('authenticate', () => {
     ['no token', 'Bearer', anonymous],
     ['a space instead of a token', 'Bearer ', anonymous],
     ['a static token', 'Bearer alicetoken', asAlice],
-    ['a lower-case scheme', 'bearer alicetoken', asAlice],
+    ['a lowercase scheme', 'bearer alicetoken', asAlice],
     ['surrounding spaces', '  Bearer alicetoken  ', asAlice],
     ['a third word', 'Bearer alicetoken more words', asAlice],
     ['an unknown token', 'Bearer nope', { type: 'rejected', reason: 'invalid bearer token' }],

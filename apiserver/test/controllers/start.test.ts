@@ -26,7 +26,7 @@ describe('startControllers', () => {
   });
   afterEach(() => expect(world.faults).toEqual([]));
 
-  it('creates a default service account in every namespace, also after its deletion', async () => {
+  it('creates a default service account in every namespace, even after its deletion', async () => {
     const account = inNamespace('ServiceAccount', 'default');
     expect(world.find(account)).toBeDefined();
     await world.delete(account);

@@ -65,7 +65,7 @@ describe('writeAccessFiles', () => {
     expect((await stat(place.kubeconfig)).mode & 0o777).toBe(0o600);
   });
 
-  it('keeps changes of the user to a kubeconfig that still works', async () => {
+  it('keeps changes that the user made to a kubeconfig that still works', async () => {
     const folder = await openDataFolder(await newFolder());
     const { kubeconfig } = await writeAccessFiles(folder, hub);
     const changed = (await readFile(kubeconfig, 'utf8')).replace('current-context: admin', 'current-context: alice');

@@ -14,7 +14,7 @@ describe('tokensFor', () => {
     });
   });
 
-  it('keeps known tokens, also those of servers outside of the list', () => {
+  it('keeps known tokens, including those of servers outside the list', () => {
     const known = { hub: { admin: 'a', alice: 'b', bob: 'c' }, 'target-2': { admin: 'd' } };
     expect(tokensFor(['hub', 'target-1'], known, counter())).toEqual({ ...known, 'target-1': { admin: 'opaque-1' } });
   });

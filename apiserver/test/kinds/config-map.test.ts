@@ -17,7 +17,7 @@ describe('configMapKind', () => {
     expect(createErrors(configMapKind, content(1))).toEqual(['[]: Too long: may not be more than 1048576 bytes']);
   });
 
-  it('rejects changes of an immutable ConfigMap', () => {
+  it('rejects changes to an immutable ConfigMap', () => {
     expect(updateErrors(configMapKind, { data: { a: '2' }, binaryData: { z: '' } }, { immutable: true, data: { a: '1' } })).toEqual([
       'immutable: Forbidden: field is immutable when `immutable` is set',
       'data: Forbidden: field is immutable when `immutable` is set',

@@ -84,7 +84,7 @@ describe('customKind rules', () => {
     });
   });
 
-  it('increments the generation for changes outside of metadata and status', () => {
+  it('increments the generation for changes outside metadata and status', () => {
     const live = created(widgets, widget({ size: 1, tags: ['a'] }));
     const spec = widgets.rules.prepareForUpdate({ ...live, spec: { size: 2, tags: ['a'] } }, live);
     const labels = widgets.rules.prepareForUpdate({ ...live, metadata: { ...live.metadata, labels: { a: 'b' } } }, live);

@@ -159,14 +159,14 @@ describe('customResourceDefinitionKind on update and delete', () => {
     return kind.rules.prepareForUpdate(kind.rules.applyDefaults({ ...draft(spec), metadata: old.metadata }), old);
   }
 
-  it('increments the generation for a change of the spec, and keeps the status', () => {
+  it('increments the generation for a change to the spec, and keeps the status', () => {
     const next = toDefinition(updated({ versions: [{ ...v1, subresources: { status: {} } }] }));
     expect(next.metadata.generation).toBe(2);
     expect(next.status?.acceptedNames).toEqual(old.status?.acceptedNames);
     expect(updated({}).metadata.generation).toBe(1);
   });
 
-  it('rejects changes of scope, kind, group and plural', () => {
+  it('rejects changes to scope, kind, group and plural', () => {
     const next = updated({ scope: 'Cluster', group: 'other.dev', names: { plural: 'others', kind: 'Other' } });
     expect(kind.rules.validateUpdate(next, old).map(fieldErrorText)).toEqual([
       'spec.scope: Invalid value: "Cluster": field is immutable',

@@ -12,12 +12,12 @@ describe('coreEventKind', () => {
   it.each<[string, Fields, readonly string[]]>([
     ['accepts an Event in the namespace of its object', { involvedObject: { namespace: 'team-a' } }, []],
     [
-      'rejects an Event in another namespace than its object',
+      'rejects an Event in a different namespace than its object',
       { involvedObject: { namespace: 'other' } },
       ['involvedObject.namespace: Invalid value: "other": does not match event.namespace'],
     ],
     [
-      'rejects an Event about a cluster-scoped object outside of default',
+      'rejects an Event about a cluster-scoped object outside default',
       { involvedObject: { kind: 'Node' } },
       ['involvedObject.namespace: Invalid value: "": does not match event.namespace'],
     ],
@@ -31,7 +31,7 @@ describe('coreEventKind', () => {
     expect(createErrors(coreEventKind, fields)).toEqual(expected);
   });
 
-  it('accepts changes of all fields', () => {
+  it('accepts changes to all fields', () => {
     const old = { involvedObject: { namespace: 'team-a', name: 'w' } };
     expect(updateErrors(coreEventKind, { involvedObject: { namespace: 'team-a', name: 'v' }, count: 5 }, old)).toEqual([]);
   });

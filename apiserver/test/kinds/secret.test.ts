@@ -48,7 +48,7 @@ describe('secretKind', () => {
     ]);
   });
 
-  it('rejects changes of an immutable Secret', () => {
+  it('rejects changes to an immutable Secret', () => {
     const frozen = { immutable: true, data: { a: 'eA==' } };
     expect(updateErrors(secretKind, { ...frozen, metadata: { labels: { x: 'y' } } }, frozen)).toEqual([]);
     expect(updateErrors(secretKind, { data: { a: 'eQ==' } }, frozen)).toEqual([

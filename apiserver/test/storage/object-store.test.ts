@@ -58,7 +58,7 @@ describe('ObjectStore', () => {
     expect(store.isDurable).toBe(true);
   });
 
-  it('closes after the commit of all writes, also those of listeners', async () => {
+  it('closes after the commit of all writes, including those of listeners', async () => {
     const journal = memoryJournal();
     let atClose = 0;
     const store = createStore({

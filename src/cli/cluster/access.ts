@@ -20,7 +20,7 @@ import { subjectOf } from '../../targets/policy/token-request.ts';
 import { targetAccess } from '../manifests.ts';
 
 export interface AccessOptions {
-  /** Namespace of Purser on the hub. */
+  /** Purser's namespace on the hub. */
   readonly namespace: string;
   /** Service account of the hub that the target trusts; undefined for a service account on the target. */
   readonly serviceAccount: string | undefined;

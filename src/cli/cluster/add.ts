@@ -103,7 +103,7 @@ interface Found {
   readonly secretName: NamespacedName;
 }
 
-/** Throws a CommandError if both contexts lead to one cluster: Purser's own service account there is not that of a target. */
+/** Throws a CommandError if both contexts refer to one cluster: Purser's own service account there is not that of a target. */
 export async function checkIsNotHub({ hub, target }: Pick<Addition, 'hub' | 'target'>, options: CallOptions): Promise<void> {
   const identity = async (client: KubeClient) =>
     (await undefinedFor(client.get(Namespaces, { name: 'kube-system' }, options), 'Forbidden', 'NotFound'))?.metadata.uid;
@@ -111,7 +111,7 @@ export async function checkIsNotHub({ hub, target }: Pick<Addition, 'hub' | 'tar
   const isSame = hubUID === undefined ? hub.client.transport.server === target.client.transport.server : hubUID === targetUID;
   if (isSame)
     throw new CommandError(
-      `${contextText(target)} and ${contextText(hub)} lead to the same cluster; choose the context of the target cluster with --context (to register the hub itself, see docs/operating.md)`,
+      `${contextText(target)} and ${contextText(hub)} refer to the same cluster; choose the context of the target cluster with --context (to register the hub itself, see docs/operating.md)`,
     );
 }
 
@@ -173,11 +173,11 @@ async function warnOfWideBinding(target: Peer, host: CommandHost): Promise<void>
   if ((await callPeer(target, find))?.subjects?.some(isOwn) !== true) return;
   const context = target.context === undefined ? '' : `--context ${target.context} `;
   host.warn(
-    `warning: ClusterRoleBinding ${name} on the target cluster still permits Purser all namespaces; to limit Purser, run kubectl ${context}delete clusterrolebinding ${name}\n`,
+    `warning: ClusterRoleBinding ${name} on the target cluster still grants Purser access to all namespaces; to limit Purser, run kubectl ${context}delete clusterrolebinding ${name}\n`,
   );
 }
 
-/** Returns the credential for the Secret: a new token of one hour, or the existing one if the target accepts Purser's credential. */
+/** Returns the credential for the Secret: a new one-hour token, or the existing one if the target accepts Purser's credential. */
 async function supply({ target, serviceAccount }: Addition, { cluster, secret }: Found, host: CommandHost): Promise<SuppliedCredential> {
   if (serviceAccount !== undefined) return { serviceAccount };
   const existing = decodeKey(secret, CredentialSecretKey.token);

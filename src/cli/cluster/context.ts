@@ -1,4 +1,4 @@
-// The registration of the cluster that a context of the user leads to.
+// The registration of the cluster that a user's context refers to.
 
 import { StartError } from '../../config/start-error.ts';
 import { createNameLookup, type NameLookup } from '../../kube/addresses.ts';
@@ -9,7 +9,7 @@ import type { TargetRegistration } from './registration.ts';
 export interface RegistrationRequest {
   /** Name of the Cluster. */
   readonly name: string;
-  /** Namespace of Purser on the hub. */
+  /** Purser's namespace on the hub. */
   readonly namespace: string;
   /** Context of the target, with its API server. */
   readonly context: ContextServer & { readonly name: string };

@@ -71,7 +71,7 @@ export async function readRenewable(hub: Peer, name: string, options: CallOption
   const registered = await read(secretName);
   if (registered === undefined) throw new CommandError(`Secret ${secretName.namespace}/${secretName.name} was not found on the hub`);
   if (registered.data?.[CredentialSecretKey.token] === undefined)
-    throw new CommandError(`the Secret of Cluster ${name} contains no token, so that Purser has none to renew or revoke`);
+    throw new CommandError(`the Secret of Cluster ${name} contains no token, so Purser has none to renew or revoke`);
   return { secretName, registered, renewed: await read({ ...secretName, name: renewedName(secretName.name) }) };
 }
 
@@ -83,14 +83,14 @@ export interface TargetAccount {
 }
 
 /**
- * Finds Purser's service account on the target by the token in the Secrets. Throws a CommandError unless the context leads to the registered
+ * Finds Purser's service account on the target by the token in the Secrets. Throws a CommandError unless the context refers to the registered
  * cluster, which the UID of the service account or a registered address proves.
  */
 export async function findAccount(target: Peer, name: string, secrets: StoredSecrets, options: CallOptions): Promise<TargetAccount> {
   const { registered, renewed } = secrets;
   const claims = [renewed, registered].map(claimsOf).find((each) => each !== undefined);
   const serviceAccount = toServiceAccount(claims?.subject ?? '');
-  if (serviceAccount === undefined) throw new CommandError(`the credential of Cluster ${name} is not a token of a service account`);
+  if (serviceAccount === undefined) throw new CommandError(`the credential of Cluster ${name} is not a token for a service account`);
   const found = await callPeer(target, (client) => undefinedFor(client.get(ServiceAccounts, serviceAccount, options), 'NotFound'));
   const isSame = found !== undefined && found.metadata.uid === claims?.accountUID;
   if (!isSame && !isRegisteredAddress(target, registered))
@@ -106,7 +106,7 @@ export function isRegisteredAddress({ client }: Peer, registered: Secret): boole
   return servers.map(serverUrl).includes(serverUrl(client.transport.server));
 }
 
-/** Requests a token of one hour for a service account; the target may grant less. Throws a CommandError. */
+/** Requests a one-hour token for a service account; the target may grant less. Throws a CommandError. */
 export async function issueBootstrapToken(target: Peer, serviceAccount: NamespacedName, host: CommandHost): Promise<string> {
   const spec = { audiences: [], expirationSeconds: BOOTSTRAP_SECONDS };
   const { status } = await callPeer(target, (client) => client.createToken(serviceAccount, spec, { signal: host.signal }));
@@ -114,7 +114,7 @@ export async function issueBootstrapToken(target: Peer, serviceAccount: Namespac
   if (!status?.token || !isBearerToken(status.token) || expiresAt === undefined)
     throw new CommandError('the target cluster issued no valid token; check its service account settings');
   const { namespace, name } = serviceAccount;
-  host.print(`Token of service account ${namespace}/${name} issued, valid until ${formatTimestamp(expiresAt)}.\n`);
+  host.print(`Token for service account ${namespace}/${name} issued, valid until ${formatTimestamp(expiresAt)}.\n`);
   return status.token;
 }
 

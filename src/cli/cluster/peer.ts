@@ -62,7 +62,7 @@ function explainTransport(peer: Peer, error: TransportError): string {
   const context = contextText(peer);
   const { reason } = transportFailure(error);
   const plugin = /no credentials for \S+ (.*)$/.exec(error.message)?.[1];
-  if (plugin !== undefined) return `cannot authenticate at the ${role}: ${cleanMessage(plugin)}; check the user of ${context}`;
+  if (plugin !== undefined) return `cannot authenticate to the ${role}: ${cleanMessage(plugin)}; check the user of ${context}`;
   if (reason === 'TLSVerifyFailed')
     return `the certificate of ${server} is not trusted (${error.code}); check certificate-authority-data and the address of ${context}`;
   if (reason === 'CredentialRejected')

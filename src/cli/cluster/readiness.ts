@@ -17,7 +17,7 @@ export interface Readiness {
   readonly timeoutMs: number;
 }
 
-/** Waits until the Cluster is Ready, and prints each change of a condition. Throws a CommandError with the cause after the timeout. */
+/** Waits until the Cluster is Ready, and prints each change to a condition. Throws a CommandError with the cause after the timeout. */
 export async function waitUntilReady(hub: Peer, { name, outdated, timeoutMs }: Readiness, host: CommandHost): Promise<void> {
   const { signal } = host;
   let shown: readonly string[] = [];

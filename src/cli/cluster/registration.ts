@@ -13,7 +13,7 @@ import { CommandError } from '../command.ts';
 export interface TargetRegistration {
   /** Name of the Cluster. */
   readonly name: string;
-  /** Namespace of Purser on the hub. */
+  /** Purser's namespace on the hub. */
   readonly namespace: string;
   /** Address as an https URL, in the spelling of the user. */
   readonly server: string;

@@ -21,7 +21,7 @@ import { callPeer, contextText, type Peer } from './peer.ts';
 export interface Removal {
   /** Name of the Cluster. */
   readonly name: string;
-  /** Namespace of Purser on the hub, in which a Secret without Cluster is searched. */
+  /** Purser's namespace on the hub, in which a Secret without Cluster is searched. */
   readonly namespace: string;
   readonly hub: Peer;
   /** The target, to remove Purser's access there; undefined to keep it. */
@@ -101,7 +101,7 @@ async function confirm({ name, target, isConfirmed }: Removal, tokens: readonly 
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError('nothing was removed');
 }
 
-/** Throws a CommandError unless the context leads to the registered cluster, and no other registration uses Purser's service account there. */
+/** Throws a CommandError unless the context refers to the registered cluster, and no other registration uses Purser's service account there. */
 async function checkTarget(
   { name, hub, target }: Removal & { readonly target: Peer },
   { secret }: Found,
@@ -109,10 +109,10 @@ async function checkTarget(
 ): Promise<void> {
   await checkIsNotHub({ hub, target }, options);
   if (secret === undefined)
-    throw new CommandError(`the Secret of Cluster ${name} was not found, so that --context cannot be verified; omit --purge-target`);
+    throw new CommandError(`the Secret of Cluster ${name} was not found, so --context cannot be verified; omit --purge-target`);
   if (isFederated(secret)) {
     if (!isRegisteredAddress(target, secret))
-      throw new CommandError(`${contextText(target)} does not lead to an address of Cluster ${name}; check --context`);
+      throw new CommandError(`${contextText(target)} does not refer to an address of Cluster ${name}; check --context`);
     return;
   }
   const { namespace, name: secretName } = secret.metadata;
@@ -198,12 +198,12 @@ async function deleteSecrets({ name, hub }: Removal, secret: Stored<Secret>, hos
   const { namespace, name: secretName, uid } = secret.metadata;
   const clusters = clustersOf(secret);
   if (!clusters.includes(name)) {
-    host.warn(`Secret ${namespace}/${secretName} does not name ${name} in its key cluster and stays; delete it if nothing uses it.\n`);
+    host.warn(`Secret ${namespace}/${secretName} does not list ${name} in its cluster key and stays; delete it if nothing uses it.\n`);
     return;
   }
   const others = clusters.filter((cluster) => cluster !== name);
   if (others.length > 0) {
-    host.warn(`Secret ${namespace}/${secretName} also names ${others.join(', ')} and stays; remove ${name} from its key cluster.\n`);
+    host.warn(`Secret ${namespace}/${secretName} also names ${others.join(', ')} and stays; remove ${name} from its cluster key.\n`);
     return;
   }
   const options = { signal: host.signal };

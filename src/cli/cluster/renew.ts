@@ -25,7 +25,7 @@ export interface Renewal {
   /** Name of the Cluster. */
   readonly name: string;
   readonly hub: Peer;
-  /** The target, to supply a new token of Purser's service account; undefined if Purser renews with its current token. */
+  /** The target, to supply a new token for Purser's service account; undefined if Purser renews with its current token. */
   readonly target: Peer | undefined;
   /** Maximum time to wait for Purser, in milliseconds. */
   readonly timeoutMs: number;
@@ -42,12 +42,12 @@ export async function renewCredential(renewal: Renewal, host: CommandHost): Prom
 }
 
 export interface FleetRenewal extends Pick<Renewal, 'hub' | 'timeoutMs'> {
-  /** Returns a context of the user that leads to one of the addresses of a Cluster; undefined without one. */
+  /** Returns a user's context that refers to one of the addresses of a Cluster; undefined without one. */
   readonly findTarget: (addresses: readonly string[]) => Promise<Peer | undefined>;
 }
 
 /**
- * Renews the credentials of all Clusters whose credentials Purser renews, with new tokens where a context leads to the cluster: after a
+ * Renews the credentials of all Clusters whose credentials Purser renews, with new tokens where a context refers to the cluster: after a
  * restore of the hub, the stored tokens may have expired. Throws a CommandError if some renewals fail, after all others.
  */
 export async function renewAll({ hub, timeoutMs, findTarget }: FleetRenewal, host: CommandHost): Promise<void> {
@@ -114,7 +114,7 @@ async function requestRenewal(
   return { annotation: RenewalAnnotation.renewRequest, value, failure: notRenewed(name) };
 }
 
-/** Writes a new token of Purser's service account into the registered Secret. Purser replaces it at once. */
+/** Writes a new token for Purser's service account into the registered Secret. Purser replaces it at once. */
 async function supplyToken(
   { name, hub, target }: Renewal & { readonly target: Peer },
   secrets: StoredSecrets,

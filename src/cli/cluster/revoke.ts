@@ -46,7 +46,7 @@ function note(name: string): string {
   return `${text}\nTo revoke them, run: purser cluster revoke ${name} --context TARGET\n`;
 }
 
-/** Re-creates Purser's service account on the target, which revokes all its tokens, and returns a token of one hour. */
+/** Re-creates Purser's service account on the target, which revokes all its tokens, and returns a one-hour token. */
 async function recreateAccount(
   { name, target, timeoutMs }: Revocation & { readonly target: Peer },
   secrets: StoredSecrets,

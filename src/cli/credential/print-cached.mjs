@@ -134,7 +134,7 @@ export function printFromCache(request, host, isForced) {
  * @param {Readonly<Record<string, string | undefined>>} env
  */
 export function encodeExecCredential({ token, issuedAt, expiresAt }, env) {
-  // A client replaces the credential at this time, not before it, so that the time must not be the last moment.
+  // A client replaces the credential at this time, not before it, so the time must not be the last moment.
   const margin = Math.min(MAX_MARGIN_MS, (expiresAt - issuedAt) / 10);
   const expirationTimestamp = `${new Date(expiresAt - margin).toISOString().slice(0, 19)}Z`;
   const credential = {

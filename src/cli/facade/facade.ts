@@ -142,7 +142,7 @@ export class Facade implements AsyncDisposable {
   }
 
   #notAFacade(): CommandError {
-    return new CommandError(`${this.#access.server} is not the façade of Purser. Check the URL, which is from ${this.#access.source}`);
+    return new CommandError(`${this.#access.server} is not Purser's façade. Check the URL, which is from ${this.#access.source}`);
   }
 }
 
@@ -266,7 +266,7 @@ async function findPod(hub: KubeClient, namespace: string, signal: AbortSignal):
   const found = slices.items.flatMap(readyPods)[0];
   if (found !== undefined) return { namespace, ...found };
   throw new CommandError(
-    `Purser publishes no URL of the façade, and the Service ${namespace}/${SERVICE} has no ready pod. Set --facade, or check that Purser runs`,
+    `Purser publishes no URL of the façade, and the Service ${namespace}/${SERVICE} has no ready pod. Set --facade, or check that Purser is running`,
   );
 }
 
@@ -318,7 +318,7 @@ function toCommandError({ code, message }: StatusError, { server }: FacadeAccess
 
 const REMEDIES: Readonly<Record<number, string>> = {
   401: 'Log in to the hub again, or set --service-account',
-  403: 'Request the permission from an administrator of the hub',
+  403: 'Ask an administrator of the hub for the permission',
   404: 'Check the names of the cluster, the namespace and the service account',
   429: 'Try again later',
   503: 'Try again later, or check the status of the Cluster',

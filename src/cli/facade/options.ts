@@ -48,7 +48,7 @@ export function addFacadeOptions(command: Command): Command {
       ),
     )
     .addOption(
-      parsedOption('--purser-namespace <NS>', 'namespace of Purser on the hub', namespace).default(
+      parsedOption('--purser-namespace <NS>', "Purser's namespace on the hub", namespace).default(
         undefined,
         `${variableOf('namespace')}, else ${DefaultNamespace}`,
       ),

@@ -27,7 +27,7 @@ export interface KubeconfigFile {
 
 /**
  * Merges a kubeconfig into the file that kubectl would write to: the first of several files that exists. Returns its path. Replaces the
- * file atomically, so that a crash loses nothing, and holds the locks of kubectl meanwhile. Throws a CommandError.
+ * file atomically, so that a crash loses nothing, and holds the locks of kubectl in the meantime. Throws a CommandError.
  */
 export async function mergeIntoFile(files: readonly string[], kubeconfig: Kubeconfig): Promise<string> {
   const { given, path } = await destinationOf(files);

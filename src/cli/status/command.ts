@@ -22,7 +22,9 @@ export function statusCommand(host: CommandHost): Command {
     .argument('[mt/NAME]', 'ManagedToken to check (default all)')
     .addOption(namespaceOption())
     .addOption(allNamespacesOption())
-    .addOption(parsedOption('--target-context <NAME>', 'context of the target cluster, to check service account and token there', anyText))
+    .addOption(
+      parsedOption('--target-context <NAME>', 'context of the target cluster, to check the service account and the token there', anyText),
+    )
     .addOption(outputOption(['json', 'yaml']))
     .addOption(contextOption())
     .addOption(kubeconfigOption());

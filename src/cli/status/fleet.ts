@@ -80,7 +80,7 @@ export function fleetStatus({ tokens, clusters, sets }: Fleet, now: number): Fle
 
 /** Time without a probe after which Purser is considered stopped, in milliseconds. The time of a probe is written every five minutes. */
 const SILENT_MS = 720_000;
-/** Time for a first token, in milliseconds; a ManagedToken is no problem before. */
+/** Time for a first token, in milliseconds; before that, a ManagedToken without one is not a problem. */
 const FIRST_TOKEN_MS = 60_000;
 
 function entryOf(cluster: Stored<Cluster>): readonly (readonly [string, Problem])[] {

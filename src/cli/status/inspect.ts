@@ -45,7 +45,7 @@ export async function inspect({ hub, target, name }: Inspection): Promise<Eviden
   const issueName = await checkPermission(hub, token, cluster);
   const text = 'value' in secret ? textOf(secret.value) : '';
   const isElsewhere = target !== undefined && !leadsToCluster(target, token, cluster, foundAccount);
-  const elsewhere = { needs: `a --target-context that leads to Cluster ${spec.clusterName}` };
+  const elsewhere = { needs: `a --target-context that refers to Cluster ${spec.clusterName}` };
   // Another cluster must not receive the token, and knows nothing of the service account.
   const account = isElsewhere && 'value' in foundAccount && token.status?.serviceAccountUID !== undefined ? elsewhere : foundAccount;
   const isAccepted = isElsewhere
@@ -81,7 +81,7 @@ async function reviewPermission(hub: KubeClient, token: Stored<ManagedToken>, se
   return await reviewIssue(names, async (attributes) => (await reviewAccess(hub, user, attributes)).allowed);
 }
 
-/** Returns whether a context leads to the cluster of the token, which a registered address or the UID of the service account proves. */
+/** Returns whether a context refers to the cluster of the token, which a registered address or the UID of the service account proves. */
 function leadsToCluster(
   { client }: Peer,
   { status }: Stored<ManagedToken>,

@@ -3,7 +3,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** A request as it arrived. Header names are lower-case. */
+/** A request as it arrived. Header names are lowercase. */
 export interface PageRequest {
   readonly method: string;
   /** Path and query. */

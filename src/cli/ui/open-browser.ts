@@ -1,5 +1,5 @@
 // Opens the page in the browser of the user. The address contains a secret, and other users of the machine can read the arguments of
-// programs: the browser gets a private file that leads to the address.
+// programs: the browser gets a private file that redirects to the address.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ const OPENERS: Readonly<Record<string, readonly [program: string, ...args: strin
   win32: ['cmd', '/c', 'start', ''],
 };
 
-/** A private file that leads to an address. */
+/** A private file that redirects to an address. */
 export interface Entrance extends AsyncDisposable {
   readonly file: string;
 }

@@ -2,7 +2,7 @@
 
 import type { FacadeOptions } from '../facade/options.ts';
 
-/** Values of the options. */
+/** Values of the options of `purser ui`. */
 export interface UiOptions extends FacadeOptions {
   /** Port of the page; 0 selects a free port. */
   readonly port: number;

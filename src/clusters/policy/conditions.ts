@@ -12,7 +12,7 @@ export interface Fault {
   readonly reason: FaultReason;
   /** Text of the error for operators; may be empty. */
   readonly detail: string;
-  /** Remedy in place of that of the reason. */
+  /** Remedy that replaces the one for the reason. */
   readonly remedy?: string;
 }
 
@@ -35,7 +35,7 @@ export type CredentialEvidence =
   /** The credential of Purser's own pod on the hub. */
   { readonly type: 'own' } | { readonly type: 'missing' } | FederatedEvidence | StoredEvidence;
 
-/** Tokens of a service account that the hub issues. */
+/** Tokens for a service account that the hub issues. */
 interface FederatedEvidence {
   readonly type: 'federated';
   /** Namespace and name of the service account on the hub. */
@@ -101,7 +101,7 @@ const ROWS: Readonly<Record<(typeof Type)[keyof typeof Type], ProbedRow | Creden
     evaluateProbe: evaluateReady,
   },
   Reachable: {
-    meaning: 'the API server of the cluster responds',
+    meaning: "the cluster's API server responds",
     // Events about Ready report the same transitions.
     events: 'none',
     isNeededForReady: true,
@@ -247,7 +247,7 @@ function evaluateStored(credential: StoredEvidence, now: number): Finding {
 
 function evaluateFederated({ serviceAccount, times, failure }: FederatedEvidence, now: number): Finding {
   if (failure !== undefined) return renewalFailed(failure, times !== undefined && times.expiresAt > now ? times.expiresAt : undefined);
-  return findingOf('True', 'CredentialValid', `no credential is stored; Purser requests tokens of ${serviceAccount} from the hub`);
+  return findingOf('True', 'CredentialValid', `no credential is stored; Purser requests tokens for ${serviceAccount} from the hub`);
 }
 
 function expired({ cluster }: StoredEvidence, expiresAt: number): Finding {

@@ -1,20 +1,20 @@
-// The fault of a cluster that rejects tokens of the hub.
+// The fault of a cluster that rejects tokens issued by the hub.
 
 import { isClusterLocalIssuer } from '../../targets/policy/token-claims.ts';
 import type { Fault } from './conditions.ts';
 
-/** A token of the hub. */
+/** A token issued by the hub. */
 export interface RejectedToken {
   readonly audience: string;
   /** Undefined if unknown. */
   readonly issuer: string | undefined;
 }
 
-/** Returns the fault of a cluster that rejects a token of the hub; `areKeysPublic` is false if the hub rejects anonymous reads of its keys. */
+/** Returns the fault of a cluster that rejects a token issued by the hub; `areKeysPublic` is false if the hub rejects anonymous reads of its keys. */
 export function toFederationFault({ audience, issuer = 'unknown' }: RejectedToken, areKeysPublic: boolean): Fault {
   return {
     reason: 'CredentialRejected',
-    detail: `tokens of the hub with issuer ${issuer} and audience ${audience}`,
+    detail: `tokens issued by the hub, with issuer ${issuer} and audience ${audience}`,
     remedy: [
       ...(isClusterLocalIssuer(issuer) ? [OTHER_ISSUER] : []),
       ...(areKeysPublic ? [] : [PUBLISH_KEYS]),

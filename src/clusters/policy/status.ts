@@ -36,7 +36,7 @@ function encodeContent({ conditions = [], ...status }: ClusterStatus): string {
   return JSON.stringify([type, version, apiAudiences, activeEndpoint, times, fields.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1))]);
 }
 
-/** Returns the version that a cluster reports without other characters than those of versions; undefined if none remain. The text is untrusted. */
+/** Returns the version that a cluster reports without characters that versions do not contain; undefined if none remain. The text is untrusted. */
 export function parseVersion(gitVersion: unknown): string | undefined {
   if (typeof gitVersion !== 'string') return undefined;
   const text = gitVersion

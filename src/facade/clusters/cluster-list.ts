@@ -131,7 +131,7 @@ function conditionSchema(): OpenApiSchema {
       ...properties,
       type: { ...properties.type, enum: Object.values(ClusterConditionType) },
       reason: { ...properties.reason, enum: [...Object.keys(ClusterReason), UNKNOWN_REASON] },
-      message: { ...properties.message, description: 'Sentence of the reason.' },
+      message: { ...properties.message, description: 'Explanation of the reason, in one sentence.' },
     },
   });
 }

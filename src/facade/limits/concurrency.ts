@@ -71,7 +71,7 @@ class Counts {
   }
 }
 
-/** Memory reserved for other purposes than watches, in bytes: objects of the hub, idle connections, lists and initial events in progress. */
+/** Memory reserved for purposes other than watches, in bytes: objects of the hub, idle connections, lists and initial events in progress. */
 const RESERVED_BYTES = 200e6;
 /**
  * Memory of one watch over HTTP/1.1 after its initial events, in bytes, with the allocator of the image. 43 kB of it are the buffers and

@@ -100,7 +100,7 @@ export class Connections {
     while (this.#buffers > (this.#limits.buffers ?? MAX_BUFFERS)) this.#evictBuffer();
   }
 
-  /** Node keeps each request that it has parsed for as long as the connection is open, so that many of them close it at once. */
+  /** Node keeps each request that it has parsed for as long as the connection is open, so many of them close it at once. */
   #exceed(connection: Connection): false {
     connection.excess += 1;
     if (connection.excess > MAX_EXCESS) connection.socket.destroy();

@@ -14,7 +14,7 @@ export interface ReviewRates {
   /** Rate for one address beyond its allowance. */
   readonly suspect: Rate;
   /**
-   * Rate for known tokens of one tenant. Each token is reviewed at most every ten seconds, so that only many active tokens reach this rate.
+   * Rate for known tokens of one tenant. Each token is reviewed at most every ten seconds, so only many active tokens reach this rate.
    */
   readonly known: Rate;
   /** Rate for unknown tokens of one tenant that the hub has signed. */

@@ -1,4 +1,4 @@
-// Whom limits apply to: the tenant of a user, over all of its tokens, with the rate of its requests, and the source address of a connection.
+// Subjects of limits: the tenant of a user, across all of its tokens, with its request rate, and the source address of a connection.
 
 import { isIPv6 } from 'node:net';
 import { tooManyRequests } from '../../kubernetes/status.ts';
@@ -32,7 +32,7 @@ export class TenantRates {
 export class RequestRateLimiter {
   readonly #rates: TenantRates | undefined;
 
-  /** A rate of 0 is no limit. */
+  /** A rate of 0 disables the limit. */
   constructor(clock: Clock, rate: Rate) {
     this.#rates = rate.perSecond === 0 ? undefined : new TenantRates(clock, rate);
   }

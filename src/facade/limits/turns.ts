@@ -72,7 +72,7 @@ export class ServingTurns {
 const MAX_HANDSHAKES = 4;
 /**
  * Node accepts one connection in a turn of the event loop. While it does, no handshake starts for up to this number of turns: such turns
- * are short, so that all connections that the kernel has queued soon take part in the rotation.
+ * are short, so all connections that the kernel has queued soon take part in the rotation.
  */
 const MAX_ACCEPTING = 32;
 

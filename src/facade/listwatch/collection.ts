@@ -154,7 +154,7 @@ export class Collection {
   *#visibleIn(namespace: string, visibility: Visibility, start: string): Generator<Item> {
     const prefix = `${namespace}/`;
     for (const item of this.visible(visibility, '', start > prefix ? start : prefix)) {
-      // Keys are sorted, so that those of one namespace are adjacent.
+      // Keys are sorted, so those of one namespace are adjacent.
       if (!item.key.startsWith(prefix)) return;
       yield item;
     }
@@ -189,7 +189,7 @@ export class Collection {
 
   *#withPrefix(prefix: string, start: string): Generator<Item> {
     for (const item of this.from(start > prefix ? start : prefix)) {
-      // Keys are sorted, so that those with one prefix are adjacent.
+      // Keys are sorted, so those with one prefix are adjacent.
       if (!item.key.startsWith(prefix)) return;
       yield item;
     }
@@ -265,7 +265,7 @@ function* union(one: Generator<Item>, other: Generator<Item>): Generator<Item> {
   }
 }
 
-/** Compares keys by bytes. They are ASCII, so that code units are bytes. */
+/** Compares keys by bytes. They are ASCII, so code units are bytes. */
 function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

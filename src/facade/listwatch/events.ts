@@ -137,7 +137,7 @@ export function readLog(history: History, from: number, filter: EventFilter, ahe
 
 /** Returns the event of a change for one watch; undefined if the caller sees the object neither before nor after it. */
 function toEvent({ before, after }: Entry, { visibility, selects }: EventFilter): ItemEvent | undefined {
-  // An object becomes visible or hidden when its labels, and thereby its set, change.
+  // An object becomes visible or hidden when its labels, and so its set, change.
   const isVisible = after !== undefined && visibility.includesObject(after) && selects(after);
   const wasVisible = before !== undefined && visibility.includesObject(before) && selects(before);
   if (isVisible) return { type: wasVisible ? 'MODIFIED' : 'ADDED', item: after };

@@ -124,7 +124,7 @@ function objectSchema<T extends ApiObject>({ resource, schema, hasAnnotations = 
     ...(namespaced && { namespace: `Namespace of the ${kind}.` }),
     uid: `UID of the ${kind}.`,
     resourceVersion: `Resource version of the ${kind}.`,
-    generation: 'Number of changes of the spec.',
+    generation: 'Number of changes to the spec.',
     creationTimestamp: `Time at which the ${kind} was created.`,
     deletionTimestamp: 'Time at which deletion was requested.',
     labels: `Labels of the ${kind}.`,

@@ -70,7 +70,7 @@ const MAX_RESTORED = 4;
 
 /** Returns the error of a list whose objects this replica has not received. */
 export function notListedYet(plural: string): StatusError {
-  const remedy = 'Try again; if the error persists, check the log of Purser.';
+  const remedy = "Try again; if the error persists, check Purser's log.";
   return serviceUnavailable(`Purser has not listed the ${plural} of the hub yet. ${remedy}`, 1);
 }
 

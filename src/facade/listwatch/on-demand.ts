@@ -165,6 +165,6 @@ class Period<T extends ApiObject> {
 /** Returns the error of a list whose informers the hub forbids. Only the log names the permission that Purser needs. */
 function forbiddenByHub({ plural }: Listing): StatusError {
   const cause = `Purser has no permission on the hub to list and watch ${plural}, roles and rolebindings.`;
-  const remedy = 'Let an administrator of Purser grant the permission that its log names.';
+  const remedy = 'Ask an administrator to grant Purser the permission that its log names.';
   return serviceUnavailable(`${cause} ${remedy}`, FORBIDDEN_RETRY_S);
 }

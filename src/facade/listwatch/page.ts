@@ -125,7 +125,7 @@ function pageOf(collection: Collection, { visibility, namespace, selection, vers
   };
 }
 
-/** Returns the start of all keys of a namespace, which the tokens of its list do not contain; empty for all namespaces. */
+/** Returns the prefix of all keys in a namespace, which continue tokens omit; empty for all namespaces. */
 function prefixOf(namespace: string): string {
   return namespace === '' ? '' : `${namespace}/`;
 }

@@ -11,7 +11,7 @@ export function restrictSchema(schema: OpenApiSchema, paths: readonly string[]):
   const { items, properties, required = [], ...rest } = schema;
   if (items?.properties !== undefined) return { ...schema, items: restrictSchema(items, paths) };
   const isField = paths.every((path) => path === '');
-  if (isField !== (properties === undefined)) throw new Error(`the schema has other fields than: ${paths.join(', ')}`);
+  if (isField !== (properties === undefined)) throw new Error(`the schema has different fields than: ${paths.join(', ')}`);
   if (properties === undefined) return schema;
   const parts = Map.groupBy(paths, (path) => path.split('.', 1)[0] as string);
   const kept = [...parts].map(([name, below]) => {

@@ -23,7 +23,7 @@ export class RbacAccess {
   readonly #reviews: ListReviews;
   readonly #viewers = new Map<string, Viewer>();
   readonly #bySubject = new Map<string, Set<Viewer>>();
-  /** Number of changes of the index that `#outdated` contains. */
+  /** Number of changes to the index that `#outdated` contains. */
   #changes = 0;
   /** Viewers whose permissions may have changed. */
   readonly #outdated = new Set<Viewer>();
@@ -124,7 +124,7 @@ export class RbacAccess {
     if (this.#cancelPause === undefined) this.#updateViewers();
   }
 
-  /** Updates the outdated viewers. A pause follows if it took long, so that many changes of large permissions leave time for requests. */
+  /** Updates the outdated viewers. A pause follows if it took long, so that many changes to large permissions leave time for requests. */
   #updateViewers(): void {
     const { clock } = this.#options;
     const startedAt = clock.monotonic();

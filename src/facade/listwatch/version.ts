@@ -10,7 +10,7 @@ import { Recent } from '../../std/recent.ts';
 export interface FacadeVersion {
   /** The hub's resourceVersion of the collection. */
   readonly revision: number;
-  /** Number of changes of the caller's view at this revision. */
+  /** Number of changes to the caller's view at this revision. */
   readonly sequence: number;
   /** Fingerprint of the names that the caller may see. */
   readonly fingerprint: number;

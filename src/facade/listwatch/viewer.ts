@@ -1,5 +1,5 @@
 // The visibility of one caller, which all watches of the caller follow. SubjectAccessReviews decide whether the caller may list all
-// objects, because the hub may have other authorizers than RBAC.
+// objects, because the hub may have authorizers other than RBAC.
 
 import { type AccessAttributes, isAllowed } from '../../access/hub-review.ts';
 import { type User, userKey } from '../../access/user.ts';
@@ -107,7 +107,7 @@ export interface ViewerOptions {
   readonly onUnused: () => void;
 }
 
-/** Interval of reviews after a negative decision, in milliseconds. Only permissions by other authorizers than RBAC depend on it. */
+/** Interval of reviews after a negative decision, in milliseconds. Only permissions by authorizers other than RBAC depend on it. */
 const RECHECK_DENIED_MS = 30_000;
 /** Time for which a positive decision is kept while the hub does not respond, in milliseconds. */
 const PATIENCE_MS = 10_000;
@@ -150,7 +150,7 @@ export class Viewer {
     };
   }
 
-  /** Updates the visibility if RBAC grants other objects than at the last update. */
+  /** Updates the visibility if RBAC grants different objects than at the last update. */
   update(): void {
     const before = this.#rules;
     const now = this.#readRules();

@@ -70,7 +70,7 @@ export class Watchers {
     if (this.#isClosed) watcher.expire();
   }
 
-  /** Ends all watches with 410, also those that are added later. */
+  /** Ends all watches with 410, including those that are added later. */
   close(): void {
     this.#isClosed = true;
     for (const watcher of this.#watchers) watcher.expire();
@@ -133,7 +133,7 @@ export class Watcher implements StreamSource, EventWriter {
   pump(shared: SharedPieces = new Map()): void {
     const { history, stream, unread } = this.#options;
     if (!stream.isBlocked) unread.remove(this);
-    // A caller that sees no object gets no event, so that dropped entries do not affect it.
+    // A caller that sees no object gets no event, so dropped entries do not affect it.
     if (this.#visibility.isNothing) this.#position = history.end;
     while (!this.#isOver) {
       if (this.#position < history.start) return this.expire();
@@ -149,7 +149,7 @@ export class Watcher implements StreamSource, EventWriter {
   setVisibility(now: Visibility): void {
     this.pump();
     if (this.#isOver) return;
-    // It is unknown which events a lagging reader has received, so that the reader must list again.
+    // It is unknown which events a lagging reader has received, so the reader must list again.
     if (this.#isBehind) return this.expire();
     const { history, bookmarks, currentVersion } = this.#options;
     const events = differences(history.collection, this.#visibility, now);

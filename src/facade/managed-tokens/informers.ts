@@ -105,7 +105,7 @@ function reduceRole({ metadata, rules }: Stored<Role>): Stored<Role> {
   return recordBytes({ metadata: identityOf(metadata), rules: kept }, bytes[0] ?? 0);
 }
 
-/** Returns the part of a RoleBinding that grants a Role. An overlong name, also of the role, grants nothing. */
+/** Returns the part of a RoleBinding that grants a Role. An overlong name, even of the role, grants nothing. */
 function reduceBinding({ metadata, roleRef, subjects }: Stored<RoleBinding>): Stored<RoleBinding> {
   const role = isOverlong(roleRef.name) ? '' : roleRef.name;
   const grants = role !== '' && !isOverlong(metadata.name);

@@ -146,7 +146,7 @@ const MAX_OWNERS = 1_000;
 const SERVICE_ACCOUNTS = { group: '', name: 'serviceaccounts' };
 const BOUND_KINDS: readonly BoundObject['kind'][] = ['Pod', 'Secret'];
 
-/** Removes metadata.managedFields. No server stores a TokenRequest, so that its fields have no managers. */
+/** Removes metadata.managedFields. No server stores a TokenRequest, so its fields have no managers. */
 function withoutManagedFields(tokenRequest: TokenRequest): TokenRequest {
   const { managedFields, ...metadata } = tokenRequest.metadata;
   return managedFields === undefined ? tokenRequest : { ...tokenRequest, metadata };

@@ -7,7 +7,7 @@ export interface AcceptClause {
   readonly params: ReadonlyMap<string, string>;
 }
 
-/** Maximum number of clauses that are read. The time to sort them grows with the square of their number, also for callers without credentials. */
+/** Maximum number of clauses that are read. The time to sort them grows with the square of their number, even for callers without credentials. */
 const MAX_CLAUSES = 64;
 
 /** Returns the first clauses of a header in order of preference, without invalid media types. */

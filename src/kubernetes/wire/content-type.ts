@@ -65,7 +65,7 @@ function parseMediaType(text: string): string | undefined {
   return MEDIA_TYPE.test(name) && PARAMETERS.test(parameters) && !hasConflict(parameters) ? name : undefined;
 }
 
-/** Returns whether a parameter is repeated with another value. */
+/** Returns whether a parameter is repeated with a different value. */
 function hasConflict(parameters: string): boolean {
   const values = new Map<string, string>();
   for (const [, name = '', value = ''] of parameters.matchAll(PARAMETER)) {

@@ -8,7 +8,7 @@ export function text(query: URLSearchParams, name: string): string {
   return query.get(name) ?? '';
 }
 
-/** Returns whether a flag is set: by any value except `0` and `false`, also by an empty one. */
+/** Returns whether a flag is set: by any value except `0` and `false`, even by an empty one. */
 export function flag(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
   return value !== null && value !== '0' && value.toLowerCase() !== 'false';

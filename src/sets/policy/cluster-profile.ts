@@ -127,7 +127,7 @@ export function isSameProfile(a: ProfileDigests, b: ProfileDigests): boolean {
   return a.main === b.main && a.status === b.status;
 }
 
-/** State of the condition ClusterProfilesPublished. */
+/** State of the ClusterProfilesPublished condition. */
 export interface ProfilesAspect {
   readonly status: 'True' | 'False';
   readonly reason: ProfileReason;

@@ -28,7 +28,7 @@ export interface SetObservation {
   readonly set: StoredSet;
   /** Sorted by the names of clusters. */
   readonly members: readonly Member[];
-  /** ManagedTokens that the set controls, of clusters that are no members. */
+  /** ManagedTokens that the set controls, for clusters that are not members. */
   readonly surplus: readonly StoredToken[];
   /** Names of clusters whose changed ManagedToken is left as a mutating webhook or another controller wrote it. */
   readonly overridden?: ReadonlySet<string>;
@@ -160,7 +160,7 @@ export function failsAt(token: StoredToken): number | undefined {
   return status === 'False' && reason === 'Pending' ? (parseTimestamp(lastTransitionTime) ?? 0) + PENDING_MS : undefined;
 }
 
-/** Returns the condition Ready of a ManagedToken; undefined if there is none. */
+/** Returns the Ready condition of a ManagedToken; undefined if there is none. */
 export function readyOf(token: StoredToken): ManagedTokenCondition | undefined {
   return findCondition(token, TokenConditionType.ready);
 }

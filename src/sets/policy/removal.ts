@@ -9,7 +9,7 @@ export interface Removals {
   readonly total: number;
   /** Number of ManagedTokens that were removed within the last minute; undefined if an earlier process may have removed some. */
   readonly removed: number | undefined;
-  /** Value of the annotation `confirm-removal`; undefined without one. */
+  /** Value of the `confirm-removal` annotation; undefined without one. */
   readonly confirmation: string | undefined;
 }
 
@@ -18,7 +18,7 @@ export type RemovalDecision =
   | { readonly type: 'allowed'; readonly isConfirmed: boolean }
   /** The number of earlier removals is not known. */
   | { readonly type: 'deferred' }
-  /** `value` of the annotation `confirm-removal` allows the removal of these ManagedTokens. */
+  /** `value` of the `confirm-removal` annotation allows the removal of these ManagedTokens. */
   | { readonly type: 'paused'; readonly count: number; readonly value: string };
 
 /** Decides whether the ManagedTokens may be removed. */

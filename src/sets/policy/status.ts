@@ -20,7 +20,7 @@ export interface SetOutcome {
   readonly plan: SetPlan;
   readonly rollout: Rollout;
   readonly removal: RemovalDecision;
-  /** State of the condition ClusterProfilesPublished; `none` to remove the condition, undefined to keep it as it is. */
+  /** State of the ClusterProfilesPublished condition; `none` to remove the condition, undefined to keep it as it is. */
   readonly profiles?: ProfilesAspect | 'none' | undefined;
 }
 
@@ -78,7 +78,7 @@ function conditionsFor({ metadata, status }: StoredSet, aspects: readonly TypedA
   );
 }
 
-/** Returns the set without the condition ClusterProfilesPublished. */
+/** Returns the set without the ClusterProfilesPublished condition. */
 function withoutProfiles({ status = {}, ...set }: StoredSet): StoredSet {
   const conditions = status.conditions?.filter(({ type }) => type !== SetConditionType.clusterProfilesPublished) ?? [];
   return { ...set, status: { ...status, conditions } };
@@ -142,7 +142,7 @@ function progressingCondition(
   const [name] = plan.stoppedBy;
   if (name !== undefined) {
     const failure = failures.find(({ clusterName }) => clusterName === name);
-    const rest = `${plan.waiting} clusters keep the earlier template. Correct the template, or the cause`;
+    const rest = `${plan.waiting} clusters keep the earlier template. Correct the template, or the cause of the failure`;
     return [type, toAspect('False', 'RolloutStopped', `${failure ? firstFailure(failure) : name}. ${rest}`)];
   }
   const pending = members.filter((member) => isPending(set, member, now)).length;
@@ -153,7 +153,7 @@ function progressingCondition(
   return [type, toAspect('True', 'RollingOut', detail)];
 }
 
-/** Returns whether a member's ManagedToken will change without another change of the set. */
+/** Returns whether a member's ManagedToken will change without another change to the set. */
 function isPending(set: StoredSet, member: Member, now: number): boolean {
   const state = memberState(set, member);
   if (state === 'invalid' || state === 'denied' || state === 'conflict') return false;
@@ -162,7 +162,7 @@ function isPending(set: StoredSet, member: Member, now: number): boolean {
 
 function removalDetail({ metadata }: StoredSet, { count, value }: Extract<RemovalDecision, { type: 'paused' }>): string {
   const command = `kubectl annotate -n ${metadata.namespace} mts/${metadata.name} ${SetAnnotation.confirmRemoval}=${value} --overwrite`;
-  return `${count} ManagedTokens have no matching Cluster any more. Check the labels of the Clusters, spec.clusterSelector and the permission of the requester, or run ${command} to remove the ManagedTokens`;
+  return `${count} ManagedTokens no longer have a matching Cluster. Check the labels of the Clusters, spec.clusterSelector and the permission of the requester, or run ${command} to remove the ManagedTokens`;
 }
 
 function firstFailure({ clusterName, reason, message }: ManagedTokenSetFailure): string {

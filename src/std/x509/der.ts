@@ -34,7 +34,7 @@ export function booleanTrue(): Buffer {
   return encodeTagged(0x01, Buffer.from([0xff]));
 }
 
-/** Encodes a BIT STRING of whole bytes, or with `unusedBits` of single bits. */
+/** Encodes a BIT STRING; `unusedBits` is the number of padding bits in the last byte. */
 export function bitString(bytes: Buffer, unusedBits = 0): Buffer {
   return encodeTagged(0x03, Buffer.concat([Buffer.from([unusedBits]), bytes]));
 }

@@ -22,7 +22,7 @@ export interface IssuedFor extends Issuer {
   /** UID of the service account; empty if the token does not contain it. */
   readonly accountUID: string;
   readonly audiences: readonly string[];
-  /** True if the spec named no audiences, so that they are those of the target's API server. */
+  /** True if the spec named no audiences, so they are those of the target's API server. */
   readonly isForAPI?: true;
   /** `kind/name/uid`; empty for a token that is not bound. */
   readonly boundTo: string;
@@ -83,7 +83,7 @@ export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cl
   return cluster !== undefined && cluster.metadata.uid !== issued.clusterUID ? 'ClusterReplaced' : undefined;
 }
 
-/** Returns whether a token without audiences in its spec is for other audiences than the target's API server accepts now. */
+/** Returns whether a token without audiences in its spec is for different audiences than the target's API server accepts now. */
 export function isForFormerAPI({ audiences, isForAPI }: IssuedFor, { spec }: ManagedToken, cluster: Cluster | undefined): boolean {
   const accepted = cluster?.status?.apiAudiences ?? [];
   return spec.audiences === undefined && isForAPI === true && accepted.length > 0 && !sameAudiences(audiences, accepted);

@@ -37,13 +37,13 @@ export interface RenewalRecord {
   readonly tokenDigest: string;
   readonly renewedAt: number;
   readonly expiresAt: number;
-  /** Time at which Purser returned to the registered token; undefined while the renewed token is in use. */
+  /** Time at which Purser switched back to the registered token; undefined while the renewed token is in use. */
   readonly retiredAt?: number | undefined;
-  /** Request of a renewal by an administrator, as of the last renewal; undefined before the first one. */
+  /** Renewal request of an administrator that the last renewal satisfied; undefined before the first one. */
   readonly renewRequest?: string | undefined;
-  /** Request of a revocation for which the token was obtained; undefined before the first one. */
+  /** Revocation request that the token was obtained for; undefined before the first one. */
   readonly revokeRequest?: string | undefined;
-  /** Request of a revocation that is complete; undefined before the first one. */
+  /** Last revocation request that was completed; undefined before the first one. */
   readonly revoked?: string | undefined;
   /** Undefined for a token that is not bound. */
   readonly anchor?: OwnAnchor | undefined;
@@ -66,7 +66,7 @@ export function registeredKey(key: string): string {
   return key.endsWith(RenewedSuffix) ? key.slice(0, -RenewedSuffix.length) : key;
 }
 
-/** Returns whether a Secret holds, or could hold, the renewed token of another Secret, so that no Cluster may refer to it. */
+/** Returns whether a Secret holds, or could hold, the renewed token of another Secret, so no Cluster may refer to it. */
 export function isRenewedSecret({ metadata: { name = '', labels = {} } }: Secret): boolean {
   return name.endsWith(RenewedSuffix) || Object.hasOwn(labels, Label.renewed);
 }
@@ -108,12 +108,12 @@ export function parseRenewal({ metadata }: Secret, registeredUID: string): Renew
   });
 }
 
-/** Returns the request of a renewal on a registered Secret, a digest in place of a long text; undefined without one. */
+/** Returns the renewal request on a registered Secret, as a digest if the text is long; undefined without one. */
 export function renewRequestOf(registered: Secret): string | undefined {
   return requestOf(registered, RenewCredentialAnnotation);
 }
 
-/** Returns the request of a revocation on a registered Secret, a digest in place of a long text; undefined without one. */
+/** Returns the revocation request on a registered Secret, as a digest if the text is long; undefined without one. */
 export function revokeRequestOf(registered: Secret): string | undefined {
   return requestOf(registered, RevokeCredentialAnnotation);
 }
@@ -125,7 +125,7 @@ function requestOf({ metadata: { annotations = {} } }: Secret, annotation: strin
 }
 
 /**
- * Returns the anchors in the record of a Secret that is overwritten at `now`, also if another registered Secret owns it, for example one
+ * Returns the anchors in the record of a Secret that is overwritten at `now`, even if another registered Secret owns it, for example one
  * that was deleted and created again.
  */
 export function anchorsOf(renewed: Secret, now: number): readonly ReplacedAnchor[] {
@@ -136,7 +136,7 @@ export function anchorsOf(renewed: Secret, now: number): readonly ReplacedAnchor
 }
 
 /**
- * Returns the Secret to write for a renewed token; `token` is undefined after Purser returned to the registered one. The Secret has the
+ * Returns the Secret to write for a renewed token; `token` is undefined after Purser switched back to the registered one. The Secret has the
  * keys of the registered Secret that limit the use of the credential.
  */
 export function renewedSecret(registered: Stored<Secret>, token: Sensitive<string> | undefined, record: RenewalRecord): Secret {

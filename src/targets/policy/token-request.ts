@@ -12,7 +12,7 @@ export interface BoundObject {
   readonly uid?: string;
 }
 
-/** A request for a token of one service account. */
+/** A request for a token for one service account. */
 export interface TokenRequest {
   readonly namespace: string;
   readonly name: string;
@@ -32,7 +32,7 @@ export interface TokenLimits {
   readonly allowedAudiences?: readonly string[];
   /** Audiences that the façade accepts in callers' tokens, for which ManagedTokens get no token. */
   readonly facadeAudiences?: readonly string[];
-  /** Namespaces with credentials of clusters, in which ManagedTokens are rejected. */
+  /** Namespaces with cluster credentials, in which ManagedTokens are rejected. */
   readonly credentialNamespaces?: readonly string[];
 }
 

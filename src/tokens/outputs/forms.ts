@@ -29,7 +29,7 @@ export interface OutputTarget {
 export interface OutputForm {
   /** Keys that the form may add to the Secret besides `token`, with the sentences of docs/api.md. */
   readonly keys: Readonly<Record<string, string>>;
-  /** True if consumers send the token to the API server of the cluster. */
+  /** True if consumers send the token to the cluster's API server. */
   readonly isForAPI?: boolean;
   /** Labels by which consumers select the Secret. */
   readonly labels?: Readonly<Record<string, string>>;

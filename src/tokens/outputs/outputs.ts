@@ -40,7 +40,7 @@ export function outputTexts(target: OutputTarget, issued: DatedToken): SecretTex
   return Object.assign({}, ...texts, keyTexts(target, issued), { [TOKEN_KEY]: issued.token });
 }
 
-/** Returns the names of the outputs whose consumers send the token to the API server of the cluster. */
+/** Returns the names of the outputs whose consumers send the token to the cluster's API server. */
 export function outputsForAPI({ outputs, keys = [] }: ManagedToken['spec']['secret']): readonly string[] {
   const names = outputs.filter((output) => outputForms.get(output)?.isForAPI === true);
   return [...new Set([...names, ...keys.map(({ from }) => from).filter((from) => from === 'Kubeconfig')])];
@@ -73,7 +73,7 @@ export function keyProblem({ key, from }: Keys[number], outputs: readonly string
   if (!SECRET_KEY.test(key) || key === '.' || key.startsWith('..')) return 'must be a valid key of a Secret';
   if (key === TOKEN_KEY || outputs.some((output) => Object.hasOwn(outputForms.get(output)?.keys ?? {}, key)))
     return `must not be ${TOKEN_KEY} or a key of the chosen outputs`;
-  return isTokenSource(from) && isTokenFree(key) ? 'must not be a key that an output uses for a value without the token' : undefined;
+  return isTokenSource(from) && isTokenFree(key) ? 'must not be a key that an output uses for another value' : undefined;
 }
 
 type Keys = NonNullable<ManagedToken['spec']['secret']['keys']>;

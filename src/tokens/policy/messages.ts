@@ -121,7 +121,7 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => 
   BoundObjectNotFound: ({ spec }) => {
     if (spec.boundObjectRef === undefined) return `the Secret that the token is bound to was not found on cluster ${spec.clusterName}`;
     const { kind, name } = spec.boundObjectRef;
-    return `${kind} ${spec.serviceAccount.namespace}/${name} was not found on cluster ${spec.clusterName}, or has another UID. Create it there, or change spec.boundObjectRef`;
+    return `${kind} ${spec.serviceAccount.namespace}/${name} was not found on cluster ${spec.clusterName}, or has a different UID. Create it there, or change spec.boundObjectRef`;
   },
 };
 
@@ -131,7 +131,7 @@ const RELAYED: ReadonlySet<FailureReason> = new Set(['RequestRejected', 'SecretR
 /** Reasons whose messages quote a response or values of the spec. */
 const QUOTING: ReadonlySet<string> = new Set([...RELAYED, 'InvalidSpec']);
 
-/** Returns whether the cause of a failure lies between Purser and the cluster, so that the conditions of the Cluster show it. */
+/** Returns whether the cause of a failure lies between Purser and the cluster, so the conditions of the Cluster show it. */
 export function isClusterFailure(reason: string): boolean {
   return ADMINISTRATORS.has(reason);
 }

@@ -17,9 +17,9 @@ export interface TokenRecord extends Lifetime {
   /** The token's jti; undefined if it has none. */
   readonly credentialId?: string;
   readonly rotations: number;
-  /** Value of the annotation `rotate` that this token satisfies. */
+  /** Value of the `rotate` annotation that this token satisfies. */
   readonly rotateRequest?: string;
-  /** Value of the annotation `revoke` that this token follows. */
+  /** Value of the `revoke` annotation that this token follows. */
   readonly revokeRequest?: string;
 }
 

@@ -25,7 +25,7 @@ export interface StoredSecret {
   readonly immutable: boolean;
   /** True if the Secret is being deleted and no key holds the token in any encoding. */
   readonly isEmptied?: true;
-  /** Digest of the token; undefined if the key `token` is missing or empty. */
+  /** Digest of the token; undefined if the `token` key is missing or empty. */
   readonly tokenDigest?: string;
   /** Digest of all data, the token included. */
   readonly dataDigest: string;

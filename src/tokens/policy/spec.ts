@@ -49,10 +49,10 @@ const MAX_SECONDS = 2 ** 32;
 const MAX_AUDIENCES = 16;
 const MAX_AUDIENCE_LENGTH = 256;
 
-/** Rejects namespaces with credentials of clusters: Purser could mistake a token there for a credential. */
+/** Rejects namespaces with cluster credentials: Purser could mistake a token there for a credential. */
 function namespaceProblems(namespace: string, credentialNamespaces: readonly string[] = []): readonly FieldError[] {
   if (!credentialNamespaces.includes(namespace)) return [];
-  return [forbiddenValue('metadata.namespace', 'holds credentials of clusters; create the ManagedToken in another namespace')];
+  return [forbiddenValue('metadata.namespace', 'holds cluster credentials; create the ManagedToken in another namespace')];
 }
 
 function expirationProblems(spec: Spec): readonly FieldError[] {
@@ -74,9 +74,9 @@ function audienceProblems(audiences: readonly string[], { allowedAudiences, faca
     const field = `spec.audiences[${index}]`;
     // The CRD counts code points, not UTF-16 units.
     if (audience === '' || Array.from(audience).length > MAX_AUDIENCE_LENGTH) {
-      return [invalidValue(field, audience, `must have from 1 to ${MAX_AUDIENCE_LENGTH} characters`)];
+      return [invalidValue(field, audience, `must have 1 to ${MAX_AUDIENCE_LENGTH} characters`)];
     }
-    // With a token of a service account on the hub, its holder could otherwise call the façade.
+    // With a token for a service account on the hub, its holder could otherwise call the façade.
     if (facadeAudiences?.includes(audience)) return [invalidValue(field, audience, "must not be one of the façade's own audiences")];
     if (isReservedAudience(audience)) return [invalidValue(field, audience, RESERVED)];
     return allowedAudiences === undefined || allowedAudiences.includes(audience)
@@ -102,7 +102,7 @@ function secretProblems({ outputs, argocd, keys = [] }: Spec['secret']): readonl
   const isUnused = argocd !== undefined && !outputs.includes('ArgoCD');
   const names = keys.map(({ key }) => key);
   return [
-    ...(isUnused ? [forbiddenValue('spec.secret.argocd', 'requires the output ArgoCD')] : []),
+    ...(isUnused ? [forbiddenValue('spec.secret.argocd', 'requires the ArgoCD output')] : []),
     ...keys.flatMap((item, index) => {
       const problem = names.indexOf(item.key) === index ? keyProblem(item, outputs) : 'must not be repeated';
       return problem === undefined ? [] : [invalidValue(`spec.secret.keys[${index}].key`, item.key, problem)];

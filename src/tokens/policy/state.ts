@@ -55,7 +55,7 @@ export interface TokenObservation extends SecretClaim {
   readonly anchorsAt?: number | undefined;
   /** True if this run waits for the deletion of anchors on other clusters. */
   readonly isDeletingAnchors?: boolean;
-  /** Value of the annotation `revoke` that this run acted on. */
+  /** Value of the `revoke` annotation that this run acted on. */
   readonly revoked?: string;
   /** Failure of a revocation, release or issuance in this run, after which the run attempts no other; undefined if none failed. */
   readonly failed?: TokenFailure;
@@ -72,13 +72,13 @@ export interface TokenState {
   readonly record: TokenRecord | undefined;
   /** Difference between the issued token and the spec; undefined if there is none. */
   readonly superseded: IssueReason | undefined;
-  /** True if the Cluster refers to another credential than the token was issued with. The token stays valid at its old address. */
+  /** True if the Cluster refers to a different credential than the token was issued with. The token stays valid at its old address. */
   readonly otherCredential: boolean;
-  /** True if the API server of the target has other audiences than the token was issued for. The token stays until it is replaced. */
+  /** True if the target's API server has different audiences than the token was issued for. The token stays until it is replaced. */
   readonly otherAudiences: boolean;
   /** True if the Secret holds the last issued token. The signed digest in the status decides, because tenants can write the Secret. */
   readonly isLast: boolean;
-  /** True if the Secret holds another token than the issued one. */
+  /** True if the Secret holds a different token than the issued one. */
   readonly forged: boolean;
   /** True if the target cluster rejected the token in a TokenReview. */
   readonly refused: boolean;
@@ -187,7 +187,7 @@ function currentRecord({ metadata, claims }: StoredSecret, now: number): TokenRe
   return record && { ...record, ...lifetimeOf(isFromTheFuture(record, now) ? claimedLifetime(record, claims) : record, claims) };
 }
 
-/** Returns whether the clock was set back since issuance, so that the recorded times do not apply. */
+/** Returns whether the clock was set back since issuance, so the recorded times do not apply. */
 function isFromTheFuture({ issuedAt }: Lifetime, now: number): boolean {
   return issuedAt > now + STEP_MS;
 }

@@ -18,7 +18,7 @@ import { isHeld, type Situation, type TokenObservation, type TokenState } from '
 /** Result of a run. */
 export interface Outcome {
   readonly failure?: TokenFailure | undefined;
-  /** Value of the annotation `revoke` that the run acted on. */
+  /** Value of the `revoke` annotation that the run acted on. */
   readonly revoked?: string | undefined;
 }
 
@@ -129,7 +129,7 @@ interface Aspect {
 
 interface Verdicts {
   readonly ready: Aspect;
-  /** Aspect of the condition RotationFailing; undefined if there is no token to rotate. */
+  /** Aspect of the RotationFailing condition; undefined if there is no token to rotate. */
   readonly rotationFailing?: Aspect;
 }
 

@@ -80,7 +80,7 @@ export function causeOf(token: Token, state: TokenState, now: number): Cause {
   return { reason: condition.reason, message: condition.message, since: isOver ? expiresAt : condition.since };
 }
 
-const CHECK_PURSER = 'Check that Purser runs: kubectl get pods -n purser-system.';
+const CHECK_PURSER = 'Check that Purser is running: kubectl get pods -n purser-system.';
 
 /** Returns the cause of a valid token that Purser does not renew in time. */
 function expiringCause({ isSuspended, namespace, name, renewsAt, ready }: Token): Cause {

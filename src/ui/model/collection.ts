@@ -56,7 +56,7 @@ export class Collection<T extends { readonly key: string }> {
     return this.#phase;
   }
 
-  /** Number that grows with each change of an object. */
+  /** Number that grows with each change to an object. */
   get revision(): number {
     return this.#revision;
   }

@@ -28,11 +28,11 @@ const MAX_MESSAGE = 300;
 
 const REMEDIES: Readonly<Record<number, string>> = {
   401: 'Log in with a valid token.',
-  403: 'Request a Role or ClusterRole that permits get, list and watch from an administrator.',
+  403: 'Ask an administrator for a Role or ClusterRole that allows get, list and watch.',
   404: 'The façade does not serve this list. Update Purser.',
-  429: 'The page tries again when the limit allows it.',
+  429: 'The page retries when the rate limit allows.',
 };
-const SERVER_REMEDY = 'The page tries again. If the error persists, check the log of Purser.';
+const SERVER_REMEDY = "The page retries. If the error persists, check Purser's log.";
 
 /** Server of a list, as the page names it. */
 export type Server = 'façade' | 'hub';
@@ -51,7 +51,7 @@ export function problemOf(status: number, message: string, retryAfter: string | 
 function causeOf(status: number, message: string, server: Server): string {
   const text = escapeInvisible(message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message);
   if (status === 401) return `The ${server} does not accept the token: it is invalid or has expired.`;
-  if (status === 429) return `The ${server} limits the number of requests.`;
+  if (status === 429) return `The ${server} limits the rate of requests.`;
   if (status === 403) return text === '' ? 'You do not have permission to list these objects.' : `Permission denied: ${text}`;
   return `The ${server} responded with status ${status}${text === '' ? '.' : `: ${text}`}`;
 }
@@ -60,14 +60,14 @@ function causeOf(status: number, message: string, server: Server): string {
 export const NO_RESPONSE: Problem = {
   status: 0,
   cause: 'The façade does not respond.',
-  remedy: 'The page tries again. Check your network, and that Purser runs.',
+  remedy: 'The page retries. Check your network, and check that Purser is running.',
 };
 
 /** Problem of a response that is not from the façade. */
 export const NOT_UNDERSTOOD: Problem = {
   status: 0,
   cause: 'The response is not a list of Kubernetes objects.',
-  remedy: 'The page tries again. Check the proxy between this browser and the façade.',
+  remedy: 'The page retries. Check the proxy between this browser and the façade.',
 };
 
 const FIRST_DELAY_MS = 500;

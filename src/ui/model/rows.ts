@@ -6,7 +6,7 @@ export interface RowRange {
   readonly end: number;
 }
 
-/** Number of rows that are drawn outside of the view, so that scrolling shows no gap. */
+/** Number of rows that are drawn outside the view, so that scrolling shows no gap. */
 const MARGIN = 8;
 
 /** Returns the rows to draw. Lengths are in pixels. */

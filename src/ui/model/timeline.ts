@@ -1,4 +1,4 @@
-// The time line: a linear scale around now, its ticks, and the bars of tokens.
+// The timeline: a linear scale around now, its ticks, and the bars of tokens.
 
 import type { Token } from './objects.ts';
 
@@ -6,7 +6,7 @@ const MINUTE = 60_000;
 const HOUR = 3_600_000;
 const DAY = 86_400_000;
 
-/** Spans of the time line, from an hour to a year, in milliseconds. */
+/** Spans of the timeline, from an hour to a year, in milliseconds. */
 export const ZOOMS = { '1h': HOUR, '6h': 6 * HOUR, '1d': DAY, '1w': 7 * DAY, '1m': 30 * DAY, '3m': 91 * DAY, '1y': 365 * DAY } as const;
 export type Zoom = keyof typeof ZOOMS;
 export const ZOOM_NAMES = Object.keys(ZOOMS) as readonly Zoom[];

@@ -1,4 +1,4 @@
-// The lane of a token on the time line, and the axis above all lanes.
+// The lane of a token on the timeline, and the axis above all lanes.
 
 import type { Token } from '../model/objects.ts';
 import { type Bar, laneOf, positionOf, type Scale, ticksOf } from '../model/timeline.ts';
@@ -78,7 +78,7 @@ export function tickLines(scale: Scale): Readonly<Record<string, string>> {
 
 const MAX_LINED_MS = 60 * 86_400_000;
 
-/** Returns the axis of the time line. */
+/** Returns the axis of the timeline. */
 export function axis(scale: Scale) {
   const at = positionOf(scale.now, scale);
   const ticks = localTicks(scale).filter(({ position }) => position < at - COLLISION.before || position > at + COLLISION.after);

@@ -114,7 +114,7 @@ function nextDay(bins: readonly Bin[], now: number) {
   const text = `${formatCount(renewals)} renewals, ${formatCount(expiries)} expiries without renewal`;
   return html`<div class="card next">
     <h2>Next 24 hours</h2>
-    <p class="legend"><span><i class="dot planned"></i>${formatCount(renewals)} next renewals</span><span class=${expiries === 0 ? 'zero' : ''}><i class="dot bad"></i>${formatCount(expiries)} expiries without renewal</span></p>
+    <p class="legend"><span><i class="dot planned"></i>${formatCount(renewals)} renewals</span><span class=${expiries === 0 ? 'zero' : ''}><i class="dot bad"></i>${formatCount(expiries)} expiries without renewal</span></p>
     <div class="bins" role="img" aria-label=${text}>
       ${bins.map(
         ({

@@ -68,7 +68,7 @@ export function clusterBadge(state: ClusterState) {
   return html`<span class="badge ${CLUSTER_SYMBOLS[state][1]}">${symbol(CLUSTER_SYMBOLS[state])}<span>${CLUSTER_WORDS[state]}</span></span>`;
 }
 
-/** Returns the symbol of a verdict, whose word stands beside it. */
+/** Returns the symbol of a verdict; the caller adds the word. */
 export function verdictSymbol(verdict: Verdict) {
   return symbol(VERDICT_SYMBOLS[verdict]);
 }

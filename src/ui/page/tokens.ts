@@ -1,4 +1,4 @@
-// The view of tokens on a time line.
+// The view of tokens on a timeline.
 
 import { useMemo, useRef } from 'preact/hooks';
 import { type Address, formatAddress } from '../model/address.ts';
@@ -26,7 +26,7 @@ const ORDER_WORDS = { name: 'Name', expiry: 'Expiry', renewal: 'Renewal' } as co
 export function Tokens({ session, address, now, go }: ViewProps) {
   const { query, tokenState: state, zoom, order, opened } = address;
   const { items, revision } = session.tokens;
-  // States change with time, so that the filter is applied again every second.
+  // States change with time, so the filter is applied again every second.
   const second = Math.floor(now / 1_000);
   const counts = useMemo(() => countBy(TOKEN_STATES, statesOf(items.values(), now)), [revision, second]);
   const previous = useRef<readonly Token[]>([]);
@@ -78,7 +78,7 @@ function* statesOf(tokens: Iterable<Token>, now: number) {
 
 function head(scale: Scale) {
   return html`<span role="columnheader">State</span><span role="columnheader">Token</span><span role="columnheader">Cluster</span>
-    <span role="columnheader" class="lane-head"><span class="unseen">Time line</span>${axis(scale)}</span>
+    <span role="columnheader" class="lane-head"><span class="unseen">Timeline</span>${axis(scale)}</span>
     <span role="columnheader" class="end">Renewal</span><span role="columnheader" class="end">Expiry</span>`;
 }
 

@@ -38,7 +38,7 @@ export const webUi: Scenario = {
   login. The façade reads the ManagedTokens from the hub for the first page, and keeps them for ten minutes after the last. Of the events, two
   fifths come from a permission on 100 ManagedTokens that is withdrawn and granted again, the others from changed statuses. Other programs
   on the machine lengthen tasks more than their CPU time, and lower the rate of events. The plain client watches the same two lists; the
-  kernel counts CPU time in steps of 10 ms, and memory varies with garbage collection, so that equal clients differ by some percent. Needs
+  kernel counts CPU time in steps of 10 ms, and memory varies with garbage collection, so equal clients differ by some percent. Needs
   the Debian package chromium.`,
   run: async ({ size }, progress) => {
     progress(`${size} ManagedTokens`);

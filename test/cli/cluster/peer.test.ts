@@ -64,7 +64,7 @@ describe('callPeer', () => {
         'UNKNOWN',
         'GET https://eu.example.com/x: no credentials for https://eu.example.com: credential plugin aws failed: ENOENT',
       ),
-      'cannot authenticate at the target cluster: credential plugin aws failed: ENOENT; check the user of context "eu"',
+      'cannot authenticate to the target cluster: credential plugin aws failed: ENOENT; check the user of context "eu"',
     ],
     [
       'another server',
@@ -72,7 +72,7 @@ describe('callPeer', () => {
       new TransportError('EBADMSG', 'the response is not JSON'),
       'https://eu.example.com is not a Kubernetes API server; check the address of the current context',
     ],
-  ])('names cause and remedy for %s', async (_, peer, error, expected) => {
+  ])('names the cause and remedy for %s', async (_, peer, error, expected) => {
     expect(await messageOf(peer, error)).toBe(expected);
   });
 

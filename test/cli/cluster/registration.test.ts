@@ -103,7 +103,7 @@ describe('toSecret', () => {
   });
 
   it.each([
-    ['socks5://proxy.example.com', /the key proxy of the Secret is not the URL of a proxy/],
+    ['socks5://proxy.example.com', /the proxy key of the Secret is not the URL of a proxy/],
     ['http://user:secret@proxy.example.com', /contains a user or password, which require an https URL/],
   ])('refuses the proxy %s without repeating it', (proxy, problem) => {
     expect(() => toSecret({ ...EU, proxy }, SECRET, TOKEN)).toThrow(problem);
@@ -177,7 +177,7 @@ describe('credentialName', () => {
     expect(credentialName(EU, { ...found, spec })).toEqual(SECRET);
   });
 
-  it('refuses a Cluster with another address, and the hub', () => {
+  it('refuses a Cluster with a different address, and the hub', () => {
     const found = toCluster(EU, SECRET);
     expect(() => credentialName({ ...EU, server: 'https://us.example.com' }, found)).toThrow(
       'Cluster eu exists and describes https://eu.example.com:6443, not https://us.example.com; choose another name, or run purser cluster remove eu first',

@@ -87,7 +87,7 @@ describe('removeCluster', () => {
     await world.register(token, ['other']);
     expect(await remove()).toBeUndefined();
     expect(await registered()).toEqual([`secret ${world.name}`]);
-    expect(printed).toContain(`does not name ${world.name} in its key cluster and stays`);
+    expect(printed).toContain(`does not list ${world.name} in its cluster key and stays`);
   });
 
   it('fails for a Cluster that does not exist', async () => {
@@ -113,7 +113,7 @@ describe('removeCluster', () => {
       undefined,
       /another registration uses service account/,
     ],
-    ['the context leads to another cluster', [], 'https://elsewhere.example.com', /is not that of Cluster .*; check --context/],
+    ['the context refers to another cluster', [], 'https://elsewhere.example.com', /is not that of Cluster .*; check --context/],
   ])('changes nothing if %s', async (_, labels, server, problem) => {
     await world.begin();
     const deleted: string[] = [];

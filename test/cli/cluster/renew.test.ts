@@ -36,7 +36,7 @@ async function run(command: (hub: Peer, host: CommandHost) => Promise<void>): Pr
 const renew = (target?: Peer, name = world.name) => run((hub, host) => renewCredential({ name, hub, target, timeoutMs: 60_000 }, host));
 const renewFleet = (findTarget: FleetRenewal['findTarget']) => run((hub, host) => renewAll({ hub, timeoutMs: 60_000, findTarget }, host));
 
-/** Returns the target as an administrator sees it: Purser's service account, and a token of one hour. */
+/** Returns the target as an administrator sees it: Purser's service account, and a one-hour token. */
 function administrator(server = world.url): Peer {
   const account = { metadata: { namespace: 'purser-system', name: 'purser', uid: 'account-uid' } };
   const api = {
@@ -57,7 +57,7 @@ describe('renewCredential', () => {
     expect(printed).toMatch(/^Purser renewed its credential for Cluster c\d+; it is valid until \d{4}-\d\d-\d\dT.*Z\.\n$/);
   });
 
-  it('replaces a credential that the target rejects with a new token of its service account', async () => {
+  it('replaces a credential that the target rejects with a new token for its service account', async () => {
     await world.begin();
     await world.run();
     await world.nextToken();
@@ -96,7 +96,7 @@ describe('renewCredential', () => {
     await world.begin();
     expect(await renew()).toMatchObject({
       code: 3,
-      message: expect.stringMatching(/^Purser has not renewed .* yet; check that Purser runs: kubectl get pods -n purser-system$/),
+      message: expect.stringMatching(/^Purser has not renewed .* yet; check that Purser is running: kubectl get pods -n purser-system$/),
     });
   });
 
@@ -110,7 +110,7 @@ describe('renewCredential', () => {
 });
 
 describe('renewAll', () => {
-  it('renews all credentials, with new tokens where a context leads to the cluster', async () => {
+  it('renews all credentials, with new tokens where a context refers to the cluster', async () => {
     await world.begin();
     await world.addCluster('manual', { renewal: 'Manual' }, 'manual');
     await world.run();

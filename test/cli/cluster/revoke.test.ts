@@ -143,6 +143,6 @@ describe('purser cluster revoke', () => {
     await world.begin();
     const result = await run();
     expect(result).toBeInstanceOf(CommandError);
-    expect(result).toMatchObject({ code: 3, message: expect.stringContaining('check that Purser runs') });
+    expect(result).toMatchObject({ code: 3, message: expect.stringContaining('check that Purser is running') });
   });
 });

@@ -64,7 +64,7 @@ describe('purser credential', () => {
     world.clock.advance(2_000);
     const second = await credential(COMMAND, client);
     expect(second).not.toEqual(first);
-    // A script that runs the command is no such client.
+    // A script that runs the command is not such a client.
     world.clock.advance(MINUTE_MS);
     expect([await credential(), await credential()]).toEqual([second, second]);
   });

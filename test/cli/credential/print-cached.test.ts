@@ -192,7 +192,7 @@ describe('CachedCredential.recordClient', () => {
 describe('RequestLock', () => {
   const owner = (pid: number) => ({ pid, startedAt: startTimeOf(pid), client: '' });
 
-  it('is taken over from a running process after two minutes, also if the clock was set back', async () => {
+  it('is taken over from a running process after two minutes, even if the clock was set back', async () => {
     const { folder } = await newHost();
     const cache = new CachedCredential(
       folder,

@@ -102,7 +102,7 @@ describe('Facade.open', () => {
 
   it.each([
     [401, 'Unauthorized', 'Log in to the hub again'],
-    [403, 'cannot issue', 'Request the permission from an administrator of the hub'],
+    [403, 'cannot issue', 'Ask an administrator of the hub for the permission'],
     [404, 'not found', 'Check the names'],
     [503, 'unreachable', 'check the status of the Cluster'],
     [422, 'spec.audiences: Required value', 'spec.audiences: Required value'],
@@ -115,7 +115,7 @@ describe('Facade.open', () => {
 
   it('rejects a server that is not the façade', async () => {
     world.rejection = (_, reply) => reply.text(200, '<html>');
-    expect(await failure(TOKEN)).toContain('is not the façade of Purser');
+    expect(await failure(TOKEN)).toContain("is not Purser's façade");
   });
 
   it.each([
@@ -126,7 +126,7 @@ describe('Facade.open', () => {
     ['endpoint', KUBECONFIG, { spec: { orchestratorApiEndpoints: { serverEndpoints: [null] } } }],
   ])('rejects a server that returns a wrong %s', async (_, line, body) => {
     world.rejection = (_request, reply) => reply.json(200, { kind: 'Cluster', metadata: { name: 'target-1' }, ...body });
-    expect(await failure(line)).toContain('is not the façade of Purser');
+    expect(await failure(line)).toContain("is not Purser's façade");
   });
 
   it('reports a hub without URL and without ready pods of the Service', async () => {

@@ -78,7 +78,7 @@ describe('chainOf', () => {
       'lacks the audience vault',
     ],
     [
-      'a token of another service account',
+      'a token for another service account',
       'token',
       {
         token: aToken()

@@ -61,7 +61,7 @@ describe('purser token', () => {
   it.each([
     ['token target-1 deployer', 'NAMESPACE/NAME must be a service account such as deploy/deployer'],
     ['token target-1 deploy/a/b', 'NAMESPACE/NAME must be a service account such as deploy/deployer'],
-    ['token Target deploy/deployer', 'CLUSTER must be a name of lower-case letters, digits, dots and hyphens'],
+    ['token Target deploy/deployer', 'CLUSTER must be a name of lowercase letters, digits, dots and hyphens'],
     ['token target-1', "missing required argument 'NAMESPACE/NAME'"],
     ['token target-1 deploy/deployer --duration 1m', '--duration must be a duration of at least 10m'],
     ['token target-1 deploy/deployer --facade http://a', '--facade must be an https URL'],

@@ -95,7 +95,7 @@ describe('evaluateCredential', () => {
     expect(fresh(federated)).toEqual({
       status: 'True',
       reason: 'CredentialValid',
-      message: 'No credential is stored; Purser requests tokens of purser-system/x from the hub.',
+      message: 'No credential is stored; Purser requests tokens for purser-system/x from the hub.',
     });
     expect(fresh({ ...federated, failure: { reason: 'HubTokenForbidden', detail: 'forbidden' } })).toEqual({
       status: 'False',
@@ -106,7 +106,7 @@ describe('evaluateCredential', () => {
     });
   });
 
-  it('names the expiry of the last token of the hub while the hub issues none, until that token expires', () => {
+  it('names the expiry of the last token from the hub while the hub issues none, until that token expires', () => {
     const failure = { reason: 'HubTokenFailed', detail: 'etcd is down' } as const;
     const messageAt = (expiresAt: number) =>
       fresh({ type: 'federated', serviceAccount: 'x', times: { issuedAt: 0, renewAt: 0, expiresAt }, failure })?.message;
@@ -126,7 +126,7 @@ describe('evaluateCredential', () => {
   });
 
   it.each([
-    ['CredentialRenewalFailed', 'the cluster did not respond in time', 'Purser tries again'],
+    ['CredentialRenewalFailed', 'the cluster did not respond in time', 'Purser retries'],
     ['CredentialRenewalForbidden', 'cannot create resource', 'Apply deploy/target/access.yaml'],
     ['CredentialRenewalUntrusted', 'the token belongs to another user', 'Check that serverEndpoints'],
     ['CredentialNotStored', 'the Secret is immutable', 'Check that Purser may create, update and delete Secrets'],
@@ -142,13 +142,13 @@ describe('evaluateCredential', () => {
   it('names the command that repairs an expired token', () => {
     const expired = fresh({ type: 'stored', validity: { startsAt: NOW - DAY_MS, expiresAt: NOW }, cluster: 'prod-eu' });
     expect(expired?.message).toBe(
-      'The credential expired at 2026-03-01T12:00:00Z. Run purser cluster renew prod-eu --context CONTEXT, or write a new credential to the Secret that spec.authInfo.controller names.',
+      'The credential expired at 2026-03-01T12:00:00Z. Run purser cluster renew prod-eu --context CONTEXT, or write a new credential to the Secret that spec.authInfo.controller references.',
     );
   });
 
   it('names the expiry and the remedy in the message', () => {
     expect(fresh({ type: 'stored', validity: { startsAt: NOW - DAY_MS, expiresAt: NOW + HOUR_MS } })?.message).toBe(
-      'The credential expires at 2026-03-01T13:00:00Z. Write a new credential to the Secret that spec.authInfo.controller names.',
+      'The credential expires at 2026-03-01T13:00:00Z. Write a new credential to the Secret that spec.authInfo.controller references.',
     );
   });
 });

@@ -8,7 +8,7 @@ describe('toFederationFault', () => {
   it('names issuer and audience of the rejected token, and the command that prints the configuration', () => {
     expect(toFederationFault(TOKEN, true)).toEqual({
       reason: 'CredentialRejected',
-      detail: 'tokens of the hub with issuer https://hub.example.com and audience purser:https://a',
+      detail: 'tokens issued by the hub, with issuer https://hub.example.com and audience purser:https://a',
       remedy: COMPARE,
     });
   });

@@ -16,7 +16,7 @@ describe('heartbeatMs', () => {
     [1_020, 300_000],
     [3_400, 1_000_000],
     [10_000, 2_941_177],
-  ])('returns for %i clusters a period of %i ms', (clusters, ms) => expect(heartbeatMs(clusters)).toBe(ms));
+  ])('returns the period for %i clusters: %i ms', (clusters, ms) => expect(heartbeatMs(clusters)).toBe(ms));
 
   it('returns a period of at most 3.4 heartbeats a second for any fleet', () => {
     fc.assert(fc.property(fc.integer({ min: 1, max: 100_000 }), (clusters) => clusters / (heartbeatMs(clusters) / 1_000) <= 3.4 + 1e-9));
@@ -75,7 +75,7 @@ describe('distributionOf', () => {
     ['v1.26.5+vmware.2', 'Tanzu'],
     ['v1.27.6+f67aeb3', 'OpenShift'],
     ['v1.31.0-alpha.1+dirty', 'Kubernetes'],
-  ])('returns for %s the distribution %s', (version, expected) => expect(distributionOf(version)).toBe(expected));
+  ])('returns the distribution for version %s: %s', (version, expected) => expect(distributionOf(version)).toBe(expected));
 });
 
 describe('parseVersion', () => {
@@ -87,7 +87,7 @@ describe('parseVersion', () => {
     ['\u202e\n', undefined],
     [{ toString: () => 'v1' }, undefined],
     [17, undefined],
-  ])('returns for %p the version %p', (given, expected) => expect(parseVersion(given)).toBe(expected));
+  ])('returns the version for %p: %p', (given, expected) => expect(parseVersion(given)).toBe(expected));
 
   it('returns at most 64 characters of versions for any text', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 3_000 }), (text) => /^[\w.+~-]{1,64}$/.test(parseVersion(text) ?? 'v1')));

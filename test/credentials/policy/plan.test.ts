@@ -173,10 +173,15 @@ describe('planCredential', () => {
       NOON + HOUR_MS,
       { type: 'recover' },
     ],
-    ['returns to the registered token of a Manual credential', { record: RECORD, terms: { isAutomatic: false } }, NOON, { type: 'retire' }],
+    [
+      'switches back to the registered token of a Manual credential',
+      { record: RECORD, terms: { isAutomatic: false } },
+      NOON,
+      { type: 'retire' },
+    ],
     ['returns to a client certificate', { record: RECORD, isRenewed: false, token: undefined }, NOON, { type: 'retire' }],
     [
-      'waits after a failed return to the registered token',
+      'waits after a failed switch back to the registered token',
       { record: { ...RECORD, replaced: [] }, terms: { isAutomatic: false }, history: { renewNotBefore: NOON + 10_000 } },
       NOON,
       { type: 'wait', until: NOON + 10_000 },

@@ -81,7 +81,7 @@ describe('CLUSTER_LIST.toPublic for the audiences of the API server', () => {
     expect(publicStatus(['https://kubernetes.default.svc'])).toEqual({ apiAudiences: ['https://kubernetes.default.svc'] });
   });
 
-  it('omits every other value', () => {
+  it('omits audiences that are not a list of texts', () => {
     expect([publicStatus('text'), publicStatus([{ token: 'x' }])]).toEqual([{}, {}]);
   });
 });

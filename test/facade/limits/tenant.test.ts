@@ -24,7 +24,7 @@ describe('toAddressKey', () => {
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     [undefined, ''],
-  ])('returns for the address %s the key %s', (address, key) => {
+  ])('returns the key for the address %s: %s', (address, key) => {
     expect(toAddressKey(address)).toBe(key);
   });
 });

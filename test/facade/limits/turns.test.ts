@@ -94,7 +94,7 @@ describe('Handshakes', () => {
     expect(started).toContain('192.0.2.2');
   });
 
-  it('starts handshakes also while connections are accepted without a pause', async () => {
+  it('starts handshakes even while connections are accepted without a pause', async () => {
     for (let index = 0; index < 100; index++) {
       accept('192.0.2.1');
       await turn();

@@ -1,4 +1,4 @@
-// The main property of lists and watches, for each list: after any changes of objects, permissions, connections and replicas, a client
+// The main property of lists and watches, for each list: after any changes to objects, permissions, connections and replicas, a client
 // that lists and then watches has the state of a fresh list, or got 410.
 
 import { describe, expect, it } from '@jest/globals';

@@ -20,7 +20,7 @@ const FORBIDDEN = statusError('Forbidden', 'roles.rbac.authorization.k8s.io is f
 
 const NO_PERMISSION =
   'Purser has no permission on the hub to list and watch managedtokens, roles and rolebindings. ' +
-  'Let an administrator of Purser grant the permission that its log names.';
+  'Ask an administrator to grant Purser the permission that its log names.';
 
 /** An informer of the test that can also fail. */
 class FailingInformer<T extends ApiObject> extends HandInformer<T> implements Informer<T> {
@@ -150,7 +150,7 @@ describe('createOnDemandList', () => {
     expect(await early).toMatchObject({
       status: 503,
       body: {
-        message: 'Purser has not listed the managedtokens of the hub yet. Try again; if the error persists, check the log of Purser.',
+        message: "Purser has not listed the managedtokens of the hub yet. Try again; if the error persists, check Purser's log.",
       },
     });
     periods[0]?.sync(tokenOf('a'));

@@ -62,7 +62,7 @@ export class HandHub {
   readonly clusters = new Collection<Cluster>(this);
   readonly roles = new Collection<ClusterRole>(this);
   readonly bindings = new Collection<ClusterRoleBinding>(this);
-  /** Users whom another authorizer than RBAC allows to list all clusters. */
+  /** Users whom an authorizer other than RBAC allows to list all clusters. */
   readonly listers = new Set<string>();
   isDown = false;
   /** True if the hub never responds to reviews. */

@@ -100,7 +100,7 @@ describe('watch of a set of clusters', () => {
     const other = new Replica(hub);
     await replica.catchUp();
     expect(eventsOf(await replica.watch(`resourceVersion=${version}`, ALICE))).toEqual(['DELETED a', 'ADDED c']);
-    // The other replica has listed the hub after the changes, so that it does not know them.
+    // The other replica has listed the hub after the changes, so it does not know them.
     expect(eventsOf(await other.watch(`resourceVersion=${version}`, ALICE))).toEqual(['ERROR 410']);
     expect(eventsOf(await other.watch(`resourceVersion=${await versionFor()}`, ALICE))).toEqual([]);
   });

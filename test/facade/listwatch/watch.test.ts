@@ -387,7 +387,7 @@ describe('watches with a large event', () => {
     return streams;
   }
 
-  it('limits the unread events of a caller, and writes to other callers meanwhile', async () => {
+  it('limits the unread events of a caller, and writes to other callers in the meantime', async () => {
     const stalled = await watchAll(20, ADMIN, true);
     const [polite] = await watchAll(1, ALICE, false);
     hub.putCluster('a', labels());
@@ -471,7 +471,7 @@ describe('initial events', () => {
     await replica.catchUp();
   };
 
-  it('sends initial events to eight watches of one caller at a time, and to other callers meanwhile', async () => {
+  it('sends initial events to eight watches of one caller at a time, and to other callers in the meantime', async () => {
     await fill();
     const greedy = callerOf('greedy');
     const stalled = [];

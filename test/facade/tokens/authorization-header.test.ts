@@ -23,7 +23,7 @@ describe('request without valid credentials', () => {
     ['Basic', withHeader('Basic YWRtaW46YWRtaW4=')],
     ['Negotiate', withHeader('Negotiate YII=')],
     ['text after the token', withHeader(`Bearer ${ALLOWED} junk`)],
-    ['a letter outside of ASCII', withHeader('Bearer \u00e9')],
+    ['a letter outside ASCII', withHeader('Bearer \u00e9')],
     ['a tab', withHeader(`Bearer\t${ALLOWED}`)],
     ['a tab in the token', withHeader('Bearer good\ttoken')],
     ['a comma', withHeader(`Bearer ${ALLOWED},${DENIED}`)],
@@ -165,7 +165,7 @@ describe('TokenReview of the hub', () => {
     const held: (() => void)[] = [];
     world = await FacadeWorld.start({ hub: (_request, reply) => void held.push(() => reply.text(500, '')) });
     const rejections = (text: string) => text.match(/HTTP\/1\.1 503 /g)?.length ?? 0;
-    // Pipelined on one connection, so that all arrive before the first review.
+    // Pipelined on one connection, so all arrive before the first review.
     const responses = world.raw(Buffer.concat(Array.from({ length: 32 }, () => bytesOf())), {
       isEnough: (text) => rejections(text) === 32,
     });

@@ -156,7 +156,7 @@ describe('request body', () => {
   it('rejects a body that does not arrive within ten seconds with 408', async () => {
     const connection = await world.open();
     void connection.write(bytesOf({ more: ['Content-Length: 1000'], body: '' }));
-    // One byte per second. Server and test share a process, so that other work delays both.
+    // One byte per second. Server and test share a process, so other work delays both.
     let seconds = 0;
     const timer = setInterval(() => {
       seconds += 1;

@@ -91,7 +91,7 @@ describe('malformed message', () => {
     ['HTTP/1.0 without a host', bytesOf({ version: '1.0', lines: VALID_LINES.slice(1) })],
     ['the preface of HTTP/2', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
   ])('rejects a malformed message and the following bytes with 400: %s', async (_case, bytes) => {
-    // The end of the message is ambiguous, so that the bytes after it must not be parsed as a request.
+    // The end of the message is ambiguous, so the bytes after it must not be parsed as a request.
     const response = await world.raw(Buffer.concat([bytes, bytesOf()]), { isEnough: () => false });
     expect(responsesIn(response.text).map(({ status }) => status)).toEqual([400]);
     expect(failureOf(response)).toMatchObject({ kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 });

@@ -121,7 +121,7 @@ describe('floods', () => {
     bytesOf({ lines: ['Host: facade.test', `Authorization: Bearer ${token}`, 'Content-Type: application/json'] });
   const tokenReviews = () => world.reviews.filter((review) => review === 'tokenreviews').length;
 
-  it('reviews unknown tokens at a limited rate, and serves known callers meanwhile', async () => {
+  it('reviews unknown tokens at a limited rate, and serves known callers in the meantime', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({
       clock,
@@ -149,7 +149,7 @@ describe('floods', () => {
     expect(reviewCounts[0]).toBeLessThanOrEqual(45);
     for (const reviews of reviewCounts.slice(1)) expect(reviews).toBeLessThanOrEqual(10);
 
-    // A known token is reviewed again, also when the limit for unknown tokens is exhausted.
+    // A known token is reviewed again, even when the limit for unknown tokens is exhausted.
     clock.advance(5_000);
     await sendMany(Array.from({ length: 100 }, (_, index) => withToken(`random-10-${index}`)));
     const before = tokenReviews();

@@ -180,7 +180,7 @@ describe('form of the response', () => {
     expect([response.status, response.headers['content-type']]).toEqual([status, 'application/json']);
   });
 
-  it('rejects Accept for protobuf alone with 406, and lists the supported types', async () => {
+  it('rejects Accept for only protobuf with 406, and lists the supported types', async () => {
     world = await FacadeWorld.start();
     const { status, body } = await world.post(TOKEN_REQUEST, { headers: { accept: 'application/vnd.kubernetes.protobuf' } });
     expect({ status, body: JSON.parse(body) as unknown }).toMatchObject({

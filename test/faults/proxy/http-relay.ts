@@ -101,7 +101,7 @@ export class HttpRelay {
   }
 
   async #forward({ upstream }: RelayOptions, incoming: IncomingMessage, outgoing: ServerResponse): Promise<IncomingMessage> {
-    // Rules alter responses, so they must not be compressed; the API server has another host name than the proxy.
+    // Rules alter responses, so they must not be compressed; the API server has a different host name than the proxy.
     const {
       method,
       url,

@@ -31,7 +31,7 @@ const SELECTED = { 'fleet-a': ['prod'], 'fleet-b': ['prod', 'test'] } as const;
 const SAMPLE_MS = 500;
 /** Limit for the convergence of all sets: recovery, a minute after a restart, checks before removals, and a rollout. */
 const CONVERGENCE_MS = 240_000;
-/** Time in which the hub must accept a change by the administrator, also on a busy machine. */
+/** Time in which the hub must accept a change by the administrator, even on a busy machine. */
 const ACCEPTED_MS = 60_000;
 /** Maximum time of a change among others, and of a kill at a request, in milliseconds. */
 const CHANGE_MS = 4_000;

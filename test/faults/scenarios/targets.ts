@@ -123,7 +123,7 @@ async function restrictCredential(bench: Bench): Promise<void> {
   await bench.rotate('one-2', 'one-3');
   const isReported = async () => (await bench.readCondition('one-2', 'RotationFailing')).startsWith('True/TargetForbidden');
   await bench.expect('I9', 'a condition reports the missing permission', 20_000, isReported);
-  await bench.expect('I5', 'tokens of other service accounts are renewed', 20_000, async () =>
+  await bench.expect('I5', 'tokens for other service accounts are renewed', 20_000, async () =>
     (await bench.readCondition('one-3', 'RotationFailing')).startsWith('False'),
   );
   await api.patch(path, { rules: role.rules });
@@ -166,7 +166,7 @@ async function alterResponses(bench: Bench): Promise<void> {
   await rotateAndWait(bench, 8_000, ['one-2', 'one-3']);
 }
 
-/** Returns the token of another service account, which Purser must not write to the Secret. */
+/** Returns the token for another service account, which Purser must not write to the Secret. */
 async function returnWrongToken(bench: Bench): Promise<void> {
   const other = await bench.one.api.create(`${paths.serviceAccounts(DEPLOY, 'one-3')}/token`, {
     spec: { audiences: ['https://hub.test'], expirationSeconds: 600 },
@@ -175,7 +175,7 @@ async function returnWrongToken(bench: Bench): Promise<void> {
   bench.one.proxy.addRule((request) => isTokenRequest(request) && request.path.includes('/one-2/'), { type: 'alter', alter }, 3);
   await rotateAndWait(bench, 6_000, ['one-2']);
   if ((await bench.readToken('one-2')) === other.status?.token)
-    bench.recordViolation('I1', 'the token of another service account was written');
+    bench.recordViolation('I1', 'the token for another service account was written');
 }
 
 export const targetFaults: readonly Scenario[] = [
@@ -199,5 +199,5 @@ export const targetFaults: readonly Scenario[] = [
   { id: 'F42', title: 'all targets become available again at once after 60 s', on: 'targets', run: takeAllTargetsDown },
   { id: 'F44', title: 'shortest lifetime, 5 s for each response', on: 'one', run: renewWithSlowResponses },
   { id: 'T1', title: 'responses truncated, altered, redirected or cut', on: 'one', run: alterResponses },
-  { id: 'T2', title: 'responses with the token of another service account', on: 'one', run: returnWrongToken },
+  { id: 'T2', title: 'responses with the token for another service account', on: 'one', run: returnWrongToken },
 ];

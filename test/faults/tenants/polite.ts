@@ -158,7 +158,7 @@ interface Connection {
   readonly ca: string;
 }
 
-/** Returns the connections in a Secret: the key `server`, the kubeconfig, and Argo CD's settings. */
+/** Returns the connections in a Secret: the `server` key, the kubeconfig, and Argo CD's settings. */
 function parseConnections({ data = {} }: KubeObject): readonly Connection[] {
   const read = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString();
   const pem = (encoded: string) => Buffer.from(encoded, 'base64').toString();

@@ -212,7 +212,7 @@ export async function allowIssue(api: Api, name: string, resourceNames: readonly
   await bind(api, name, name, subject);
 }
 
-/** Objects that the administrator lets the hostile caller see at the façade from time to time: by a ClusterRole, and by a Role. */
+/** Objects that the administrator lets the hostile caller see through the façade from time to time: by a ClusterRole, and by a Role. */
 export const CALLER_SIGHTS: readonly Sight[] = [
   { resource: 'managedtokens', namespace: POLITE },
   { resource: 'managedtokens', namespace: GUESTS, name: 'guest-1' },

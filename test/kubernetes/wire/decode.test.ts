@@ -71,7 +71,7 @@ describe('decodeObject with recorded token requests', () => {
     }
   });
 
-  it('rejects documents that are nested too deeply, also in unknown fields', () => {
+  it('rejects documents that are nested too deeply, even in unknown fields', () => {
     const body = `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"deep":${'['.repeat(11_000)}${']'.repeat(11_000)}}}`;
     expect(rejection(body)).toBe(
       "the object provided is unrecognized (must be of type TokenRequest): couldn't get version/kind; json parse error: " +

@@ -28,7 +28,7 @@ interface RecordedObject {
 
 const all: readonly Recording[] = [...recordings('token-requests'), ...recordings('resources'), ...recordings('cluster-lists')];
 const objects: readonly RecordedObject[] = all.flatMap(({ name, response: { body: recordedBody = '', headers } }) => {
-  // Recordings have a placeholder in brackets instead of tokens.
+  // Recordings contain a placeholder in brackets instead of each token.
   const body = recordedBody.replaceAll('<jwt>', 'jwt');
   if (headers['content-type'] !== 'application/json' || !body.startsWith('{') || body.includes('}\n{')) return [];
   return [{ name, body, object: toValue(parseJson(Buffer.from(body))) as unknown as KubeObject }];

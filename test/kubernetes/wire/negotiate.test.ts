@@ -39,7 +39,7 @@ describe('negotiate', () => {
     ['application/json;stream=watch', 'json', undefined],
     ['application/json;sv=v1', 'json', undefined],
     ['application/json;q=0', 'json', undefined],
-  ])('returns for Accept %j the media type %s', (accept, mediaType, as) => {
+  ])('returns the media type for Accept %j: %s', (accept, mediaType, as) => {
     expect(negotiate(accepting(accept), builtIn)).toMatchObject({ mediaType, contentType: `application/${mediaType}` });
     expect(negotiate(accepting(accept), custom).as?.kind).toBe(as);
   });
@@ -127,7 +127,7 @@ describe('negotiateError', () => {
     ['application/json;as=Table;v=v1;g=meta.k8s.io,application/json', 'json', false],
     ['application/json;sv=v1', 'json', true],
     ['text/plain', 'json', true],
-  ])('returns for Accept %j the media type %s', (accept, mediaType, pretty) => {
+  ])('returns the media type for Accept %j: %s', (accept, mediaType, pretty) => {
     expect(negotiateError(accepting(accept))).toMatchObject({ mediaType, pretty });
   });
 });

@@ -221,7 +221,7 @@ describe('fieldManagerName', () => {
     ['', '', 'unknown'],
     ['', undefined, 'unknown'],
     ['', '/x', 'unknown'],
-  ])('returns for the option %j and User-Agent %j the manager %j', (fieldManager, userAgent, name) => {
+  ])('returns the manager for the option %j and User-Agent %j: %j', (fieldManager, userAgent, name) => {
     expect(fieldManagerName(fieldManager, userAgent)).toBe(name);
   });
 });

@@ -54,5 +54,5 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-// The commit that kube-network-policies requires is no release.
+// The commit that kube-network-policies requires is not a release.
 replace github.com/vishvananda/netlink => github.com/vishvananda/netlink v1.3.1

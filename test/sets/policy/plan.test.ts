@@ -93,7 +93,7 @@ describe('planSet', () => {
     expect(planSet({ set, members, surplus: [] }, rollout, NOON + 5_000).stoppedBy).toEqual(['a']);
   });
 
-  it('leaves members alone that conflict or could not be written', () => {
+  it('leaves members that conflict or could not be written unchanged', () => {
     const members = [{ ...aMember(set, 'b', undefined), writeFailure: 'quota' }, aMember(set, 'c', before, { controllerUid: 'another' })];
     expect(plan(members)).toMatchObject({ creations: [], changes: [] });
   });

@@ -11,7 +11,7 @@ const PUBLISHED = { type: 'ClusterProfilesPublished', ...profilesAspect('Publish
 
 type Profiles = ProfilesAspect | 'none' | undefined;
 
-/** Returns a condition of a set without clusters after the condition `PUBLISHED`. */
+/** Returns a condition of a set without clusters after the `PUBLISHED` condition. */
 function conditionOf(type: string, { profiles, hasRequester = true }: { readonly profiles?: Profiles; readonly hasRequester?: boolean }) {
   const set = aSet({ status: { conditions: [PUBLISHED] } });
   const observation = { set, members: [], surplus: [] };

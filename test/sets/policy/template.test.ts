@@ -92,7 +92,7 @@ describe('renderToken', () => {
     );
   });
 
-  it('has the same digest for the same result, and another one for another label or template', () => {
+  it('returns the same digest for the same result, and a different one for another label or template', () => {
     const set = aSet({ secret: { labels: { a: '{{label "a"}}' }, outputs: ['Token'] } });
     const digest = (of: typeof set, labels: Readonly<Record<string, string>>) =>
       rendered(of, { name: 'eu', labels }).annotations[SetAnnotation.templateDigest];

@@ -96,7 +96,7 @@ interface ClientCertificate {
   readonly trusted: boolean;
   readonly commonName: string;
   readonly organizations: readonly string[];
-  /** SHA-256 of the certificate, in lower-case hexadecimal. */
+  /** SHA-256 of the certificate, in lowercase hexadecimal. */
   readonly fingerprint: string;
 }
 

@@ -114,7 +114,7 @@ describe('supersededBy', () => {
     ['no audiences', issued, withoutAudiences(), 'SpecChanged'],
     ['no audiences, as before', issuedForAPI, withoutAudiences(), undefined],
     ['the audiences that the API server granted before', issuedForAPI, aToken(), undefined],
-    ['other audiences than the API server granted before', issuedForAPI, aToken().with({ audiences: ['vault'] }), 'SpecChanged'],
+    ['different audiences than the API server granted before', issuedForAPI, aToken().with({ audiences: ['vault'] }), 'SpecChanged'],
     ['another lifetime', issued, aToken().with({ expirationSeconds: 600 }), undefined],
     ['another cluster', issued, aToken().with({ clusterName: 'x' }), 'SpecChanged'],
     ['another namespace', issued, aToken().with({ serviceAccount: { namespace: 'x', name: 'deployer' } }), 'SpecChanged'],

@@ -133,7 +133,7 @@ describe('keyProblem', () => {
     ['token', 'Token', ['Token'], 'must not be token or a key of the chosen outputs'],
     ['server', 'Server', ['ArgoCD'], 'must not be token or a key of the chosen outputs'],
     ['shard', 'ClusterName', ['ArgoCD'], 'must not be token or a key of the chosen outputs'],
-    ['server', 'Token', ['Kubeconfig'], 'must not be a key that an output uses for a value without the token'],
+    ['server', 'Token', ['Kubeconfig'], 'must not be a key that an output uses for another value'],
     ['..data', 'CA', ['Token'], 'must be a valid key of a Secret'],
     ['', 'CA', ['Token'], 'must be a valid key of a Secret'],
   ] as const)('checks the key %p from %s beside %p', (key, from, outputs, problem) => {

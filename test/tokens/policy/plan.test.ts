@@ -92,7 +92,7 @@ describe('planToken', () => {
     ['when boundObjectRef is set', changed({ boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } }), 'SpecChanged', true],
     ['when revocation becomes BoundSecret', changed({ revocation: 'BoundSecret' }), 'SpecChanged', true],
     [
-      'when the Cluster was re-created, and keeps the token meanwhile',
+      'when the Cluster was re-created, and keeps the token in the meantime',
       HELD.with({ cluster: aCluster('another-uid') }),
       'ClusterReplaced',
       false,
@@ -326,7 +326,7 @@ describe('planToken with a Cluster that refers to another credential', () => {
   const { spec, ...rest } = aCluster();
   const cluster = { ...rest, spec: { ...spec, authInfo: { controller } } };
 
-  it('reissues the token instead of writing it next to other addresses, and keeps it meanwhile', () => {
+  it('reissues the token instead of writing it next to other addresses, and keeps it in the meantime', () => {
     const scene = HELD.with({ cluster, outputsDigest: digestOf('another address') });
     expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'CredentialReplaced', dropOld: false });
     expect(planFor(scene.with({ lastIssuedAt: at('12:19:59') }).build(), at('12:20:00'))).toMatchObject({ type: 'hold', strip: false });
@@ -431,7 +431,7 @@ describe('planToken with revocation BoundSecret', () => {
   const bound = aScene(token).holding(grant);
   const requested = bound.changing((each) => each.annotated(Annotation.revoke, 'leak'));
 
-  it('waits without a request to revoke', () => {
+  it('waits while no revocation is requested', () => {
     expect(planFor(bound.build(), at('12:20:00')).type).toBe('wait');
   });
 

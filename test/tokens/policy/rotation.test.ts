@@ -87,7 +87,7 @@ describe('earliestRenewAt', () => {
     ['ten minutes', '12:10:00', '12:01:00'],
     ['two minutes', '12:02:00', '12:00:30'],
     ['nothing', '11:00:00', '12:00:30'],
-  ])('returns for a lifetime of %s until %s the time %s', (_, expiry, earliest) => {
+  ])('returns the renewal time for a lifetime of %s until %s: %s', (_, expiry, earliest) => {
     expect(earliestRenewAt({ issuedAt: NOON, expiresAt: at(expiry) })).toBe(at(earliest));
   });
 });
@@ -99,7 +99,7 @@ describe('isClamped', () => {
     ['54m', false],
     ['55m', true],
     ['24h', true],
-  ])('returns for %s of an hour %p', (renewBefore, isCut) => {
+  ])('returns the renewal period for %s of an hour: %p', (renewBefore, isCut) => {
     expect(isClamped(HOUR, renewBefore)).toBe(isCut);
   });
 });

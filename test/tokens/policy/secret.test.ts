@@ -75,7 +75,7 @@ describe('desiredSecret', () => {
     expect(Object.keys(annotations ?? {}).filter((key) => !key.startsWith('tokens.purser.dev/'))).toEqual([]);
   });
 
-  it('sets the label of Argo CD for the output ArgoCD only', () => {
+  it('sets the label of Argo CD for the ArgoCD output only', () => {
     const argo = written(aToken().writing({ outputs: ['ArgoCD'] }));
     expect(argo.metadata.labels?.[ARGO_LABEL]).toBe('cluster');
     expect(written(aToken(), aGrant(), stored(argo)).metadata.labels).not.toHaveProperty([ARGO_LABEL]);

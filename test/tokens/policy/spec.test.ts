@@ -37,7 +37,7 @@ describe('specProblems', () => {
     [
       'settings of Argo CD without its output',
       { secret: { outputs: ['Token' as const], argocd: {} } },
-      'spec.secret.argocd: Forbidden: requires the output ArgoCD',
+      'spec.secret.argocd: Forbidden: requires the ArgoCD output',
     ],
     [
       'a key of a chosen output',
@@ -49,11 +49,11 @@ describe('specProblems', () => {
       { secret: { outputs: ['Token' as const], keys: [...KEYS, { key: 'caBundle', from: 'Token' as const }] } },
       'spec.secret.keys[2].key: Invalid value: "caBundle": must not be repeated',
     ],
-    ['an empty audience', { audiences: [''] }, 'spec.audiences[0]: Invalid value: "": must have from 1 to 256 characters'],
+    ['an empty audience', { audiences: [''] }, 'spec.audiences[0]: Invalid value: "": must have 1 to 256 characters'],
     [
       'an audience that is too long',
       { audiences: ['x'.repeat(257)] },
-      `spec.audiences[0]: Invalid value: "${'x'.repeat(257)}": must have from 1 to 256 characters`,
+      `spec.audiences[0]: Invalid value: "${'x'.repeat(257)}": must have 1 to 256 characters`,
     ],
     [
       'too many audiences',
@@ -94,12 +94,12 @@ describe('specProblems', () => {
     ]);
   });
 
-  it('rejects a ManagedToken in a namespace that holds credentials of clusters', () => {
+  it('rejects a ManagedToken in a namespace that holds cluster credentials', () => {
     const problems = (namespace: string) =>
       specProblems(aToken().withMetadata({ namespace }).build(), { credentialNamespaces: ['purser-system', 'fleet'] }).map(fieldErrorText);
     expect(problems('team-a')).toEqual([]);
     expect(problems('fleet')).toEqual([
-      'metadata.namespace: Forbidden: holds credentials of clusters; create the ManagedToken in another namespace',
+      'metadata.namespace: Forbidden: holds cluster credentials; create the ManagedToken in another namespace',
     ]);
   });
 });

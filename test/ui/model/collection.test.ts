@@ -188,7 +188,7 @@ describe('Collection', () => {
     });
   });
 
-  it('forgets all objects without permission, and tries again after 30 s', async () => {
+  it('forgets all objects without permission, and retries after 30 s', async () => {
     const script = new Script(list('7', ['a']), refused(403, 'clusters is forbidden'), 'open');
     expect(await script.run()).toEqual({});
     expect(script.pauses).toEqual([30_000]);

@@ -4,10 +4,10 @@ import { NO_RESPONSE, problemOf, retryDelay } from '../../../src/ui/model/proble
 describe('problemOf', () => {
   it.each([
     [401, 'Log in with a valid token.'],
-    [403, 'Request a Role or ClusterRole that permits get, list and watch from an administrator.'],
-    [429, 'The page tries again when the limit allows it.'],
-    [500, 'The page tries again. If the error persists, check the log of Purser.'],
-    [503, 'The page tries again. If the error persists, check the log of Purser.'],
+    [403, 'Ask an administrator for a Role or ClusterRole that allows get, list and watch.'],
+    [429, 'The page retries when the rate limit allows.'],
+    [500, "The page retries. If the error persists, check Purser's log."],
+    [503, "The page retries. If the error persists, check Purser's log."],
   ])('has a cause and a remedy for %d', (status, remedy) => {
     const problem = problemOf(status, '', null);
     expect(problem).toEqual({ status, cause: expect.stringMatching(/^[A-Z].*\.$/) as unknown, remedy });

@@ -7,7 +7,7 @@ export const MINUTE = 60_000;
 export const HOUR = 3_600_000;
 export const DAY = 86_400_000;
 
-/** Returns a valid token of one hour that was issued 20 minutes ago, with changes. */
+/** Returns a valid one-hour token that was issued 20 minutes ago, with changes. */
 export function aToken(change: Partial<Token> = {}): Token {
   const token = toToken({
     metadata: { namespace: 'team-a', name: 'ci' },

@@ -9,7 +9,7 @@ import { parseJson } from '../json-parse.ts';
 
 type Codec = NonNullable<GoField['codec']>;
 
-/** Returns the message of a type that decodes itself; undefined for raw values, which exist only in JSON. */
+/** Returns the protobuf message of a field whose type decodes itself; undefined for raw values, which exist only in JSON. */
 export function selfMessage({ codec }: GoField): Schema | undefined {
   return codec === undefined ? undefined : MESSAGES[codec];
 }

@@ -10,7 +10,7 @@ export class LexemeCheck {
   /** True if a line break follows the start of the last lexeme that is not a space. */
   #hasBreak = false;
 
-  /** Returns the problem of a lexeme; undefined if there is none. `next` is the character after it. */
+  /** Returns the problem with a lexeme; undefined if there is none. `next` is the character after it. */
   problemOf(lexeme: string, next = ' '): string | undefined {
     // Scalars without quotes, and those in block style, follow a mark.
     const isMarked = this.#previous === SCALAR;
