@@ -19,22 +19,21 @@ export function wasHeartbeat({ conditions = [] }: ClusterStatus): boolean {
   return conditions.every(({ lastTransitionTime, lastHeartbeatTime }) => lastTransitionTime !== lastHeartbeatTime);
 }
 
-/** Returns whether two statuses differ in more than heartbeats, latency, messages and order. */
+/** Returns whether two statuses differ in more than heartbeats, probe times, latency, messages and order. */
 export function isDifferentStatus(status: ClusterStatus, other: ClusterStatus): boolean {
-  const known = contents.get(other) ?? encodeContent(other);
-  contents.set(other, known);
-  return encodeContent(status) !== known;
+  const { conditions = [], apiAudiences = [] } = status;
+  const { conditions: others = [], apiAudiences: otherAudiences = [] } = other;
+  return (
+    FIELDS.some((field) => status[field] !== other[field]) ||
+    apiAudiences.length !== otherAudiences.length ||
+    apiAudiences.some((audience, index) => audience !== otherAudiences[index]) ||
+    conditions.length !== others.length ||
+    conditions.some((condition) => !others.some((each) => CONDITION_FIELDS.every((field) => condition[field] === each[field])))
+  );
 }
 
-/** Contents of statuses on the hub, each of which is compared with many probes. */
-const contents = new WeakMap<ClusterStatus, string>();
-
-function encodeContent({ conditions = [], ...status }: ClusterStatus): string {
-  const { type, version, apiAudiences, activeEndpoint, credentialExpirationTime, credentialRenewalTime } = status;
-  const fields = conditions.map((condition) => [condition.type, condition.status, condition.reason, condition.lastTransitionTime]);
-  const times = [credentialExpirationTime, credentialRenewalTime];
-  return JSON.stringify([type, version, apiAudiences, activeEndpoint, times, fields.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1))]);
-}
+const FIELDS = ['type', 'version', 'activeEndpoint', 'credentialExpirationTime', 'credentialRenewalTime'] as const;
+const CONDITION_FIELDS = ['type', 'status', 'reason', 'lastTransitionTime'] as const;
 
 /** Returns the version that a cluster reports without other characters than those of versions; undefined if none remain. The text is untrusted. */
 export function parseVersion(gitVersion: unknown): string | undefined {
