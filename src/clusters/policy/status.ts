@@ -1,6 +1,6 @@
 // The content of a Cluster's status, and the period of its heartbeats: the status is written when its content changes, and as a heartbeat.
 
-import type { ClusterStatus } from '../../api/cluster.gen.ts';
+import type { ClusterCondition, ClusterStatus } from '../../api/cluster.gen.ts';
 
 /** Maximum rate of heartbeats of the whole fleet, per second. */
 const HEARTBEATS_PER_SECOND = 3.4;
@@ -28,12 +28,15 @@ export function isDifferentStatus(status: ClusterStatus, other: ClusterStatus): 
     apiAudiences.length !== otherAudiences.length ||
     apiAudiences.some((audience, index) => audience !== otherAudiences[index]) ||
     conditions.length !== others.length ||
-    conditions.some((condition) => !others.some((each) => CONDITION_FIELDS.every((field) => condition[field] === each[field])))
+    conditions.some((condition) => !others.some((each) => isSameCondition(condition, each)))
   );
 }
 
 const FIELDS = ['type', 'version', 'activeEndpoint', 'credentialExpirationTime', 'credentialRenewalTime'] as const;
-const CONDITION_FIELDS = ['type', 'status', 'reason', 'lastTransitionTime'] as const;
+
+function isSameCondition(a: ClusterCondition, b: ClusterCondition): boolean {
+  return a.type === b.type && a.status === b.status && a.reason === b.reason && a.lastTransitionTime === b.lastTransitionTime;
+}
 
 /** Returns the version that a cluster reports without other characters than those of versions; undefined if none remain. The text is untrusted. */
 export function parseVersion(gitVersion: unknown): string | undefined {
