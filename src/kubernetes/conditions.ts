@@ -35,7 +35,8 @@ export function withCondition<C extends Condition>(conditions: readonly C[], nex
   return isSame(old, set) ? conditions : conditions.with(index, set);
 }
 
-/** Compares as JSON: both have their fields in the same order, because one was copied from the other. */
-function isSame(old: unknown, set: unknown): boolean {
-  return JSON.stringify(old) === JSON.stringify(set);
+/** Returns whether the copy `set` has the same fields as `old`; no field is an object. */
+function isSame<C extends Condition>(old: C, set: C): boolean {
+  for (const field in set) if (set[field] !== old[field]) return false;
+  return true;
 }

@@ -24,4 +24,9 @@ describe('nextTurnAt', () => {
     expect(Math.min(...tenths.values())).toBeGreaterThan(60);
     expect(Math.max(...tenths.values())).toBeLessThan(140);
   });
+
+  it('returns at most 20 different times a second, so that objects share wake-ups', () => {
+    const times = Array.from({ length: 10_000 }, (_, index) => nextTurnAt('probe', `uid-${index}`, 7, 10_000));
+    expect(new Set(times).size).toBe(200);
+  });
 });

@@ -142,7 +142,7 @@ export function evaluateProbe(evidence: ProbeEvidence): Findings {
     findings.set(type, found);
     return found;
   };
-  for (const type of probedTypes()) of(type);
+  for (const type of clusterConditions.keys()) of(type);
   return findings;
 }
 
@@ -201,9 +201,9 @@ function findingFor({ faults }: ProbeEvidence, concern: Concern, status: Finding
 
 function evaluateReady(evidence: ProbeEvidence, of: FindingOf): Finding {
   const needed = [...clusterConditions].flatMap(([type, row]) => ('evaluateProbe' in row && row.isNeededForReady ? (of(type) ?? []) : []));
-  const all = [...needed, findingFor(evidence, 'readiness', 'False') ?? finding('True', 'ClusterReady')];
-  const worst = all.find(({ status }) => status === 'False') ?? all.find(({ status }) => status === 'Unknown');
-  return worst ?? finding('True', 'ClusterReady');
+  const own = findingFor(evidence, 'readiness', 'False') ?? finding('True', 'ClusterReady');
+  const all = [...needed, own];
+  return all.find(({ status }) => status === 'False') ?? all.find(({ status }) => status === 'Unknown') ?? own;
 }
 
 function evaluateReachable(evidence: ProbeEvidence): Finding {

@@ -19,7 +19,7 @@ export function finding(status: Finding['status'], reason: ClusterReason, detail
 /** Returns a finding with another cause in place of the reason's sentence, and possibly another remedy. */
 export function findingOf(status: Finding['status'], reason: ClusterReason, cause: string, other = REMEDIES[reason]): Finding {
   const remedy = status === 'True' ? undefined : other;
-  return { status, reason, message: [cause, ...(remedy === undefined ? [] : [remedy])].map(sentence).join(' ') };
+  return { status, reason, message: remedy === undefined ? sentence(cause) : `${sentence(cause)} ${sentence(remedy)}` };
 }
 
 /** Returns whether two findings have the same status and reason; their messages may differ. */

@@ -1,6 +1,6 @@
 // The content of a Cluster's status, and the period of its heartbeats: the status is written when its content changes, and as a heartbeat.
 
-import type { ClusterStatus } from '../../api/cluster.gen.ts';
+import type { ClusterCondition, ClusterStatus } from '../../api/cluster.gen.ts';
 
 /** Maximum rate of heartbeats of the whole fleet, per second. */
 const HEARTBEATS_PER_SECOND = 3.4;
@@ -19,21 +19,23 @@ export function wasHeartbeat({ conditions = [] }: ClusterStatus): boolean {
   return conditions.every(({ lastTransitionTime, lastHeartbeatTime }) => lastTransitionTime !== lastHeartbeatTime);
 }
 
-/** Returns whether two statuses differ in more than heartbeats, latency, messages and order. */
+/** Returns whether two statuses differ in more than heartbeats, probe times, latency, messages and order. */
 export function isDifferentStatus(status: ClusterStatus, other: ClusterStatus): boolean {
-  const known = contents.get(other) ?? encodeContent(other);
-  contents.set(other, known);
-  return encodeContent(status) !== known;
+  const { conditions = [], apiAudiences = [] } = status;
+  const { conditions: others = [], apiAudiences: otherAudiences = [] } = other;
+  return (
+    FIELDS.some((field) => status[field] !== other[field]) ||
+    apiAudiences.length !== otherAudiences.length ||
+    apiAudiences.some((audience, index) => audience !== otherAudiences[index]) ||
+    conditions.length !== others.length ||
+    conditions.some((condition) => !others.some((each) => isSameCondition(condition, each)))
+  );
 }
 
-/** Contents of statuses on the hub, each of which is compared with many probes. */
-const contents = new WeakMap<ClusterStatus, string>();
+const FIELDS = ['type', 'version', 'activeEndpoint', 'credentialExpirationTime', 'credentialRenewalTime'] as const;
 
-function encodeContent({ conditions = [], ...status }: ClusterStatus): string {
-  const { type, version, apiAudiences, activeEndpoint, credentialExpirationTime, credentialRenewalTime } = status;
-  const fields = conditions.map((condition) => [condition.type, condition.status, condition.reason, condition.lastTransitionTime]);
-  const times = [credentialExpirationTime, credentialRenewalTime];
-  return JSON.stringify([type, version, apiAudiences, activeEndpoint, times, fields.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1))]);
+function isSameCondition(a: ClusterCondition, b: ClusterCondition): boolean {
+  return a.type === b.type && a.status === b.status && a.reason === b.reason && a.lastTransitionTime === b.lastTransitionTime;
 }
 
 /** Returns the version that a cluster reports without characters that versions do not contain; undefined if none remain. The text is untrusted. */
