@@ -7,13 +7,9 @@ export interface Sources {
   /** Number of due keys that wait, by controller. */
   readonly depths: ReadonlyMap<string, () => number>;
   readonly leads: () => boolean;
-<<<<<<< HEAD
   /** Interval between two verifications of a token, in milliseconds. */
   readonly verificationMs: () => number;
-  /** Number of open watches at the façade. */
-=======
   /** Number of open watches on the façade. */
->>>>>>> w-r
   readonly watches: () => number;
 }
 
