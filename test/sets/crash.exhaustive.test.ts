@@ -7,6 +7,7 @@ import { SetFieldManager } from '../../src/api/names.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import type { Transport, TransportRequest } from '../../src/kube/transport.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
+import { scaled } from '../support/scaled.ts';
 import { complete, SetWorld } from './set-world.ts';
 
 let world: SetWorld;
@@ -68,7 +69,10 @@ class DyingHub {
 const isWriteOfSets = ({ method, query }: TransportRequest) => method !== 'GET' && query?.['fieldManager'] === SetFieldManager;
 
 const CLUSTERS = ['a', 'b'];
-const WHEN: readonly When[] = ['before', 'after'];
+/** Crashes at each of the first writes. */
+const CRASHES = Array.from({ length: 6 }, (_, at) => [[at, 'before'] as const, [at, 'after'] as const]).flat();
+/** Step between the requests at which processes die. */
+const STEP = scaled({ full: 1, quick: 10 });
 
 async function restart(hub?: KubeClient): Promise<void> {
   for (const controller of world.tokens.running.splice(0)) await controller.stop().catch(() => {});
@@ -87,7 +91,7 @@ interface Change {
 }
 
 /** Repeats a change, with a process that dies after another request each time, until it dies after none. Returns the number of requests. */
-async function crashAfterEachRequest({ prepare, make, isDone, verify }: Change, step = 1): Promise<number> {
+async function crashAfterEachRequest({ prepare, make, isDone, verify }: Change, step = STEP): Promise<number> {
   for (let at = 0; ; at += step) {
     const dying = new DyingHub();
     await restart(dying.client);
@@ -126,7 +130,7 @@ const isComplete = async (count: number) => (await world.summary()) === complete
 const label = (names: readonly string[], env: string) => Promise.all(names.map((name) => world.label(name, { env })));
 
 describe('set controller that crashes', () => {
-  it.each(Array.from({ length: 6 }, (_, at) => WHEN.map((when) => [at, when] as const)).flat())(
+  it.each(scaled({ full: CRASHES, quick: CRASHES.slice(3, 5) }))(
     'creates each ManagedToken once and changes it once after a crash at write %i, %s it is stored',
     async (at, when) => {
       await world.register(CLUSTERS);
@@ -240,6 +244,6 @@ describe('set controller that crashes after any request', () => {
         await world.until(complete(14));
       },
     };
-    expect(await crashAfterEachRequest(change, 31)).toBeGreaterThan(12);
+    expect(await crashAfterEachRequest(change, 31 * STEP)).toBeGreaterThan(12);
   });
 });
