@@ -35,7 +35,7 @@ export const LONGEST: readonly string[] = [
   'test/sets/crash.exhaustive.test.ts',
   'test/e2e/start.test.ts',
   'test/facade/http2.exhaustive.test.ts',
-  'test/tokens/escapes.test.ts',
+  'test/tokens/escapes.exhaustive.test.ts',
   'test/facade/tokens/limits.exhaustive.test.ts',
   'test/facade/server.test.ts',
   'test/contract/reading-watch.test.ts',
@@ -43,7 +43,7 @@ export const LONGEST: readonly string[] = [
   'test/credentials/crash.exhaustive.test.ts',
   'test/tokens/revocation.test.ts',
   'test/facade/tokens/body.test.ts',
-  'test/credentials/failures.test.ts',
+  'test/credentials/failures.exhaustive.test.ts',
   'test/sets/rollout.test.ts',
   'test/sets/cluster-profiles.test.ts',
   'test/sets/fleet.exhaustive.test.ts',
@@ -54,7 +54,7 @@ export const LONGEST: readonly string[] = [
   'test/e2e/tokens.test.ts',
   'test/contract/golden-cluster-lists.test.ts',
   'test/contract/golden-facade-lists.test.ts',
-  'test/tokens/escapes.exhaustive.test.ts',
+  'test/tokens/escape-schedules.exhaustive.test.ts',
   'test/kube/addresses.test.ts',
 ];
 
