@@ -7,7 +7,7 @@ import { SetFieldManager } from '../../src/api/names.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import type { Transport, TransportRequest } from '../../src/kube/transport.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
-import { scaled } from '../support/scaled.ts';
+import { onlyExhaustive, scaled } from '../support/scaled.ts';
 import { complete, SetWorld } from './set-world.ts';
 
 let world: SetWorld;
@@ -157,16 +157,18 @@ describe('set controller that crashes', () => {
 });
 
 describe('set controller that restarts after removals', () => {
-  it('removes further ManagedTokens a minute later, because it does not know the earlier removals', async () => {
-    await begin(20);
-    await label(numbered(10), 'test');
-    await world.until(complete(10));
-    const removedAt = world.tokens.clock.now();
-    await restart();
-    await label(numbered(19), 'test');
-    await world.until(complete(1));
-    expect(world.tokens.clock.now() - removedAt).toBeGreaterThanOrEqual(60_000);
-    expect(await world.names()).toEqual(['fleet-c19']);
+  onlyExhaustive(() => {
+    it('removes further ManagedTokens a minute later, because it does not know the earlier removals', async () => {
+      await begin(20);
+      await label(numbered(10), 'test');
+      await world.until(complete(10));
+      const removedAt = world.tokens.clock.now();
+      await restart();
+      await label(numbered(19), 'test');
+      await world.until(complete(1));
+      expect(world.tokens.clock.now() - removedAt).toBeGreaterThanOrEqual(60_000);
+      expect(await world.names()).toEqual(['fleet-c19']);
+    });
   });
 });
 
@@ -202,48 +204,52 @@ describe('set controller that crashes after any request', () => {
     expect(requests).toBeGreaterThan(4);
   });
 
-  it('keeps a removal paused until it is confirmed', async () => {
-    await begin(14);
-    const [leaving, before] = [numbered(12), await uids()];
-    const isPaused = async () => (await world.summary()) === '2/2/2/0 Ready=True AllReady Progressing=False RemovalPaused';
-    const requests = await crashAfterEachRequest({
-      make: async () => void (await label(leaving, 'test')),
-      isDone: isPaused,
-      verify: async () => {
-        await world.tokens.pass(120_000, 5_000);
-        expect(await isPaused()).toBe(true);
-        expect(await uids()).toEqual(before);
-        await label(leaving, 'prod');
-        await world.until(complete(14));
-      },
+  onlyExhaustive(() => {
+    it('keeps a removal paused until it is confirmed', async () => {
+      await begin(14);
+      const [leaving, before] = [numbered(12), await uids()];
+      const isPaused = async () => (await world.summary()) === '2/2/2/0 Ready=True AllReady Progressing=False RemovalPaused';
+      const requests = await crashAfterEachRequest({
+        make: async () => void (await label(leaving, 'test')),
+        isDone: isPaused,
+        verify: async () => {
+          await world.tokens.pass(120_000, 5_000);
+          expect(await isPaused()).toBe(true);
+          expect(await uids()).toEqual(before);
+          await label(leaving, 'prod');
+          await world.until(complete(14));
+        },
+      });
+      expect(requests).toBeGreaterThan(0);
     });
-    expect(requests).toBeGreaterThan(0);
   });
 
-  it('removes only the ManagedTokens of a confirmed removal', async () => {
-    await begin(14);
-    const leaving = numbered(12);
-    const isPaused = async () => (await world.summary()).endsWith('RemovalPaused');
-    let kept: object = {};
-    const change: Change = {
-      prepare: async () => {
-        const { 'fleet-c12': a, 'fleet-c13': b } = await uids();
-        kept = { 'fleet-c12': a, 'fleet-c13': b };
-        await label(leaving, 'test');
-        await world.tokens.until(isPaused);
-      },
-      make: () => world.confirmRemoval(),
-      isDone: async () => {
-        // The rest of a confirmed removal may need another confirmation.
-        if (await isPaused()) await world.confirmRemoval();
-        return (await isComplete(2)) && (await world.names()).length === 2;
-      },
-      verify: async () => {
-        expect(await uids()).toEqual(kept);
-        await label(leaving, 'prod');
-        await world.until(complete(14));
-      },
-    };
-    expect(await crashAfterEachRequest(change, 31 * STEP)).toBeGreaterThan(12);
+  onlyExhaustive(() => {
+    it('removes only the ManagedTokens of a confirmed removal', async () => {
+      await begin(14);
+      const leaving = numbered(12);
+      const isPaused = async () => (await world.summary()).endsWith('RemovalPaused');
+      let kept: object = {};
+      const change: Change = {
+        prepare: async () => {
+          const { 'fleet-c12': a, 'fleet-c13': b } = await uids();
+          kept = { 'fleet-c12': a, 'fleet-c13': b };
+          await label(leaving, 'test');
+          await world.tokens.until(isPaused);
+        },
+        make: () => world.confirmRemoval(),
+        isDone: async () => {
+          // The rest of a confirmed removal may need another confirmation.
+          if (await isPaused()) await world.confirmRemoval();
+          return (await isComplete(2)) && (await world.names()).length === 2;
+        },
+        verify: async () => {
+          expect(await uids()).toEqual(kept);
+          await label(leaving, 'prod');
+          await world.until(complete(14));
+        },
+      };
+      expect(await crashAfterEachRequest(change, 31 * STEP)).toBeGreaterThan(12);
+    });
   });
 });

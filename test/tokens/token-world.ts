@@ -412,14 +412,13 @@ export class TokenWorld {
   }
 
   async condition(type: string, name = 'ci'): Promise<string | undefined> {
-    const { status } = await this.get(name);
-    const found = status?.conditions?.find((condition) => condition.type === type);
-    return found && `${found.status} ${found.reason}`;
+    return conditionOf(await this.get(name), type);
   }
 
   /** Returns both conditions as one text. */
   async conditions(name = 'ci'): Promise<string> {
-    return `Ready=${await this.condition('Ready', name)} RotationFailing=${await this.condition('RotationFailing', name)}`;
+    const token = await this.get(name);
+    return `Ready=${conditionOf(token, 'Ready')} RotationFailing=${conditionOf(token, 'RotationFailing')}`;
   }
 
   /** Waits until the ManagedToken is ready, and returns it. */
@@ -519,6 +518,11 @@ export class TokenWorld {
       await turns();
     }
   }
+}
+
+function conditionOf({ status }: ManagedToken, type: string): string | undefined {
+  const found = status?.conditions?.find((condition) => condition.type === type);
+  return found && `${found.status} ${found.reason}`;
 }
 
 export function text(secret: Secret | undefined, key: string): string {
