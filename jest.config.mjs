@@ -32,23 +32,33 @@ const common = {
   setupFilesAfterEnv: ['<rootDir>/test/support/leak-watch.ts'],
 };
 
-// Several processes that are stopped and restarted again and again: too long for `npm test`.
-const LONG = ['crash', 'replicas'].map((name) => `<rootDir>/test/e2e/${name}.test.ts`);
-
 export default {
   projects: [
     {
       ...common,
       displayName: 'unit',
       testMatch: ['<rootDir>/{test,apiserver/test}/**/*.test.ts'],
-      testPathIgnorePatterns: ['<rootDir>/test/real/', '<rootDir>/test/pods/', '<rootDir>/test/browser/', ...LONG],
+      // Exhaustive tests run few cases of each kind here, except those that restart processes again and again.
+      testPathIgnorePatterns: [
+        '<rootDir>/test/real/',
+        '<rootDir>/test/pods/',
+        '<rootDir>/test/browser/',
+        '<rootDir>/test/e2e/.+\\.exhaustive\\.',
+      ],
       globals: { testServer: 'embedded' },
+    },
+    // All cases of exhaustive tests: `npm run test:exhaustive`.
+    {
+      ...common,
+      displayName: 'exhaustive',
+      testMatch: ['<rootDir>/test/**/*.exhaustive.test.ts'],
+      globals: { testServer: 'embedded', isExhaustive: true },
     },
     // Real etcd and kube-apiserver processes: `npm run test:kube`.
     {
       ...common,
       displayName: 'kube',
-      testMatch: ['<rootDir>/test/{contract,real}/**/*.test.ts', ...LONG],
+      testMatch: ['<rootDir>/test/{contract,real}/**/*.test.ts'],
       globals: { testServer: 'real' },
     },
     // The web UI in Chromium: `npm run test:ui`.

@@ -159,6 +159,7 @@ export class CredentialWorld {
   /** Stops all processes and deletes the objects of the test. */
   async end(): Promise<void> {
     for (const replica of this.#replicas) await replica.stop();
+    this.logged.length = 0;
     for (const { metadata } of (await this.hub.admin.list(Clusters)).items) await this.hub.admin.delete(Clusters, { name: metadata.name });
     for (const { metadata } of (await this.hub.admin.list(Secrets, { namespace: CREDENTIALS })).items)
       await this.hub.admin.delete(Secrets, { namespace: CREDENTIALS, name: metadata.name }).catch(ignoreNotFound);

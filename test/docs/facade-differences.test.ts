@@ -10,7 +10,7 @@ const HEADER = `${TOKENS}/authorization-header.test.ts`;
 const BODY = `${TOKENS}/body.test.ts`;
 const FRAMING = `${TOKENS}/framing.test.ts`;
 const PATHS = `${TOKENS}/path.test.ts`;
-const ABUSE = `${TOKENS}/limits.test.ts`;
+const ABUSE = `${TOKENS}/limits.exhaustive.test.ts`;
 const ISSUE = `${TOKENS}/issue.test.ts`;
 const REJECTIONS = `${TOKENS}/rejections.test.ts`;
 const RECORDED_TOKENS = 'contract/golden-facade-tokens.test.ts';
@@ -88,7 +88,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'contract/facade-client-node.test.ts',
     'follows changes of %s and of permissions on the façade',
   ],
-  'fields of a Cluster': ['facade/clusters/cluster-list.property.test.ts', 'returns no field outside the allow-list'],
+  'fields of a Cluster': ['facade/clusters/cluster-list.exhaustive.test.ts', 'returns no field outside the allow-list'],
   "`reason` and `message` of a Cluster's conditions": [
     'facade/clusters/cluster-list.test.ts',
     'replaces the stored message with the sentence of the reason',
@@ -175,7 +175,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'closes the oldest connection of a client that does not read public documents',
   ],
   'more than 32 HTTP/2 connections of one source address, or 256 in total': [
-    'facade/http2.test.ts',
+    'facade/http2.exhaustive.test.ts',
     'selects HTTP/1.1 for an address above 32 connections, and HTTP/2 for other addresses',
   ],
 };

@@ -87,41 +87,6 @@ describe('npm start', () => {
     expect((await send(purser, 'purser', 'GET /api/v1/secrets')).status).toBe(403);
   });
 
-  it('resumes from the state of the last run', async () => {
-    const folder = await newFolder();
-    const first = await withLocalRun(folder, [], async ({ ready }) => {
-      const configMap = { metadata: { name: 'mine' }, data: { key: 'value' } };
-      expect((await send(ready, 'admin', 'POST /api/v1/namespaces/default/configmaps', configMap)).status).toBe(201);
-      expect(
-        (await send(ready, 'admin', 'DELETE /apis/tokens.purser.dev/v1alpha1/namespaces/team-b/managedtokens/flux-target-1')).status,
-      ).toBe(200);
-      return { ready, cluster: await json(send(ready, 'admin', `GET ${CLUSTER}`)) };
-    });
-    await withLocalRun(folder, [], async ({ ready }) => {
-      expect(ready.tokens).toEqual(first.ready.tokens);
-      expect(ready.clusters).toEqual(first.ready.clusters);
-      expect((await json(send(ready, 'admin', 'GET /api/v1/namespaces/default/configmaps/mine'))).data).toEqual({ key: 'value' });
-      expect(await json(send(ready, 'admin', `GET ${CLUSTER}`))).toEqual(first.cluster);
-      expect((await json(send(ready, 'admin', `GET ${TOKENS}`))).items).toHaveLength(3);
-    });
-  });
-
-  it('chooses another port for a target whose port is taken, and updates its Cluster', async () => {
-    const folder = await newFolder();
-    const port = await withLocalRun(folder, [], async ({ ready }) => Number(new URL(ready.clusters['target-1']?.api ?? '').port));
-    const other = createServer().listen(port, '127.0.0.1');
-    await once(other, 'listening');
-    await withLocalRun(folder, [], async ({ ready }) => {
-      const address = ready.clusters['target-1']?.api ?? '';
-      const { spec } = await json(send(ready, 'admin', `GET ${CLUSTER}`));
-      const { data } = await json(send(ready, 'admin', `GET ${CREDENTIAL}`));
-
-      expect(address).not.toContain(`:${port}`);
-      expect(spec.orchestratorApiEndpoints.serverEndpoints).toEqual([{ clientCIDR: '0.0.0.0/0', serverAddress: address }]);
-      expect(Buffer.from(data.server, 'base64').toString()).toBe(address);
-    }).finally(() => other.close());
-  });
-
   it('registers its second target without a stored credential', async () => {
     await withLocalRun(await newFolder(), ['--clusters', '2'], async ({ ready }) => {
       const { data } = await json(send(ready, 'admin', `GET ${CREDENTIAL.replace('target-1', 'target-2')}`));
@@ -140,27 +105,6 @@ describe('npm start', () => {
         expect(conditions).toEqual(['Ready=True', 'Reachable=True', 'Authorized=True', 'CredentialFresh=True']);
       });
     });
-  });
-
-  it('starts without samples and targets', async () => {
-    await withLocalRun(await newFolder(), ['--no-samples', '--clusters', '0'], async ({ ready }) => {
-      expect(ready.clusters).toEqual({});
-      expect((await json(send(ready, 'admin', `GET ${TOKENS}`))).items).toEqual([]);
-      const { items } = await json(send(ready, 'admin', 'GET /api/v1/namespaces'));
-      expect(items.map(({ metadata }: { metadata: { name: string } }) => metadata.name)).toContain('purser-system');
-    });
-  });
-
-  it.each(['SIGINT', 'SIGTERM'] as const)('exits with 0 on %s, and removes its ready file', async (signal) => {
-    const folder = await newFolder();
-    const run = await startLocalRun(folder);
-    const { code, stdout, stderr } = await run.end(signal);
-
-    expect(code).toBe(0);
-    // On a busy machine, the deadline for requests in progress may pass, which is a warning.
-    expect(stderr).not.toMatch(/"level":"(error|fatal)"/);
-    expect(existsSync(join(folder, 'ready.json'))).toBe(false);
-    expect(Object.values(run.ready.tokens).some((token) => stdout.includes(token))).toBe(false);
   });
 
   it('exits with 2 and one line if its port is taken', async () => {
@@ -221,6 +165,82 @@ describe('npm start', () => {
     const { code, stdout, stderr } = await runToExit(line.split(' ').filter(Boolean));
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.split('\n')[0]).toContain(usage);
+  });
+});
+
+describe('npm start in the folder of an earlier run', () => {
+  let folder: string;
+
+  /** Changes objects, and returns them with the addresses of the run. */
+  async function changeObjects({ ready }: LocalRun) {
+    const configMap = { metadata: { name: 'mine' }, data: { key: 'value' } };
+    const created = await send(ready, 'admin', 'POST /api/v1/namespaces/default/configmaps', configMap);
+    const token = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-b/managedtokens/flux-target-1';
+    const deleted = await send(ready, 'admin', `DELETE ${token}`);
+    return { ready, statuses: [created.status, deleted.status], cluster: await json(send(ready, 'admin', `GET ${CLUSTER}`)) };
+  }
+
+  async function readObjects({ ready }: LocalRun) {
+    return {
+      ready,
+      configMap: await json(send(ready, 'admin', 'GET /api/v1/namespaces/default/configmaps/mine')),
+      cluster: await json(send(ready, 'admin', `GET ${CLUSTER}`)),
+      credential: await json(send(ready, 'admin', `GET ${CREDENTIAL}`)),
+      tokens: (await json(send(ready, 'admin', `GET ${TOKENS}`))).items,
+    };
+  }
+
+  /** Starts a run, uses it, and ends it with a signal. */
+  async function runOnce<T>(signal: NodeJS.Signals, use: (run: LocalRun) => Promise<T>) {
+    const run = await startLocalRun(folder);
+    const used = await use(run).catch(async (error: unknown) => {
+      await run.end('SIGKILL');
+      throw error;
+    });
+    const exit = await run.end(signal);
+    return { ...used, exit, hasReadyFile: existsSync(join(folder, 'ready.json')) };
+  }
+
+  let killed: Awaited<ReturnType<typeof runOnce<Awaited<ReturnType<typeof changeObjects>>>>>;
+  let interrupted: Awaited<ReturnType<typeof runOnce<Awaited<ReturnType<typeof readObjects>>>>>;
+  let terminated: typeof interrupted;
+  beforeAll(async () => {
+    folder = await newFolder();
+    killed = await runOnce('SIGKILL', changeObjects);
+    interrupted = await runOnce('SIGINT', readObjects);
+    const other = createServer().listen(targetPort(interrupted), '127.0.0.1');
+    await once(other, 'listening');
+    terminated = await runOnce('SIGTERM', readObjects).finally(() => other.close());
+  });
+
+  const targetPort = ({ ready }: Pick<LocalRun, 'ready'>) => Number(new URL(ready.clusters['target-1']?.api ?? '').port);
+
+  it('resumes from the state of the last run', () => {
+    expect(killed.statuses).toEqual([201, 200]);
+    expect(interrupted.ready.tokens).toEqual(killed.ready.tokens);
+    expect(interrupted.ready.clusters).toEqual(killed.ready.clusters);
+    expect(interrupted.configMap.data).toEqual({ key: 'value' });
+    expect(interrupted.cluster).toEqual(killed.cluster);
+    expect(interrupted.tokens).toHaveLength(3);
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('exits with 0 on %s, and removes its ready file', (signal) => {
+    const { ready, exit, hasReadyFile } = signal === 'SIGINT' ? interrupted : terminated;
+
+    expect(exit.code).toBe(0);
+    // On a busy machine, the deadline for requests in progress may pass, which is a warning.
+    expect(exit.stderr).not.toMatch(/"level":"(error|fatal)"/);
+    expect(hasReadyFile).toBe(false);
+    expect(Object.values(ready.tokens).some((token) => exit.stdout.includes(token))).toBe(false);
+  });
+
+  it('chooses another port for a target whose port is taken, and updates its Cluster', () => {
+    const { ready, cluster, credential } = terminated;
+    const address = ready.clusters['target-1']?.api ?? '';
+
+    expect(targetPort(terminated)).not.toBe(targetPort(interrupted));
+    expect(cluster.spec.orchestratorApiEndpoints.serverEndpoints).toEqual([{ clientCIDR: '0.0.0.0/0', serverAddress: address }]);
+    expect(Buffer.from(credential.data.server, 'base64').toString()).toBe(address);
   });
 });
 
@@ -293,28 +313,43 @@ describe('metrics and health of a local run', () => {
   });
 });
 
-describe('purser run', () => {
-  it('waits for the CRDs, syncs its caches, and exits with 0', async () => {
-    const folder = await newFolder();
-    await withLocalRun(folder, ['--clusters', '1'], async ({ ready }) => {
-      const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-      const { items } = await json(send(ready, 'admin', `GET ${definitions}`));
-      for (const { metadata } of items) await send(ready, 'admin', `DELETE ${definitions}/${metadata.name}`);
+describe('npm start without samples and targets', () => {
+  let folder: string;
+  let run: LocalRun;
+  beforeAll(async () => {
+    folder = await newFolder();
+    run = await startLocalRun(folder, '--no-samples', '--clusters', '0');
+  });
+  afterAll(() => run.end('SIGKILL'));
 
-      const readyFile = join(folder, 'on-cluster.json');
-      const purser = startOnCluster(ready.kubeconfig, '--ready-file', readyFile);
-      await purser.logged('kubectl apply -f crds');
-      expect(existsSync(readyFile)).toBe(false);
-
-      for (const { metadata, spec } of items)
-        await send(ready, 'admin', `POST ${definitions}`, { metadata: { name: metadata.name }, spec });
-      await purser.logged('"clusters":0,"managedTokens":0');
-      const { code, stdout } = await purser.end('SIGINT');
-
-      expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-    });
+  it('starts without samples and targets', async () => {
+    const { ready } = run;
+    expect(ready.clusters).toEqual({});
+    expect((await json(send(ready, 'admin', `GET ${TOKENS}`))).items).toEqual([]);
+    const { items } = await json(send(ready, 'admin', 'GET /api/v1/namespaces'));
+    expect(items.map(({ metadata }: { metadata: { name: string } }) => metadata.name)).toContain('purser-system');
   });
 
+  it('lets purser run wait for the CRDs, sync its caches, and exit with 0', async () => {
+    const { ready } = run;
+    const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    const { items } = await json(send(ready, 'admin', `GET ${definitions}`));
+    for (const { metadata } of items) await send(ready, 'admin', `DELETE ${definitions}/${metadata.name}`);
+
+    const readyFile = join(folder, 'on-cluster.json');
+    const purser = startOnCluster(ready.kubeconfig, '--ready-file', readyFile);
+    await purser.logged('kubectl apply -f crds');
+    expect(existsSync(readyFile)).toBe(false);
+
+    for (const { metadata, spec } of items) await send(ready, 'admin', `POST ${definitions}`, { metadata: { name: metadata.name }, spec });
+    await purser.logged('"clusters":0,"managedTokens":0');
+    const { code, stdout } = await purser.end('SIGINT');
+
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+  });
+});
+
+describe('purser run', () => {
   it('exits with 2 and one line if the kubeconfig cannot be read', async () => {
     const file = join(await newFolder(), 'missing');
     const { code, stderr } = await runToExit(['run'], { KUBECONFIG: file });

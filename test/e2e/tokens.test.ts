@@ -1,10 +1,10 @@
 import { Agent } from 'node:https';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../contract/eventually.ts';
 import { sendRequest } from '../support/api-request.ts';
 import { newFolder } from '../support/folders.ts';
 import { loadKubeConfigText } from '../support/kubeconfig-file.ts';
-import { type Ready, send, startLocalRun } from './local-run.ts';
+import { type LocalRun, type Ready, send, startLocalRun } from './local-run.ts';
 
 const TOKENS = '/apis/tokens.purser.dev/v1alpha1/managedtokens';
 
@@ -32,9 +32,32 @@ async function versions(ready: Ready): Promise<readonly string[]> {
 }
 
 describe('npm start with sample ManagedTokens', () => {
+  let folder: string;
+  let first: LocalRun;
+  beforeAll(async () => {
+    folder = await newFolder();
+    first = await startLocalRun(folder);
+  });
+  afterAll(() => first.end('SIGKILL'));
+
+  it('writes a kubeconfig that a client can use unchanged', async () => {
+    const { ready } = first;
+    const path = 'GET /api/v1/namespaces/team-b/secrets/target-1-kubeconfig';
+    await eventually(async () => expect((await send(ready, 'admin', path)).status).toBe(200));
+    const { data } = await json<{ data: Record<string, string> }>(send(ready, 'admin', path));
+    const config = await loadKubeConfigText(Buffer.from(data['value'] ?? '', 'base64').toString());
+    const cluster = config.getCurrentCluster();
+    const agent = new Agent({ ca: Buffer.from(cluster?.caData ?? '', 'base64') });
+    const headers = { authorization: `Bearer ${config.getCurrentUser()?.token}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' });
+    const reviews = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+    const response = await sendRequest({ url: cluster?.server ?? '', agent }, 'POST', reviews, { headers, body });
+    agent.destroy();
+
+    expect(JSON.parse(response.body)).toMatchObject({ status: { userInfo: { username: 'system:serviceaccount:deploy:deployer' } } });
+  });
+
   it('issues a token for every sample, and keeps all tokens over a restart', async () => {
-    const folder = await newFolder();
-    const first = await startLocalRun(folder);
     const samples = ['argo-cd-target-1', 'ci-deployer', 'flux-target-1', 'contractor'];
     await eventually(async () => expect(await readyNames(first.ready)).toEqual(samples));
     const before = await versions(first.ready);
@@ -51,27 +74,6 @@ describe('npm start with sample ManagedTokens', () => {
       expect(await versions(second.ready)).toEqual(before);
     } finally {
       await second.end('SIGKILL');
-    }
-  });
-
-  it('writes a kubeconfig that a client can use unchanged', async () => {
-    const run = await startLocalRun(await newFolder());
-    try {
-      const path = 'GET /api/v1/namespaces/team-b/secrets/target-1-kubeconfig';
-      await eventually(async () => expect((await send(run.ready, 'admin', path)).status).toBe(200));
-      const { data } = await json<{ data: Record<string, string> }>(send(run.ready, 'admin', path));
-      const config = await loadKubeConfigText(Buffer.from(data['value'] ?? '', 'base64').toString());
-      const cluster = config.getCurrentCluster();
-      const agent = new Agent({ ca: Buffer.from(cluster?.caData ?? '', 'base64') });
-      const headers = { authorization: `Bearer ${config.getCurrentUser()?.token}`, 'content-type': 'application/json' };
-      const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' });
-      const reviews = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
-      const response = await sendRequest({ url: cluster?.server ?? '', agent }, 'POST', reviews, { headers, body });
-      agent.destroy();
-
-      expect(JSON.parse(response.body)).toMatchObject({ status: { userInfo: { username: 'system:serviceaccount:deploy:deployer' } } });
-    } finally {
-      await run.end('SIGKILL');
     }
   });
 });

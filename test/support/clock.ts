@@ -64,6 +64,12 @@ export class FakeClock implements Clock {
   }
 
   #nextUntil(end: number): Alarm | undefined {
-    return [...this.#alarms].filter(({ dueAt }) => dueAt() <= end).sort((a, b) => a.dueAt() - b.dueAt())[0];
+    let next: Alarm | undefined;
+    let nextAt = Infinity;
+    for (const alarm of this.#alarms) {
+      const at = alarm.dueAt();
+      if (at <= end && at < nextAt) [next, nextAt] = [alarm, at];
+    }
+    return next;
   }
 }

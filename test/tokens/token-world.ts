@@ -64,8 +64,10 @@ const UNCOUNTED = /events|^GET configmaps\/purser-removal-limit$/;
 /** In simulated time. */
 const PATIENCE_MS = 300_000;
 const STEP_MS = 50;
-/** Steps, with and without an advance of the clock, before a wait fails: a busy machine responds late. */
+/** Steps, with and without an advance of the clock, before a wait fails. */
 const MAX_STEPS = PATIENCE_MS / STEP_MS;
+/** Real time before a wait fails, in milliseconds: the disk of a busy machine responds late, and steps without requests take microseconds. */
+const REAL_PATIENCE_MS = 60_000;
 /** Number of steps after which a condition is checked although no request was sent: it may be about the controller itself. */
 const STEPS_PER_CHECK = 5;
 /** Time after which the clock advances in coarse steps: each step costs a request. */
@@ -412,14 +414,13 @@ export class TokenWorld {
   }
 
   async condition(type: string, name = 'ci'): Promise<string | undefined> {
-    const { status } = await this.get(name);
-    const found = status?.conditions?.find((condition) => condition.type === type);
-    return found && `${found.status} ${found.reason}`;
+    return conditionOf(await this.get(name), type);
   }
 
   /** Returns both conditions as one text. */
   async conditions(name = 'ci'): Promise<string> {
-    return `Ready=${await this.condition('Ready', name)} RotationFailing=${await this.condition('RotationFailing', name)}`;
+    const token = await this.get(name);
+    return `Ready=${conditionOf(token, 'Ready')} RotationFailing=${conditionOf(token, 'RotationFailing')}`;
   }
 
   /** Waits until the ManagedToken is ready, and returns it. */
@@ -484,7 +485,7 @@ export class TokenWorld {
 
   /** Waits for a condition while the simulated clock advances. */
   async until(isSo: () => Promise<boolean>): Promise<void> {
-    const start = this.clock.now();
+    const [start, end] = [this.clock.now(), performance.now() + REAL_PATIENCE_MS];
     let asked = 0;
     // Without a request, objects have not changed: most of the time of a test would be spent on reading them.
     const hasChanged = (steps: number) => steps % STEPS_PER_CHECK === 0 || this.calls.hasOpen || this.calls.count > asked;
@@ -494,7 +495,7 @@ export class TokenWorld {
       return result;
     };
     for (let steps = 0; !hasChanged(steps) || !(await check()); steps++) {
-      if (steps > MAX_STEPS) throw new Error(`the condition did not become true; ${await this.#situation()}`);
+      if (steps > MAX_STEPS && performance.now() > end) throw new Error(`the condition did not become true; ${await this.#situation()}`);
       await turns();
       const waitedMs = this.clock.now() - start;
       if (waitedMs < PATIENCE_MS) this.clock.advance(waitedMs < FINE_MS ? STEP_MS : COARSE_STEP_MS);
@@ -519,6 +520,11 @@ export class TokenWorld {
       await turns();
     }
   }
+}
+
+function conditionOf({ status }: ManagedToken, type: string): string | undefined {
+  const found = status?.conditions?.find((condition) => condition.type === type);
+  return found && `${found.status} ${found.reason}`;
 }
 
 export function text(secret: Secret | undefined, key: string): string {

@@ -7,6 +7,7 @@ import { SetFieldManager } from '../../src/api/names.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import type { Transport, TransportRequest } from '../../src/kube/transport.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
+import { onlyExhaustive, scaled } from '../support/scaled.ts';
 import { complete, SetWorld } from './set-world.ts';
 
 let world: SetWorld;
@@ -68,7 +69,10 @@ class DyingHub {
 const isWriteOfSets = ({ method, query }: TransportRequest) => method !== 'GET' && query?.['fieldManager'] === SetFieldManager;
 
 const CLUSTERS = ['a', 'b'];
-const WHEN: readonly When[] = ['before', 'after'];
+/** Crashes at each of the first writes. */
+const CRASHES = Array.from({ length: 6 }, (_, at) => [[at, 'before'] as const, [at, 'after'] as const]).flat();
+/** Step between the requests at which processes die. */
+const STEP = scaled({ full: 1, quick: 10 });
 
 async function restart(hub?: KubeClient): Promise<void> {
   for (const controller of world.tokens.running.splice(0)) await controller.stop().catch(() => {});
@@ -87,7 +91,7 @@ interface Change {
 }
 
 /** Repeats a change, with a process that dies after another request each time, until it dies after none. Returns the number of requests. */
-async function crashAfterEachRequest({ prepare, make, isDone, verify }: Change, step = 1): Promise<number> {
+async function crashAfterEachRequest({ prepare, make, isDone, verify }: Change, step = STEP): Promise<number> {
   for (let at = 0; ; at += step) {
     const dying = new DyingHub();
     await restart(dying.client);
@@ -126,7 +130,7 @@ const isComplete = async (count: number) => (await world.summary()) === complete
 const label = (names: readonly string[], env: string) => Promise.all(names.map((name) => world.label(name, { env })));
 
 describe('set controller that crashes', () => {
-  it.each(Array.from({ length: 6 }, (_, at) => WHEN.map((when) => [at, when] as const)).flat())(
+  it.each(scaled({ full: CRASHES, quick: CRASHES.slice(3, 5) }))(
     'creates each ManagedToken once and changes it once after a crash at write %i, %s it is stored',
     async (at, when) => {
       await world.register(CLUSTERS);
@@ -153,16 +157,18 @@ describe('set controller that crashes', () => {
 });
 
 describe('set controller that restarts after removals', () => {
-  it('removes further ManagedTokens a minute later, because it does not know the earlier removals', async () => {
-    await begin(20);
-    await label(numbered(10), 'test');
-    await world.until(complete(10));
-    const removedAt = world.tokens.clock.now();
-    await restart();
-    await label(numbered(19), 'test');
-    await world.until(complete(1));
-    expect(world.tokens.clock.now() - removedAt).toBeGreaterThanOrEqual(60_000);
-    expect(await world.names()).toEqual(['fleet-c19']);
+  onlyExhaustive(() => {
+    it('removes further ManagedTokens a minute later, because it does not know the earlier removals', async () => {
+      await begin(20);
+      await label(numbered(10), 'test');
+      await world.until(complete(10));
+      const removedAt = world.tokens.clock.now();
+      await restart();
+      await label(numbered(19), 'test');
+      await world.until(complete(1));
+      expect(world.tokens.clock.now() - removedAt).toBeGreaterThanOrEqual(60_000);
+      expect(await world.names()).toEqual(['fleet-c19']);
+    });
   });
 });
 
@@ -198,48 +204,52 @@ describe('set controller that crashes after any request', () => {
     expect(requests).toBeGreaterThan(4);
   });
 
-  it('keeps a removal paused until it is confirmed', async () => {
-    await begin(14);
-    const [leaving, before] = [numbered(12), await uids()];
-    const isPaused = async () => (await world.summary()) === '2/2/2/0 Ready=True AllReady Progressing=False RemovalPaused';
-    const requests = await crashAfterEachRequest({
-      make: async () => void (await label(leaving, 'test')),
-      isDone: isPaused,
-      verify: async () => {
-        await world.tokens.pass(120_000, 5_000);
-        expect(await isPaused()).toBe(true);
-        expect(await uids()).toEqual(before);
-        await label(leaving, 'prod');
-        await world.until(complete(14));
-      },
+  onlyExhaustive(() => {
+    it('keeps a removal paused until it is confirmed', async () => {
+      await begin(14);
+      const [leaving, before] = [numbered(12), await uids()];
+      const isPaused = async () => (await world.summary()) === '2/2/2/0 Ready=True AllReady Progressing=False RemovalPaused';
+      const requests = await crashAfterEachRequest({
+        make: async () => void (await label(leaving, 'test')),
+        isDone: isPaused,
+        verify: async () => {
+          await world.tokens.pass(120_000, 5_000);
+          expect(await isPaused()).toBe(true);
+          expect(await uids()).toEqual(before);
+          await label(leaving, 'prod');
+          await world.until(complete(14));
+        },
+      });
+      expect(requests).toBeGreaterThan(0);
     });
-    expect(requests).toBeGreaterThan(0);
   });
 
-  it('removes only the ManagedTokens of a confirmed removal', async () => {
-    await begin(14);
-    const leaving = numbered(12);
-    const isPaused = async () => (await world.summary()).endsWith('RemovalPaused');
-    let kept: object = {};
-    const change: Change = {
-      prepare: async () => {
-        const { 'fleet-c12': a, 'fleet-c13': b } = await uids();
-        kept = { 'fleet-c12': a, 'fleet-c13': b };
-        await label(leaving, 'test');
-        await world.tokens.until(isPaused);
-      },
-      make: () => world.confirmRemoval(),
-      isDone: async () => {
-        // The rest of a confirmed removal may need another confirmation.
-        if (await isPaused()) await world.confirmRemoval();
-        return (await isComplete(2)) && (await world.names()).length === 2;
-      },
-      verify: async () => {
-        expect(await uids()).toEqual(kept);
-        await label(leaving, 'prod');
-        await world.until(complete(14));
-      },
-    };
-    expect(await crashAfterEachRequest(change, 31)).toBeGreaterThan(12);
+  onlyExhaustive(() => {
+    it('removes only the ManagedTokens of a confirmed removal', async () => {
+      await begin(14);
+      const leaving = numbered(12);
+      const isPaused = async () => (await world.summary()).endsWith('RemovalPaused');
+      let kept: object = {};
+      const change: Change = {
+        prepare: async () => {
+          const { 'fleet-c12': a, 'fleet-c13': b } = await uids();
+          kept = { 'fleet-c12': a, 'fleet-c13': b };
+          await label(leaving, 'test');
+          await world.tokens.until(isPaused);
+        },
+        make: () => world.confirmRemoval(),
+        isDone: async () => {
+          // The rest of a confirmed removal may need another confirmation.
+          if (await isPaused()) await world.confirmRemoval();
+          return (await isComplete(2)) && (await world.names()).length === 2;
+        },
+        verify: async () => {
+          expect(await uids()).toEqual(kept);
+          await label(leaving, 'prod');
+          await world.until(complete(14));
+        },
+      };
+      expect(await crashAfterEachRequest(change, 31 * STEP)).toBeGreaterThan(12);
+    });
   });
 });

@@ -7,6 +7,7 @@ import { Visibility } from '../../src/access/visibility.ts';
 import type { ClusterRole, ClusterRoleBinding } from '../../src/api/resources.ts';
 import { type Binding, decide, type Policy, type PolicyRule } from '../../src/kubernetes/rbac.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
+import { scaled } from '../support/scaled.ts';
 
 const SeeClusters: Permission = { verbs: ['get', 'list'], group: 'registry.purser.dev', resource: 'clusters' };
 const NAMES = ['a', 'b', 'c'];
@@ -143,7 +144,7 @@ describe('RbacIndex', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: scaled({ full: 300, quick: 30 }) },
     );
   });
 
@@ -173,7 +174,7 @@ describe('RbacIndex', () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: scaled({ full: 500, quick: 50 }) },
     );
   });
 
@@ -198,7 +199,7 @@ describe('RbacIndex', () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: scaled({ full: 500, quick: 50 }) },
     );
   });
 

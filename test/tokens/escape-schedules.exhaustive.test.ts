@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
+import { scaled } from '../support/scaled.ts';
 import { ACCOUNTS, CLUSTERS, FleetWires, FleetWorld, MISSING, REQUESTERS } from './fleet-world.ts';
 
 const MINUTE = 60_000;
@@ -149,7 +150,7 @@ describe('token controller and an administrator', () => {
           await world.close();
         }
       }),
-      { numRuns: 30 },
+      { numRuns: scaled({ full: 30, quick: 3 }) },
     );
   });
 
@@ -172,7 +173,7 @@ describe('token controller and an administrator', () => {
           await world.close();
         }
       }),
-      { numRuns: 30 },
+      { numRuns: scaled({ full: 30, quick: 3 }) },
     );
   });
 
@@ -200,7 +201,7 @@ describe('token controller and an administrator', () => {
           await world.close();
         }
       }),
-      { numRuns: 15 },
+      { numRuns: scaled({ full: 15, quick: 2 }) },
     );
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
 import { PUBLIC_FIELDS } from '../../../src/facade/managed-tokens/managed-token-list.ts';
+import { scaled } from '../../support/scaled.ts';
 import { callerOf } from '../listwatch/replica.ts';
 import { pathsOf, responsesWith } from '../listwatch/responses.ts';
 import { TokenHub, TokenReplica } from '../listwatch/token-replica.ts';
@@ -111,7 +112,7 @@ describe('MANAGED_TOKEN_LIST.toPublic in every response', () => {
         ];
         for (const text of [...texts, ...rejected]) expect(text).not.toContain(SECRET);
       }),
-      { numRuns: 200 },
+      { numRuns: scaled({ full: 200, quick: 20 }) },
     );
   });
 });

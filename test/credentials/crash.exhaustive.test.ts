@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Clusters, Secrets } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
+import { scaled } from '../support/scaled.ts';
 import { CREDENTIALS } from '../tokens/token-world.ts';
 import { CredentialWorld } from './credential-world.ts';
 
@@ -34,6 +35,13 @@ class Process {
     if (isFatal) this.#isDead = true;
     return { isServed, isAnswered: isServed && !isFatal };
   }
+}
+
+/** Returns the crashes before and after each of this many requests. */
+function crashesAt(requests: number): readonly Crash[] {
+  const all = Array.from({ length: requests }, (_, at) => [{ at, when: 'before' } as const, { at, when: 'after' } as const]).flat();
+  const half = requests >> 1;
+  return scaled({ full: all, quick: all.filter(({ at }) => at === half) });
 }
 
 let world: CredentialWorld;
@@ -160,14 +168,12 @@ describe('credential controller that crashes', () => {
       const calm = await renewTwice(round);
       expect(world.target.accepts(await world.renewedToken())).toBe(true);
       expect(calm).toBeGreaterThan(3);
-      for (let at = 0; at < calm; at++) {
-        for (const when of ['before', 'after'] as const) {
-          await world.end();
-          await renewTwice(round, { at, when });
-          const token = await world.renewedToken();
-          const result = { at, when, isAccepted: world.target.accepts(token), anchors: world.target.anchors.size };
-          expect(result).toEqual({ at, when, isAccepted: true, anchors: 1 });
-        }
+      for (const { at, when } of crashesAt(calm)) {
+        await world.end();
+        await renewTwice(round, { at, when });
+        const token = await world.renewedToken();
+        const result = { at, when, isAccepted: world.target.accepts(token), anchors: world.target.anchors.size };
+        expect(result).toEqual({ at, when, isAccepted: true, anchors: 1 });
       }
     },
     300_000,
@@ -176,47 +182,43 @@ describe('credential controller that crashes', () => {
   it('leaves only the registered token after a crash at any request of the return to it', async () => {
     const { requests } = await retire();
     expect(requests).toBeGreaterThan(4);
-    for (let at = 0; at < requests; at++) {
-      for (const when of ['before', 'after'] as const) {
-        await world.end();
-        const { token } = await retire({ at, when });
-        const [renewed, anchors] = [await world.renewed(), world.target.anchors.size];
-        expect({ at, when, isAccepted: world.target.accepts(token), renewed, anchors }).toEqual({
-          at,
-          when,
-          isAccepted: true,
-          renewed: undefined,
-          anchors: 0,
-        });
-      }
+    for (const { at, when } of crashesAt(requests)) {
+      await world.end();
+      const { token } = await retire({ at, when });
+      const [renewed, anchors] = [await world.renewed(), world.target.anchors.size];
+      expect({ at, when, isAccepted: world.target.accepts(token), renewed, anchors }).toEqual({
+        at,
+        when,
+        isAccepted: true,
+        renewed: undefined,
+        anchors: 0,
+      });
     }
   }, 300_000);
 
   it('completes a revocation after a crash at any of its requests', async () => {
     const { requests } = await revoke();
     expect(requests).toBeGreaterThan(8);
-    for (let at = 0; at < requests; at++) {
-      for (const when of ['before', 'after'] as const) {
-        await world.end();
-        const { token } = await revoke({ at, when });
-        const revoked = (await world.renewed())?.metadata.annotations?.['registry.purser.dev/revoked'];
-        const isAccepted = world.target.accepts(await world.renewedToken());
-        expect({
-          at,
-          when,
-          revoked,
-          isAccepted,
-          isStolenAccepted: world.target.accepts(token),
-          anchors: world.target.anchors.size,
-        }).toEqual({
-          at,
-          when,
-          revoked: 'now',
-          isAccepted: true,
-          isStolenAccepted: false,
-          anchors: 1,
-        });
-      }
+    for (const { at, when } of crashesAt(requests)) {
+      await world.end();
+      const { token } = await revoke({ at, when });
+      const revoked = (await world.renewed())?.metadata.annotations?.['registry.purser.dev/revoked'];
+      const isAccepted = world.target.accepts(await world.renewedToken());
+      expect({
+        at,
+        when,
+        revoked,
+        isAccepted,
+        isStolenAccepted: world.target.accepts(token),
+        anchors: world.target.anchors.size,
+      }).toEqual({
+        at,
+        when,
+        revoked: 'now',
+        isAccepted: true,
+        isStolenAccepted: false,
+        anchors: 1,
+      });
     }
   }, 300_000);
 });

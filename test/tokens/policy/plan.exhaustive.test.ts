@@ -22,6 +22,7 @@ import {
   type TokenBuilder,
   writtenSecret,
 } from '../../support/builders.ts';
+import { scaled } from '../../support/scaled.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -148,7 +149,7 @@ describe('planToken for any observation', () => {
         expect(plan.until).toBeGreaterThan(now);
         expect(plan.until).toBeLessThanOrEqual(now + DAY_MS);
       }),
-      { numRuns: 1000 },
+      { numRuns: scaled({ full: 1000, quick: 100 }) },
     );
   });
 
@@ -180,7 +181,7 @@ describe('planToken for any observation', () => {
         };
         expect(planFor(withoutFinalizers(next), now).type).toBe('wait');
       }),
-      { numRuns: 500 },
+      { numRuns: scaled({ full: 500, quick: 50 }) },
     );
   });
 
@@ -216,7 +217,7 @@ describe('planToken for any observation', () => {
         life.run(5 * lifetimeMs);
         expect(life.reconciles).toBeLessThanOrEqual(30 + 3 * life.issuances);
       }),
-      { numRuns: 50 },
+      { numRuns: scaled({ full: 50, quick: 5 }) },
     );
   });
 });

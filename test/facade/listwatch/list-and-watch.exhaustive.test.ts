@@ -4,6 +4,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { FakeClock } from '../../support/clock.ts';
+import { scaled } from '../../support/scaled.ts';
 import { contents, Reflector } from './reflector.ts';
 import { callerOf, HandHub, type ListReplica, Replica, type ReplicaOptions, settle } from './replica.ts';
 import { type TokenGrant, TokenHub, TokenReplica } from './token-replica.ts';
@@ -305,6 +306,6 @@ describe('list and watch', () => {
     ['managedtokens in several watched namespaces', () => tokenWorld(NAMESPACES)],
   ] as const)('leaves every client with the state of a fresh list or with 410: %s', async (_, createWorld) => {
     const property = fc.asyncProperty(actions, setting, (all, where) => check(createWorld(), all, where));
-    await fc.assert(property, { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 500) });
+    await fc.assert(property, { numRuns: Number(process.env['PROPERTY_RUNS'] ?? scaled({ full: 500, quick: 50 })) });
   });
 });

@@ -4,6 +4,7 @@ import { describe, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { FacadeReply } from '../../../src/facade/request.ts';
 import { StatusError } from '../../../src/kubernetes/status.ts';
+import { scaled } from '../../support/scaled.ts';
 import { callerOf, HandHub, Replica, requestOf, settle, WatchStream, writeReply } from './replica.ts';
 
 const PARAMETERS = [
@@ -119,6 +120,6 @@ describe('list, get and watch endpoints', () => {
       const status = await statusOf(reply, replica, () => gone.abort());
       return [200, 400, 404, 406, 410, 422, 504].includes(status);
     });
-    await fc.assert(property, { seed: 1_936, numRuns: Number(process.env['PROPERTY_RUNS'] ?? 1_000) });
+    await fc.assert(property, { seed: 1_936, numRuns: Number(process.env['PROPERTY_RUNS'] ?? scaled({ full: 1_000, quick: 100 })) });
   }, 300_000);
 });

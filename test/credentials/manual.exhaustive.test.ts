@@ -3,6 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ClusterCredential } from '../../src/api/cluster.gen.ts';
 import { Clusters, Secrets } from '../../src/api/resources.ts';
+import { onlyExhaustive } from '../support/scaled.ts';
 import { CREDENTIALS } from '../tokens/token-world.ts';
 import { CredentialWorld, failingHub, textOf } from './credential-world.ts';
 import { forbid } from './scripted-cluster.ts';
@@ -73,38 +74,42 @@ describe('credential with renewal Manual', () => {
     await world.shows('True CredentialValid');
   });
 
-  it('switches back to the registered token after the renewed token expired during an outage', async () => {
-    const { registered } = await beginRenewed(31_536_000);
-    world.target.intercept = (_, reply) => {
-      reply.reset();
-      return true;
-    };
-    await setRenewal('Manual');
-    await world.wait(65 * MINUTE_MS, 20_000);
-    expect(await world.fresh()).toMatch(/^False CredentialExpired: The credential expired at/);
-    world.target.intercept = () => false;
-    await world.wait(11 * MINUTE_MS, 10_000);
-    await returnsTo(registered);
-    await world.shows('True CredentialValid');
+  onlyExhaustive(() => {
+    it('switches back to the registered token after the renewed token expired during an outage', async () => {
+      const { registered } = await beginRenewed(31_536_000);
+      world.target.intercept = (_, reply) => {
+        reply.reset();
+        return true;
+      };
+      await setRenewal('Manual');
+      await world.wait(65 * MINUTE_MS, 20_000);
+      expect(await world.fresh()).toMatch(/^False CredentialExpired: The credential expired at/);
+      world.target.intercept = () => false;
+      await world.wait(11 * MINUTE_MS, 10_000);
+      await returnsTo(registered);
+      await world.shows('True CredentialValid');
+    });
   });
 
-  it('keeps the renewed token in use until its expiry while the cluster rejects the registered one, and names the cause and remedy', async () => {
-    const { renewed } = await beginRenewed(60, '2h');
-    await setRenewal('Manual');
-    const message = await world.shows('False CredentialNotRetired');
-    expect(message).toMatch(/rejects .* expires at .* Write a token .* or set spec.credential.renewal to Auto\./);
-    world.target.requests.length = 0;
-    await world.wait(HOUR_MS, 10_000);
-    expect(reviews().length).toBeLessThanOrEqual(70);
-    expect(world.target.requests.filter(({ name }) => name === 'POST token')).toEqual([]);
-    expect([world.target.probedWith, await world.renewedToken()]).toEqual([renewed, renewed]);
-    await world.shows('True ClusterReady', 'Ready');
-    await world.wait(HOUR_MS, 10_000);
-    expect(await world.shows('False CredentialExpired')).toContain('Run purser cluster renew');
-    const supplied = world.target.issueToken();
-    await world.register(supplied);
-    await returnsTo(supplied);
-    await world.shows('True CredentialValid');
+  onlyExhaustive(() => {
+    it('keeps the renewed token in use until its expiry while the cluster rejects the registered one, and names the cause and remedy', async () => {
+      const { renewed } = await beginRenewed(60, '2h');
+      await setRenewal('Manual');
+      const message = await world.shows('False CredentialNotRetired');
+      expect(message).toMatch(/rejects .* expires at .* Write a token .* or set spec.credential.renewal to Auto\./);
+      world.target.requests.length = 0;
+      await world.wait(HOUR_MS, 10_000);
+      expect(reviews().length).toBeLessThanOrEqual(70);
+      expect(world.target.requests.filter(({ name }) => name === 'POST token')).toEqual([]);
+      expect([world.target.probedWith, await world.renewedToken()]).toEqual([renewed, renewed]);
+      await world.shows('True ClusterReady', 'Ready');
+      await world.wait(HOUR_MS, 10_000);
+      expect(await world.shows('False CredentialExpired')).toContain('Run purser cluster renew');
+      const supplied = world.target.issueToken();
+      await world.register(supplied);
+      await returnsTo(supplied);
+      await world.shows('True CredentialValid');
+    });
   });
 
   it('renews at once again with renewal Auto, and reports no earlier failure', async () => {

@@ -18,6 +18,7 @@ import { parseRenewal } from '../../src/targets/policy/renewed-secret.ts';
 import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { FakeClock } from '../support/clock.ts';
+import { scaled } from '../support/scaled.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { aCredential, CREDENTIALS, registered } from '../targets/registration.ts';
 import { USERNAME } from './scripted-cluster.ts';
@@ -300,6 +301,6 @@ it('leaves no anchor behind, and deletes each soon after its overlap, in random 
         expect(simulation.isAuthorized()).toBe(true);
       }
     }),
-    { numRuns: 40 },
+    { numRuns: scaled({ full: 40, quick: 4 }) },
   );
 }, 300_000);

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
+import { scaled } from '../../support/scaled.ts';
 import { ALLOWED, allowingHub, bytesOf, FacadeWorld, issuingTarget, type Review, TOKEN_REQUEST } from '../facade-world.ts';
 import { isWhole, type RawConnection, responsesIn, statusOf } from '../raw-connection.ts';
 
@@ -33,14 +34,16 @@ describe('silent connections', () => {
     expect(connections.map(statusOf)).toEqual([408, 408]);
   });
 
+  const BATCH = scaled({ full: 100, quick: 10 });
+
   it.each([
-    ['300 with half a head', 300, HALF_A_HEAD],
-    ['200 without a byte', 200, ''],
-  ])('closes all silent connections, and serves other callers meanwhile: %s', async (_case, count, text) => {
+    [3 * BATCH, 'with half a head', HALF_A_HEAD],
+    [2 * BATCH, 'without a byte', ''],
+  ])('closes all silent connections, and serves other callers meanwhile: %i %s', async (count, _case, text) => {
     world = await FacadeWorld.start({ arrivalMs: 3_000 });
     const connections: RawConnection[] = [];
     while (connections.length < count) {
-      const opened = await openMany(100);
+      const opened = await openMany(BATCH);
       for (const connection of opened) void connection.write(text);
       connections.push(...opened);
       expect((await world.post()).status).toBe(201);
@@ -223,7 +226,11 @@ describe('floods', () => {
 });
 
 describe('metrics', () => {
-  it('adds no metric series for 2,000 requests with invented names', async () => {
+  const KINDS = 200;
+  const ROUND = scaled({ full: 900, quick: 200 });
+  const COUNT = KINDS + 2 * ROUND;
+
+  it(`adds no metric series for ${COUNT} requests with invented names`, async () => {
     const username = ({ spec: { token } }: Review) => ({ authenticated: true, user: { username: token } });
     // No request may be rejected for its rate.
     const clock = new FakeClock(Date.now());
@@ -242,15 +249,12 @@ describe('metrics', () => {
         .flatMap(([name, { samples }]) => [...samples.keys()].map((labels) => `${name} ${labels}`));
     await round(0, KINDS);
     const before = await series();
-    for (let from = KINDS; from < 2_000; from += ROUND) {
+    for (let from = KINDS; from < COUNT; from += ROUND) {
       clock.advance(1_000);
       await round(from, ROUND);
     }
     expect(await series()).toEqual(before);
   });
-
-  const KINDS = 200;
-  const ROUND = 900;
 
   /** Requests with distinct paths, of several kinds. */
   function inventedRequest(number: number) {

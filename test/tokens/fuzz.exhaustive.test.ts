@@ -6,6 +6,7 @@ import { systemClock } from '../../src/std/clock.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
+import { scaled } from '../support/scaled.ts';
 import type { WireHandler, WireServer } from '../support/wire-server.ts';
 import { base64 } from '../targets/registration.ts';
 import { errorStatus, grant, startTarget } from '../targets/wire-target.ts';
@@ -232,7 +233,7 @@ describe('reconcileToken under random faults', () => {
           await reconciler.close();
         }
       }),
-      { numRuns: 50 },
+      { numRuns: scaled({ full: 50, quick: 5 }) },
     );
   });
 });

@@ -2,6 +2,7 @@
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { scaled } from '../../support/scaled.ts';
 import { ALLOWED, bytesOf, FacadeWorld, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
 import { isWhole, responsesIn } from '../raw-connection.ts';
 
@@ -104,7 +105,7 @@ describe('token endpoint', () => {
       const [response] = responsesIn(received.text.slice(from));
       expect([201, 400, 404, 406, 415, 422, 504]).toContain(response?.status);
     });
-    await fc.assert(property, { seed: 1_936, numRuns: 500, endOnFailure: true });
+    await fc.assert(property, { seed: 1_936, numRuns: scaled({ full: 500, quick: 50 }), endOnFailure: true });
     connection.destroy();
     expect(world.lines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
   }, 120_000);

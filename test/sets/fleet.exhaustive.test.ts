@@ -1,4 +1,4 @@
-// Sets with 5,000 Clusters: informers that the test fills, and a hub that stores objects in memory.
+// Sets with thousands of Clusters: informers that the test fills, and a hub that stores objects in memory.
 
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
@@ -20,11 +20,12 @@ import { reduceToken } from '../../src/tokens/reduce.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { aCluster } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
+import { scaled } from '../support/scaled.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { stored } from '../support/stored.ts';
 import { aChild, aSet } from './set-builder.ts';
 
-const SIZE = 5_000;
+const SIZE = scaled({ full: 5_000, quick: 500 });
 const KEY = 'team-a/fleet';
 
 class Fleet {
@@ -137,7 +138,7 @@ class Fleet {
 
 let fleet: Fleet;
 
-describe('set with 5,000 Clusters', () => {
+describe(`set with ${SIZE} Clusters`, () => {
   beforeEach(() => {
     fleet = new Fleet(aSet({ maxConcurrent: 1000 }));
   });
@@ -196,7 +197,7 @@ describe('set with 5,000 Clusters', () => {
   });
 
   it('waits for the next checks of many ManagedTokens to remove, and then removes all of them', async () => {
-    const surplus = Array.from({ length: 600 }, (_, index) => `gone${index}`);
+    const surplus = Array.from({ length: (SIZE * 12) / 100 }, (_, index) => `gone${index}`);
     fleet.register(SIZE - surplus.length, true);
     await fleet.settle();
     for (const name of surplus) fleet.tokens.apply(aChild(aSet(), name));

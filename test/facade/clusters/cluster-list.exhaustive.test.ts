@@ -3,6 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
+import { scaled } from '../../support/scaled.ts';
 import { callerOf, HandHub, Replica } from '../listwatch/replica.ts';
 import { pathsOf, responsesWith } from '../listwatch/responses.ts';
 
@@ -110,7 +111,7 @@ describe('CLUSTER_LIST.toPublic in every response', () => {
         ];
         for (const text of [...texts, ...rejected]) expect(text).not.toContain(SECRET);
       }),
-      { numRuns: 100 },
+      { numRuns: scaled({ full: 100, quick: 10 }) },
     );
   });
 
