@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { DefaultNamespace, FederatedServiceAccount, OwnAudiencePrefix } from '../api/names.ts';
 import { StartError } from '../config/start-error.ts';
-import { isClusterLocalIssuer } from '../targets/policy/federation.ts';
+import { isClusterLocalIssuer } from '../targets/policy/token-claims.ts';
 
 export interface AuthenticationOptions {
   /** Issuer of the hub's tokens. */

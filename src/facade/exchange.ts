@@ -17,8 +17,8 @@ import { warningHeaders } from '../kubernetes/wire/warning.ts';
 import type { Clock } from '../std/clock.ts';
 import type { BodyStream } from './body-stream.ts';
 import { closeConnectionAfter, isHttp2, MAX_HEADER_BYTES, recordAuthenticated } from './http2.ts';
-import { bufferOf, recordBody, recordWrite } from './limits/connection-buffers.ts';
-import { toAddressKey } from './limits/source-address.ts';
+import { bufferOf, recordBody, recordWrite } from './limits/connections.ts';
+import { toAddressKey } from './limits/tenant.ts';
 import type { Caller, FacadeReply, FacadeRequest } from './request.ts';
 
 /** Abort reason of a request whose caller has disconnected, or whose stream ends because the server stops. */

@@ -16,8 +16,8 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../std/clock.ts';
 import { Http2Limit, type LimitedConnection } from './limits/http2-limit.ts';
-import type { ServingTurns } from './limits/serving-turns.ts';
-import { toAddressKey } from './limits/source-address.ts';
+import { toAddressKey } from './limits/tenant.ts';
+import type { ServingTurns } from './limits/turns.ts';
 import { MAX_BODY_BYTES } from './request.ts';
 
 /** Returns the HTTP/2 stream of a response; undefined for HTTP/1.1. */

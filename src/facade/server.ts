@@ -12,8 +12,8 @@ import type { ServedRequest } from '../telemetry/metrics.ts';
 import { ActiveRequests } from './active-requests.ts';
 import { Http2Connections, MAX_HEADER_BYTES } from './http2.ts';
 import { type ConnectionLimits, Connections } from './limits/connections.ts';
-import { ServingTurns } from './limits/serving-turns.ts';
-import { toAddressKey } from './limits/source-address.ts';
+import { toAddressKey } from './limits/tenant.ts';
+import { ServingTurns } from './limits/turns.ts';
 import { Router, type RouterOptions } from './router.ts';
 
 export interface ServerOptions extends RouterOptions {

@@ -1,13 +1,12 @@
 // KubeClient: typed verbs of the Kubernetes API. Throws StatusError for an error response and TransportError for an unusable or
 // missing response; never retries a write.
 
-import { type ApiObject, type Resource, ServiceAccounts, type Stored } from '../api/resources.ts';
+import { type ApiObject, isStored, type Resource, ServiceAccounts, STORED_FIELDS, type Stored } from '../api/resources.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { defined } from '../std/defined.ts';
 import { apiVersionOf, collectionPath, nameOf, type ObjectName, objectPath } from './paths.ts';
 import { toStatusError } from './response.ts';
 import type { TokenRequest } from './reviews.ts';
-import { isStored, STORED_FIELDS } from './stored.ts';
 import type { Transport, TransportRequest } from './transport.ts';
 import { TransportError } from './transport-error.ts';
 import { decodeWatch, type WatchEvent } from './watch-events.ts';

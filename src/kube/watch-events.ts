@@ -1,8 +1,7 @@
 // Decodes the lines of a watch. An invalid line breaks the watch: skipping it would lose a change.
 
-import type { ApiObject, Resource, Stored } from '../api/resources.ts';
+import { type ApiObject, isStored, type Resource, STORED_FIELDS, type Stored } from '../api/resources.ts';
 import { eventToStatusError } from './response.ts';
-import { isStored, STORED_FIELDS } from './stored.ts';
 
 export type WatchEvent<T extends ApiObject> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: Stored<T> }

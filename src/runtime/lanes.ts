@@ -6,7 +6,7 @@
 // Keys that hang in one lane take no slot of another lane. Tenants control the urgency of their keys, so urgency orders only the
 // keys of one tenant; the tenant with the fewest running keys goes first.
 
-import { mayTake } from '../std/fair-share.ts';
+import { mayTake } from '../std/fair-queue.ts';
 import { KeyHeap } from '../std/key-heap.ts';
 
 export interface Limits {

@@ -1,6 +1,4 @@
-// A bounded queue that many tenants share. No tenant can fill the queue alone, and tenants are served in turn.
-
-import { mayTake } from './fair-share.ts';
+// Fair shares of a limited resource, and a bounded queue that many tenants share: no tenant can fill it alone, and tenants are served in turn.
 
 export class FairQueue<T> {
   readonly #maxItems: number;
@@ -35,4 +33,13 @@ export class FairQueue<T> {
     }
     return undefined;
   }
+}
+
+/**
+ * Returns whether a tenant that holds `held` units may take one of the `free` units. A tenant may hold at most `share` times as many
+ * units as are free, so that a new tenant always finds a free unit: a single tenant holds at most half of all units with a share of 1,
+ * and 8/9 with a share of 8.
+ */
+export function mayTake(held: number, free: number, share = 1): boolean {
+  return free > 0 && (held === 0 || held < share * free);
 }

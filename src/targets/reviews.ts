@@ -6,7 +6,7 @@ import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf } from '../kubernetes/untrusted.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { IssueError, redactError, statusFailure } from './issue-error.ts';
-import { isReservedAudience } from './policy/federation.ts';
+import { isReservedAudience } from './policy/token-request.ts';
 import type { Target, TargetCaller, TokenSource } from './target.ts';
 import { tokenFor } from './target-credential.ts';
 

@@ -12,10 +12,16 @@ import { Sensitive, withoutSecret, withoutTokens } from '../std/sensitive.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
 import type { HubSettings } from './hub.ts';
 import { IssueError, type IssueErrorOptions, statusFailure } from './issue-error.ts';
-import { isReservedAudience } from './policy/federation.ts';
 import { checkGrant, type Grant, type GrantResponse, grantedAudiences, grantedLifetimeMs, maxTokenLength } from './policy/grant.ts';
 import { type TokenClaims, tokenClaims } from './policy/token-claims.ts';
-import { type BoundObject, isSilentlyExtended, serviceAccountNamespace, subjectOf, type TokenRequest } from './policy/token-request.ts';
+import {
+  type BoundObject,
+  isReservedAudience,
+  isSilentlyExtended,
+  serviceAccountNamespace,
+  subjectOf,
+  type TokenRequest,
+} from './policy/token-request.ts';
 import { ownUsername } from './reviews.ts';
 import type { Target, TokenSource } from './target.ts';
 import { secretsOf } from './target-credential.ts';

@@ -1,7 +1,7 @@
 // A limit on log lines that tenants can cause: per namespace, and a total that no namespace can exhaust alone.
 
 import type { Clock } from '../std/clock.ts';
-import { mayTake } from '../std/fair-share.ts';
+import { mayTake } from '../std/fair-queue.ts';
 
 export interface LineLimitOptions {
   readonly clock: Clock;

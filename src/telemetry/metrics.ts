@@ -77,6 +77,7 @@ export class Metrics {
   readonly #overBudget = new Map<string, () => Iterable<Excess>>();
   #profileCounts: () => Iterable<ProfileCounts> = () => [];
   #watches: () => number = () => 0;
+  #verificationMs: () => number = () => 0;
 
   constructor({ build, tokens, sets, clusters }: MetricsOptions) {
     this.#isRegistered = (cluster) => clusters.has(cluster);
@@ -84,6 +85,7 @@ export class Metrics {
       depths: this.#depths,
       leads: () => this.#leads(),
       watches: () => this.#watches(),
+      verificationMs: () => this.#verificationMs(),
     });
     this.#declared.build.set(build, 1);
     this.#issuances = new ClusterCounter({
@@ -123,6 +125,11 @@ export class Metrics {
   /** Reads the gauge of namespaces that exceed a budget of a controller from `overBudget`. */
   observeBudgets(controller: string, overBudget: () => Iterable<Excess>): void {
     this.#overBudget.set(controller, overBudget);
+  }
+
+  /** Reads the gauge of the interval between verifications from `intervalMs`. */
+  observeVerification(intervalMs: () => number): void {
+    this.#verificationMs = intervalMs;
   }
 
   /** Reads the gauge of ClusterProfiles from `counts`. */

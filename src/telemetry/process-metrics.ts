@@ -7,13 +7,15 @@ export interface Sources {
   /** Number of due keys that wait, by controller. */
   readonly depths: ReadonlyMap<string, () => number>;
   readonly leads: () => boolean;
+  /** Interval between two verifications of a token, in milliseconds. */
+  readonly verificationMs: () => number;
   /** Number of open watches at the façade. */
   readonly watches: () => number;
 }
 
 /** Declares the metrics of the process. */
 export function declareMetrics(registry: Registry, sources: Sources) {
-  return { ...declareWork(registry, sources), ...declareFacade(registry, sources) };
+  return { ...declareWork(registry, sources), ...declareTokens(registry, sources), ...declareFacade(registry, sources) };
 }
 
 function declareWork(registry: Registry, { depths, leads }: Sources) {
@@ -39,6 +41,16 @@ function declareWork(registry: Registry, { depths, leads }: Sources) {
       labelNames: ['controller'],
       buckets: [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300],
     }),
+    probeDuration: histogram('cluster_probe_duration_seconds', 'Duration of a cluster probe.', {
+      registers,
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    }),
+  };
+}
+
+function declareTokens(registry: Registry, { verificationMs }: Sources) {
+  const registers = [registry];
+  return {
     issueDuration: histogram('token_issue_duration_seconds', 'Duration of a token issuance, including the write of its Secret.', {
       registers,
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
@@ -46,10 +58,6 @@ function declareWork(registry: Registry, { depths, leads }: Sources) {
     renewalLateness: histogram('token_renewal_lateness_seconds', 'Delay between the due time of a renewal and the new token.', {
       registers,
       buckets: [1, 5, 10, 30, 60, 300, 1_800, 7_200],
-    }),
-    probeDuration: histogram('cluster_probe_duration_seconds', 'Duration of a cluster probe.', {
-      registers,
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     }),
     orphans: counter('orphaned_anchors_total', 'Anchor Secrets that remain on clusters; tokens bound to them stay valid until expiry.', {
       registers,
@@ -59,6 +67,16 @@ function declareWork(registry: Registry, { depths, leads }: Sources) {
       registers,
       labelNames: ['limit'],
     }),
+    verificationInterval: gauge(
+      'token_verification_interval_seconds',
+      'Interval between two verifications of a token; 0 if verification is disabled, and before this process leads.',
+      {
+        registers,
+        collect() {
+          this.set(verificationMs() / 1_000);
+        },
+      },
+    ),
     removalPaused: gauge('removal_paused', '1 while the global removal limit pauses the removal of Secrets, otherwise 0.', { registers }),
   };
 }

@@ -27,6 +27,7 @@ import { RemovalLimits } from './removal-limits.ts';
 import type { TokenDeps, TokenMetrics, TokenSettings } from './run.ts';
 import { TrackedTokens } from './tracked-token.ts';
 import { tokenTriggers } from './triggers.ts';
+import { Verification } from './verification.ts';
 
 export interface TokenControllerOptions {
   readonly informers: TokenInformers;
@@ -79,7 +80,7 @@ function runTerm(options: TokenControllerOptions, view: HubView, recordKey: Reco
   const live$ = tokenTriggers(informers, view, deps.memory);
   deps.removals.load();
   const triggered$ = whenSynced([...Object.values(others), ...credentials], () => view.tokens.keys(), live$);
-  const requests$ = merge(triggered$, requested$).pipe(
+  const requests$ = merge(triggered$, requested$, deps.verification.requests$).pipe(
     tap((key) => interruptInDoubt(key, deps)),
     map((key) => ({ key, dueAt: dueAt(key, deps) })),
     takeUntil(whenAborted(stopping)),
@@ -107,17 +108,20 @@ function runTerm(options: TokenControllerOptions, view: HubView, recordKey: Reco
     finalize(() => {
       deps.removals.close();
       metrics?.setRemovalPaused(false);
+      metrics?.observeVerification(() => 0);
     }),
   );
 }
 
 function createDeps(options: TokenControllerOptions, view: HubView, budgets: NamespaceBudgets, recordKey: RecordKey): TokenDeps {
-  const { hub, clients, recorder, clock, timers = clock, log, metrics, settings } = options;
+  const { hub, clients, recorder, clock, timers = clock, random, log, metrics, settings } = options;
   const memory = new TrackedTokens();
   const { protectedNamespaces, namespace } = settings;
   const authority = new Authority({ hub: chargeReviews(hub, budgets), view, memory, clock, protectedNamespaces });
   const removals = new RemovalLimits({ hub, view, memory, recordKey, clock, log, metrics, namespace });
   const auditLog = auditLogger(log);
+  const verification = new Verification({ clock, random, view, intervalMs: settings.verifyIntervalMs });
+  metrics?.observeVerification(() => verification.intervalMs);
   return {
     hub,
     clients,
@@ -132,6 +136,7 @@ function createDeps(options: TokenControllerOptions, view: HubView, budgets: Nam
     memory,
     authority,
     removals,
+    verification,
     recordKey,
     startedAt: clock.now(),
   };

@@ -14,11 +14,11 @@ import type { OutputTarget } from './outputs/forms.ts';
 import { formerAnchors } from './policy/anchors.ts';
 import type { HoldPlan, RewritePlan, TokenPlan } from './policy/plan.ts';
 import { parseRecord, type TokenRecord } from './policy/record.ts';
-import { nextVerifyAt } from './policy/rotation.ts';
 import type { Situation, TokenObservation } from './policy/state.ts';
 import { reduceSecret, tokenOf } from './reduce.ts';
 import { failedStep, type Step, type TokenRun } from './run.ts';
 import { deleteSecrets, pausedStep, readSecret, recordRepair, refetchSecret, repairPauseMs, stripSecret } from './secrets.ts';
+import type { Verified } from './verification.ts';
 
 /**
  * Executes a plan. `isReviewed` is true if a review of this run allowed an issuance. Failures of hub and target are part of the step;
@@ -148,37 +148,35 @@ async function outputsFor(
 
 /** Verifies the token with a TokenReview on its cluster. A failed review has no effect. */
 async function verify(run: TokenRun, situation: Situation): Promise<Step> {
-  const { clock, settings, tracked, uid, log } = run;
-  const now = clock.now();
-  const verifyAt = nextVerifyAt(uid, now, settings.verifyIntervalMs);
-  const { verifyAt: _, ...rest } = situation.observation;
-  const next = { ...rest, ...(verifyAt !== undefined && { verifyAt }) };
-  tracked.verifiedAt = now;
-  try {
-    const accepted = await isAccepted(run, situation);
-    const { tokenDigest } = situation.state.secret ?? {};
-    if (accepted === undefined || tokenDigest === undefined) return { observation: next, isDone: false };
-    tracked.verdict = { tokenDigest, accepted };
-    return { observation: { ...next, verdict: tracked.verdict }, isDone: false };
-  } catch (error) {
+  const { clock, tracked, verification, log } = run;
+  const { token } = situation.observation;
+  const { tokenDigest } = situation.state.secret ?? {};
+  tracked.verifiedAt = clock.now();
+  const verified = await reviewSecret(run, situation).catch((error: unknown): Verified => {
     const { reason } = toIssueError(error, run.signal);
     log.debug({ error, reason }, 'token verification failed');
-    return { observation: next, isDone: false };
-  }
+    return 'failed';
+  });
+  verification.record(token, verified);
+  const isReviewed = verified === 'accepted' || verified === 'rejected';
+  if (isReviewed && tokenDigest !== undefined) tracked.verdict = { tokenDigest, accepted: verified === 'accepted' };
+  const { verdict, verifiedAt } = tracked;
+  return { observation: { ...situation.observation, verdict, verifyAt: verification.nextAt(token, verifiedAt) }, isDone: false };
 }
 
-/** Returns whether the target accepts the token; undefined if the Secret or the registration has changed. */
-async function isAccepted(run: TokenRun, { observation, state: { secret, record } }: Situation): Promise<boolean | undefined> {
+/** Returns whether the target accepts the token; `skipped` if the Secret or the registration has changed. */
+async function reviewSecret(run: TokenRun, { observation, state: { secret, record } }: Situation): Promise<Verified> {
   const { token } = observation;
-  if (record === undefined || secret === undefined) return undefined;
+  if (record === undefined || secret === undefined) return 'skipped';
   const found = await readSecret(run, token, secret.metadata.name);
   const registered = run.view.registered(token.spec.clusterName);
-  if (registered === undefined || found === undefined) return undefined;
+  if (registered === undefined || found === undefined) return 'skipped';
   // The Cluster may have changed: the token is sent only to addresses that its own credential pins.
-  if (!isIssuedWith(record.issuedFor, issuerOf(registered))) return undefined;
+  if (!isIssuedWith(record.issuedFor, issuerOf(registered))) return 'skipped';
   const text = tokenOf(found);
-  if (digestOf(text) !== secret.tokenDigest) return undefined;
+  if (digestOf(text) !== secret.tokenDigest) return 'skipped';
   const { subject, audiences } = record.issuedFor;
   const request = { token: new Sensitive(text), subject, audiences };
-  return await run.clients.use(registered, (target) => reviewToken(target, request, run.signal));
+  const isAccepted = await run.clients.use(registered, (target) => reviewToken(target, request, run.signal));
+  return isAccepted ? 'accepted' : 'rejected';
 }

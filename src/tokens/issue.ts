@@ -119,6 +119,7 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, 
       const wanted = tokenRequestFor(token, details, run.settings.limits);
       const grant = await issueToken(target, wanted, run.signal);
       run.tracked.recordIssuance(run.clock);
+      run.verification.recordIssuance();
       checkDefault(run, token, grant.audiences);
       await checkOutputs(run, target, token, grant);
       return grant;

@@ -6,7 +6,6 @@ import { issuerOf } from '../targets/registered-cluster.ts';
 import { type HubView, ownerKeyOf, secretKeyOf } from './informers.ts';
 import type { OutputTarget } from './outputs/forms.ts';
 import { outputTarget } from './outputs/outputs.ts';
-import { nextVerifyAt } from './policy/rotation.ts';
 import { digestOfOutputs, earlierClaimant, isOwnedBy, type StoredSecret, secretNameOf } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
 import type { TokenObservation } from './policy/state.ts';
@@ -14,7 +13,7 @@ import { type TokenRun, toFailure } from './run.ts';
 
 /** Observes the ManagedToken of a run; `informed` is the informer's object. */
 export function observe(run: TokenRun, informed: StoredToken): TokenObservation {
-  const { view, tracked, clock, settings, uid, recordKey } = run;
+  const { view, tracked, clock, recordKey, verification } = run;
   const now = clock.now();
   const token = tracked.latestToken(informed, now);
   const { verdict, verifiedAt = run.startedAt, lastIssuedAt, anchorsAt } = tracked;
@@ -32,7 +31,7 @@ export function observe(run: TokenRun, informed: StoredToken): TokenObservation 
     issuedDigest,
     verdict,
     // A time in the future is from before the clock was set back.
-    verifyAt: nextVerifyAt(uid, Math.min(verifiedAt, now), settings.verifyIntervalMs),
+    verifyAt: verification.nextAt(token, Math.min(Math.max(verifiedAt, lastIssuedAt ?? 0), now)),
     lastIssuedAt,
     anchorsAt,
   };

@@ -9,11 +9,10 @@ import { BYTES_PER_NAMESPACE, bytesIn, keepWithin, MAX_SMALL_BYTES, type Namespa
 import { shareFields } from '../kube/shared-values.ts';
 import { ownedNames } from '../kubernetes/managed-fields.ts';
 import { defined } from '../std/defined.ts';
-import { digestOf } from '../std/digest.ts';
+import { digestOf, shortenText } from '../std/digest.ts';
 import { type TokenClaims, tokenClaims } from '../targets/policy/token-claims.ts';
 import { TOKEN_KEY } from './outputs/outputs.ts';
 import { digestOfData, holdsToken, type KeptClaims, type StoredSecret } from './policy/secret.ts';
-import { shortenText } from './policy/shorten-text.ts';
 import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
 
 /**

@@ -18,10 +18,11 @@ import type { Situation, TokenObservation } from './policy/state.ts';
 import type { RecordKey } from './record-key.ts';
 import type { RemovalLimits } from './removal-limits.ts';
 import type { TrackedToken, TrackedTokens } from './tracked-token.ts';
+import type { Verification } from './verification.ts';
 
 /** Settings of the operator for ManagedTokens. */
 export interface TokenSettings {
-  /** Interval between TokenReviews of each token, in milliseconds; 0 disables them. */
+  /** Minimum interval between TokenReviews of each token, in milliseconds; 0 disables them. */
   readonly verifyIntervalMs: number;
   /** Namespaces of targets that a permission must name; see `issueNames`. */
   readonly protectedNamespaces: readonly string[];
@@ -33,7 +34,7 @@ export interface TokenSettings {
 /** Metrics that the controller records. */
 export type TokenMetrics = Pick<
   Metrics,
-  'observeQueue' | 'recordIssuance' | 'recordOrphan' | 'recordHeldRemoval' | 'setRemovalPaused' | 'observeBudgets'
+  'observeQueue' | 'recordIssuance' | 'recordOrphan' | 'recordHeldRemoval' | 'setRemovalPaused' | 'observeBudgets' | 'observeVerification'
 >;
 
 /** Deadline for all requests of one run, in milliseconds; the status is written after it. */
@@ -64,6 +65,7 @@ export interface TokenDeps {
   readonly memory: TrackedTokens;
   readonly authority: Authority;
   readonly removals: RemovalLimits;
+  readonly verification: Verification;
   readonly recordKey: RecordKey;
   /** Start of the term. */
   readonly startedAt: number;

@@ -1,8 +1,9 @@
 // Child processes of the benches: one that sends a message when it is ready, or one that prints JSON.
 
-import { fork, spawn } from 'node:child_process';
+import { fork, type ChildProcess as NodeProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 
 /** Child process after its first message. */
@@ -24,12 +25,22 @@ export async function startChild<T>(
   execArgv: readonly string[] = process.execArgv,
 ): Promise<ChildProcess<T>> {
   const child = fork(path, args, { execArgv: [...execArgv] });
+  return await whenReady(child, once(child, 'message') as Promise<[T]>);
+}
+
+/** Starts another program, and waits for its first line, which is its message. */
+export async function startBinary(path: string, args: readonly string[]): Promise<ChildProcess<string>> {
+  const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  return await whenReady(child, once(createInterface({ input: child.stdout }), 'line') as Promise<[string]>);
+}
+
+async function whenReady<T>(child: NodeProcess, sent: Promise<[T]>): Promise<ChildProcess<T>> {
   const kill = () => child.kill();
   process.once('exit', kill);
   const ended = once(child, 'exit').then(() => process.off('exit', kill));
-  const silent = ended.then(() => Promise.reject(new Error(`${path} exited without a message`)));
+  const silent = ended.then(() => Promise.reject(new Error(`${child.spawnargs.join(' ')} exited without a message`)));
   silent.catch(() => {});
-  const [message] = (await Promise.race([once(child, 'message'), silent])) as [T];
+  const [message] = await Promise.race([sent, silent]);
   const stop = async () => {
     kill();
     await ended;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { barChart } from './chart.ts';
+import { type PastRun, regressionsOf, withRuns } from './history.ts';
 import { helpText, parseOptions } from './options.ts';
 import { type Run, renderPage } from './page.ts';
 import { atLeast, atMost, type Figure, isMet } from './scenario.ts';
@@ -114,6 +115,53 @@ describe('renderPage', () => {
 
   it('reports that all goals were met', () => {
     expect(renderPage([{ ...RUN, figures: FIGURES.slice(0, 1) }], [TOKENS])).toContain('All goals were met');
+  });
+});
+
+describe('history', () => {
+  const past = (date: string, values: PastRun['values'], scale: PastRun['scale'] = 'small'): PastRun => ({
+    name: 'tokens',
+    scale,
+    date,
+    values,
+  });
+
+  it.each([
+    ['a higher ratio of CPU', { 'CPU of kube-apiserver': 0.021 }, ['Tokens: CPU of kube-apiserver']],
+    ['a slightly higher ratio', { 'CPU of kube-apiserver': 0.022 }, []],
+    ['a lower throughput', { throughput: 96 }, ['Tokens: throughput']],
+    ['a higher throughput', { throughput: 50 }, []],
+    ['a figure without a goal', { 'CPU a|b': 0.1 }, []],
+    ['no figure of that name', { other: 1 }, []],
+  ])('compares a run with the one before: %s', (_case, values, names) => {
+    expect(regressionsOf(RUN, [past('2026-11-14 06:00', values)]).map(({ name }) => name)).toEqual(names);
+  });
+
+  it('compares with the latest earlier run of the same scale', () => {
+    const better = { throughput: 99 };
+    const history = [
+      past('2026-11-14 06:00', { throughput: 80 }),
+      past('2026-11-13 06:00', better),
+      past('2026-11-14 07:00', better, 'full'),
+    ];
+    expect(regressionsOf(RUN, [...history, past('2026-11-16 06:00', better)])).toEqual([]);
+    expect(regressionsOf(RUN, history.slice(1))).toEqual([
+      { name: 'Tokens: throughput', percent: expect.closeTo(20.1, 1), since: '2026-11-13 06:00' },
+    ]);
+  });
+
+  it('keeps the latest 20 runs of a scenario, each once', () => {
+    const runs = Array.from({ length: 22 }, (_, index) => ({ ...RUN, date: `2026-11-15 06:${10 + index}` }));
+    const history = withRuns(withRuns([past('2026-11-14 06:00', {}, 'full')], runs.slice(0, 15)), runs.slice(10));
+    expect(history.filter(({ scale }) => scale === 'small').map(({ date }) => date)).toEqual(runs.slice(2).map(({ date }) => date));
+    expect(history.filter(({ scale }) => scale === 'full')).toHaveLength(1);
+    expect(history.at(-1)?.values).toEqual({ 'CPU of kube-apiserver': 0.025, throughput: 82.4, 'CPU a|b': 1.5 });
+  });
+
+  it('shows regressions on the page', () => {
+    expect(renderPage([RUN], [TOKENS], [past('2026-11-14 06:00', { throughput: 99 })])).toContain(
+      '\n- Tokens: throughput: worse by 20% since 2026-11-14 06:00\n',
+    );
   });
 });
 

@@ -5,6 +5,7 @@ import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { readOptions } from '../support/command-line.ts';
 import { barChart } from './chart.ts';
+import { type PastRun, regressionsOf, regressionText, withRuns } from './history.ts';
 import { type BenchOptions, helpText, parseOptions } from './options.ts';
 import { type Run, renderPage } from './page.ts';
 import { type Extent, isMet, type PrintProgress, type Scenario } from './scenario.ts';
@@ -40,11 +41,13 @@ const SCENARIOS: readonly Scenario[] = [
 async function main({ only, scale, size, out, writeDocs }: BenchOptions): Promise<boolean> {
   const chosen = SCENARIOS.filter(({ name }) => only.length === 0 || only.includes(name));
   const runs: Run[] = [];
+  const history = await readJson<readonly PastRun[]>(HISTORY);
   for (const [index, scenario] of chosen.entries()) {
     const extent = { scale, size: size ?? scenario.sizes[scale] };
     console.log(`\n[${index + 1}/${chosen.length}] ${scenario.title} (${extent.size.toLocaleString('en-US')} ${scenario.sizeUnit})`);
     runs.push(await runScenario(scenario, extent));
     console.log(textTable(runs.at(-1)?.figures ?? []));
+    for (const regression of runs.slice(-1).flatMap((run) => regressionsOf(run, history))) console.log(regressionText(regression));
     // Saves the results after each scenario, in case a later one fails.
     await writeRuns(out, out, runs);
     if (writeDocs) await refreshDocs(runs);
@@ -78,11 +81,20 @@ async function writeRuns(folder: string, charts: string, runs: readonly Run[]): 
 /** Updates the docs with the latest run of each scenario. */
 async function refreshDocs(runs: readonly Run[]): Promise<void> {
   const folder = 'docs/bench';
-  const text = await readFile(join(folder, 'bench.json'), 'utf8').catch(() => '[]');
-  const known = JSON.parse(text) as readonly Run[];
+  const known = await readJson<readonly Run[]>(join(folder, 'bench.json'));
+  const history = withRuns(await readJson<readonly PastRun[]>(HISTORY), runs);
   const newest = SCENARIOS.flatMap(({ name }) => [...runs, ...known].find((run) => run.name === name) ?? []);
   await writeRuns(folder, folder, newest);
-  await writeFile('docs/benchmarks.md', renderPage(newest, SCENARIOS));
+  await writeFile(HISTORY, `[\n${history.map((run) => JSON.stringify(run)).join(',\n')}\n]\n`);
+  await writeFile('docs/benchmarks.md', renderPage(newest, SCENARIOS, history));
+}
+
+/** Figures of earlier runs. */
+const HISTORY = 'docs/bench/history.json';
+
+/** Parses a file of a list; an empty list if the file does not exist. */
+async function readJson<T>(path: string): Promise<T> {
+  return JSON.parse(await readFile(path, 'utf8').catch(() => '[]')) as T;
 }
 
 const names = SCENARIOS.map(({ name }) => name);

@@ -1,12 +1,14 @@
-// Cost of the façade: tokens directly from a real kube-apiserver, through Purser, and through a bare proxy, in
+// Cost of the façade: tokens directly from a real kube-apiserver, through Purser, through a bare proxy, and through a proxy in Go, in
 // turns: `node test/bench/tokens.ts [CONNECTIONS] [SECONDS] [ROUNDS]`. Prints figures as JSON.
 
 import { writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
+import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
+import { reverseProxyBinary } from '../support/kube-binaries.ts';
 import type { RealCluster } from '../support/real-cluster.ts';
-import { type ChildProcess, startChild } from './child-process.ts';
+import { type ChildProcess, startBinary, startChild } from './child-process.ts';
 import { cpuSeconds, pidOf, round } from './process-usage.ts';
 import { startPurser } from './purser-process.ts';
 import { startTokenWorld } from './token-world.ts';
@@ -43,6 +45,7 @@ async function bench(load: Load, rounds: number): Promise<object> {
   const world = await startTokenWorld({ audit: false });
   const purser = await startPurser(world.kubeconfig);
   const proxy = await startProxy(world.target);
+  const goProxy = await startGoProxy(world.target);
   const { facade = '' } = await purser.ready;
   const { connections } = load;
   const untrusted = { connections, connect: { rejectUnauthorized: false } };
@@ -53,16 +56,18 @@ async function bench(load: Load, rounds: number): Promise<object> {
     kube,
     { pool: new Pool(facade, untrusted), path: orchestrator, pid: purser.pid, warmTokens: WARM_TOKENS.node },
     { pool: new Pool(proxy.message, untrusted), path: ACCOUNT_PATH, pid: proxy.pid, warmTokens: WARM_TOKENS.node },
+    { pool: new Pool(goProxy.message, untrusted), path: ACCOUNT_PATH, pid: goProxy.pid, warmTokens: WARM_TOKENS.go },
   ];
   try {
     for (const server of servers) await warmUp(server, load);
     const results: Round[][] = servers.map(() => []);
     for (let n = 0; n < rounds; n++) for (const [index, server] of servers.entries()) results[index]?.push(await runRound(server, load));
-    const [direct, through, floor] = results.map(median) as [Round, Round, Round];
-    return figures(load, { direct, through, floor });
+    const [direct, through, floor, go] = results.map(median) as [Round, Round, Round, Round];
+    return figures(load, { direct, through, floor, go });
   } finally {
     await Promise.all(servers.map((server) => server.pool.close()));
     await proxy.stop();
+    await goProxy.stop();
     await purser.stop();
     await world.stop();
   }
@@ -73,6 +78,17 @@ async function startProxy(target: RealCluster): Promise<ChildProcess<string>> {
   const caPath = join(target.folder, 'proxy-ca.crt');
   await writeFile(caPath, target.ca);
   return await startChild(join(import.meta.dirname, 'bare-proxy-process.ts'), [target.url, caPath]);
+}
+
+/** Starts the reverse proxy in Go; its message is its URL. */
+async function startGoProxy(target: RealCluster): Promise<ChildProcess<string>> {
+  const path = reverseProxyBinary();
+  if (path === undefined) throw new Error('The reverse proxy in Go was not found. Run `npm run kube:build`.');
+  const { certificate, key } = issueServerCertificate(createAuthority(Date.now()), LOOPBACK_NAMES, Date.now());
+  const files = { 'go-proxy-ca.crt': target.ca, 'go-proxy.crt': certificate, 'go-proxy.key': key };
+  const paths = Object.keys(files).map((name) => join(target.folder, name));
+  for (const [index, text] of Object.values(files).entries()) await writeFile(paths[index] as string, text, { mode: 0o600 });
+  return await startBinary(path, [target.url, ...paths]);
 }
 
 async function warmUp(server: TokenServer, load: Load): Promise<void> {
@@ -106,7 +122,7 @@ function median(rounds: readonly Round[]): Round {
   };
 }
 
-function figures(load: Load, { direct, through, floor }: Readonly<Record<'direct' | 'through' | 'floor', Round>>): object {
+function figures(load: Load, { direct, through, floor, go }: Readonly<Record<'direct' | 'through' | 'floor' | 'go', Round>>): object {
   const toFigures = ({ tokensPerSecond, cpuMs }: Round) => ({ tokensPerSecond: round(tokensPerSecond), cpuMsPerToken: round(cpuMs) });
   const percentOf = (part: number, whole: number) => round((part / whole) * 100);
   return {
@@ -116,8 +132,10 @@ function figures(load: Load, { direct, through, floor }: Readonly<Record<'direct
     direct: toFigures(direct),
     facade: toFigures(through),
     bareProxy: toFigures(floor),
+    goProxy: toFigures(go),
     cpuPercentOfKube: percentOf(through.cpuMs, direct.cpuMs),
     bareProxyPercentOfKube: percentOf(floor.cpuMs, direct.cpuMs),
+    cpuRatioToGoProxy: round(through.cpuMs / go.cpuMs),
     throughputPercentOfDirect: percentOf(through.tokensPerSecond, direct.tokensPerSecond),
     throughputPercentOfBareProxy: percentOf(through.tokensPerSecond, floor.tokensPerSecond),
   };

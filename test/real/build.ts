@@ -36,6 +36,7 @@ const PROGRAMS: readonly GoProgram[] = [
   { name: 'helm', path: 'helm.sh/helm/v4/cmd/helm', pinned: HELM_MODULE },
   { name: 'reflector', path: '.', pinned: REFLECTOR_MODULE },
   { name: 'create-token', path: './create-token', pinned: REFLECTOR_MODULE },
+  { name: 'reverse-proxy', path: './reverse-proxy', pinned: REFLECTOR_MODULE },
   { name: 'profile-namespaces', path: '.', pinned: INVENTORY_MODULE },
   { name: 'secretreader', path: 'sigs.k8s.io/cluster-inventory-api/plugins/secretreader/cmd/plugin', pinned: INVENTORY_MODULE },
 ];

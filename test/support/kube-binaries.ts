@@ -28,12 +28,12 @@ export const KUBE_MODULE: PinnedModule = { name: 'kube', folder: join(import.met
 /** Module of Helm, which has other dependencies. */
 export const HELM_MODULE: PinnedModule = { name: 'helm', folder: join(KUBE_MODULE.folder, 'helm'), leading: 'helm.sh/helm/v4' };
 
-/** Module of the test programs with client-go: a reflector, and a client of TokenRequest. */
+/** Module of the test programs in Go: a reflector, a client of TokenRequest, and a reverse proxy. */
 export const REFLECTOR_MODULE: PinnedModule = {
   name: 'reflector',
   folder: join(KUBE_MODULE.folder, 'reflector'),
   leading: 'k8s.io/client-go',
-  sources: ['main.go', 'create-token/main.go'],
+  sources: ['main.go', 'create-token/main.go', 'reverse-proxy/main.go'],
 };
 
 /** Module of a consumer of ClusterProfiles, and of the credential plugin that it runs. */
@@ -85,6 +85,11 @@ export function reflectorBinary(): string | undefined {
 /** Returns the path of the TokenRequest client, or undefined if it is missing. */
 export function createTokenBinary(): string | undefined {
   return findBinary('create-token', process.env, REFLECTOR_MODULE);
+}
+
+/** Returns the path of the reverse proxy, or undefined if it is missing. */
+export function reverseProxyBinary(): string | undefined {
+  return findBinary('reverse-proxy', process.env, REFLECTOR_MODULE);
 }
 
 /** Returns the paths of the consumer of ClusterProfiles and of its plugin, or undefined if one is missing. */

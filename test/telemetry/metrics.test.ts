@@ -105,6 +105,7 @@ describe('Metrics', () => {
         'gauge purser_token_expiration_timestamp_seconds{name,namespace,target_cluster}',
         'gauge purser_token_ready{name,namespace,target_cluster}',
         'gauge purser_token_renewal_timestamp_seconds{name,namespace,target_cluster}',
+        'gauge purser_token_verification_interval_seconds{}',
         'gauge purser_watchers{}',
         'gauge purser_workqueue_depth{controller}',
         'counter purser_http_requests_total{code,route}',

@@ -20,6 +20,7 @@ import { RemovalLimits } from '../../src/tokens/removal-limits.ts';
 import type { TokenDeps } from '../../src/tokens/run.ts';
 import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { tokenTriggers } from '../../src/tokens/triggers.ts';
+import { Verification } from '../../src/tokens/verification.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { aToken } from '../support/builders.ts';
@@ -235,6 +236,7 @@ export class FleetWorld {
       settings: { verifyIntervalMs: 0, protectedNamespaces, limits: {}, namespace: CREDENTIALS },
       authority: new Authority({ hub, view, memory, clock, protectedNamespaces }),
       recordKey: RECORD_KEY,
+      verification: new Verification({ clock, random: () => 0, view, intervalMs: 0 }),
       removals: new RemovalLimits({ hub, view, memory, recordKey: RECORD_KEY, clock, log: silentLog, namespace: CREDENTIALS }),
     };
     this.#isTriggered = true;

@@ -5,6 +5,7 @@ import type { TokenMetrics } from '../../src/tokens/run.ts';
 export const NO_METRICS: TokenMetrics = {
   observeQueue: () => {},
   observeBudgets: () => {},
+  observeVerification: () => {},
   recordIssuance: () => {},
   recordOrphan: () => {},
   recordHeldRemoval: () => {},

@@ -170,6 +170,21 @@ describe('token controller and a re-created service account', () => {
     expect(await world.events()).toContain('Normal TokenRejected');
   });
 
+  it('replaces all tokens within two minutes after the cluster has rejected some of them', async () => {
+    await world.run({ settings: { verifyIntervalMs: 360 * MINUTE } });
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    for (const name of names) await world.create(name, { serviceAccount: account });
+    for (const name of names) await world.ready(name);
+    const before = await Promise.all(names.map((name) => world.tokenText(name)));
+    await recreate();
+    await world.pass(2 * MINUTE, 1_000);
+    for (const [index, name] of names.entries()) await world.renewed(before[index] ?? '', name);
+    const after = await Promise.all(names.map((name) => world.tokenText(name)));
+
+    for (const token of after) expect(await world.isAccepted(token)).toBe(true);
+    for (const name of names) expect(await world.events(name)).toContain('Normal TokenRejected');
+  });
+
   it('keeps the token of a deleted service account, and reports it', async () => {
     await world.run();
     const first = await issued({ serviceAccount: account });

@@ -24,6 +24,7 @@ import { RemovalLimits } from '../../src/tokens/removal-limits.ts';
 import type { TokenDeps } from '../../src/tokens/run.ts';
 import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { tokenTriggers } from '../../src/tokens/triggers.ts';
+import { Verification } from '../../src/tokens/verification.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import type { FakeClock } from '../support/clock.ts';
 import { stored } from '../support/stored.ts';
@@ -91,6 +92,7 @@ export class TestReconciler {
       settings: { verifyIntervalMs, protectedNamespaces, limits: {}, namespace },
       authority: new Authority({ hub, view, memory, clock, protectedNamespaces }),
       recordKey,
+      verification: new Verification({ clock, random: () => 0, view, intervalMs: verifyIntervalMs }),
       removals: new RemovalLimits({ hub, view, memory, recordKey, clock, log, namespace }),
     };
     this.sync();

@@ -1,6 +1,6 @@
 // The fault of a cluster that rejects tokens of the hub.
 
-import { isClusterLocalIssuer } from '../../targets/policy/federation.ts';
+import { isClusterLocalIssuer } from '../../targets/policy/token-claims.ts';
 import type { Fault } from './conditions.ts';
 
 /** A token of the hub. */

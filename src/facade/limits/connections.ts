@@ -1,12 +1,11 @@
-// The limits on connections of a listener. If too many connections have no request in progress, the source address with the most of
-// them loses its oldest, so that new connections are always accepted.
+// The limits on connections of a listener, and on the memory of their buffers. If too many connections have no request in progress, the
+// source address with the most of them loses its oldest, so that new connections are always accepted.
 
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isHttp2 } from '../http2.ts';
-import { bufferOf } from './connection-buffers.ts';
-import { Handshakes } from './handshakes.ts';
-import { toAddressKey } from './source-address.ts';
+import { toAddressKey } from './tenant.ts';
+import { Handshakes } from './turns.ts';
 
 export interface ConnectionLimits {
   /** Maximum number of connections without a request in progress: in the TLS handshake, before a complete request head, or idle. */
@@ -171,4 +170,28 @@ function sizeOf({ silent, idle }: Waiting): number {
 /** Returns a key that is unique among the open connections of a listener. */
 function peerOf({ remoteAddress = '', remotePort = 0, localAddress = '' }: Socket): string {
   return `${remotePort} ${remoteAddress} ${localAddress}`;
+}
+
+/** Sizes of the buffers of connections: Node keeps those of the largest write and of the largest read while the connection is open. */
+const writeBytes = new WeakMap<Socket, number>();
+const readBytes = new WeakMap<Socket, number>();
+
+/** Size up to which a buffer is part of the memory that every connection is expected to use, in bytes. */
+const SMALL_BYTES = 16_384;
+/** Size of the buffer that a long request leaves, in bytes. */
+const READ_BYTES = 65_536;
+
+/** Records a write to a connection. */
+export function recordWrite(socket: Socket, bytes: number): void {
+  if (bytes > SMALL_BYTES && bytes > (writeBytes.get(socket) ?? 0)) writeBytes.set(socket, bytes);
+}
+
+/** Records the body of a request. `bytes` is Infinity if its length is unknown. */
+export function recordBody(socket: Socket, bytes: number): void {
+  if (bytes > SMALL_BYTES) readBytes.set(socket, READ_BYTES);
+}
+
+/** Returns the size of the large buffers of a connection, in bytes. */
+export function bufferOf(socket: Socket): number {
+  return (writeBytes.get(socket) ?? 0) + (readBytes.get(socket) ?? 0);
 }

@@ -1,5 +1,6 @@
-// The tenant that limits apply to, and the rates of its requests, over all of its tokens.
+// Whom limits apply to: the tenant of a user, over all of its tokens, with the rate of its requests, and the source address of a connection.
 
+import { isIPv6 } from 'node:net';
 import { tooManyRequests } from '../../kubernetes/status.ts';
 import type { Clock } from '../../std/clock.ts';
 import { Recent } from '../../std/recent.ts';
@@ -55,4 +56,19 @@ export function overloaded(waitMs: number): ReturnType<typeof tooManyRequests> {
 export function tenantOf(username: string): string {
   const namespace = serviceAccountNamespace(username);
   return namespace === undefined ? username : `system:serviceaccounts:${namespace}`;
+}
+
+/**
+ * Returns the key of a source address for limits. An IPv4-mapped address has the key of its IPv4 address. All IPv6 addresses of a
+ * /64 share a key, because one host can use any of them.
+ */
+export function toAddressKey(remoteAddress: string | undefined): string {
+  const address = (remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
+  if (!isIPv6(address)) return address;
+  const [head = '', tail] = address.split('::', 2);
+  const first = head === '' ? [] : head.split(':');
+  const last = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? [] : Array.from({ length: Math.max(8 - first.length - last.length, 0) }, () => '0');
+  const groups = [...first, ...zeros, ...last].slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
+  return `${groups.join(':')}::/64`;
 }

@@ -17,7 +17,7 @@ import { flag, text } from '../../kubernetes/wire/query.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goJson } from '../../std/go-text.ts';
 import type { ConcurrencyLimiter } from '../limits/concurrency.ts';
-import { recordWrite } from '../limits/connection-buffers.ts';
+import { recordWrite } from '../limits/connections.ts';
 import { enforceReadRate } from '../limits/read-rate.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { Collection } from './collection.ts';

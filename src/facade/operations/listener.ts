@@ -16,7 +16,7 @@ import type { Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from '../certificate.ts';
 import { Connections } from '../limits/connections.ts';
-import { toAddressKey } from '../limits/source-address.ts';
+import { toAddressKey } from '../limits/tenant.ts';
 import { UnreadReplies } from '../limits/unread-replies.ts';
 import { type Health, healthReply } from './health.ts';
 

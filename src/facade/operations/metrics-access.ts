@@ -9,7 +9,7 @@ import type { Clock } from '../../std/clock.ts';
 import { FreshCache } from '../../std/fresh-cache.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Authenticator } from '../authenticate.ts';
-import { toAddressKey } from '../limits/source-address.ts';
+import { toAddressKey } from '../limits/tenant.ts';
 
 export interface MetricsAccessOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;

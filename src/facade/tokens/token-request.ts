@@ -22,9 +22,9 @@ import { writeOptions } from '../../kubernetes/wire/options.ts';
 import type { YamlLimits } from '../../kubernetes/wire/yaml/parse.ts';
 import { goQuote } from '../../std/go-text.ts';
 import { Recent } from '../../std/recent.ts';
-import { isReservedAudience } from '../../targets/policy/federation.ts';
 import {
   type BoundObject,
+  isReservedAudience,
   isSilentlyExtended,
   type TokenRequest as TargetTokenRequest,
   type TokenLimits,

@@ -6,9 +6,8 @@ import { SetAnnotation, TokensGroup } from '../../api/names.ts';
 import type { Stored } from '../../api/resources.ts';
 import type { ObjectMeta } from '../../api/wire.ts';
 import { dns1123SubdomainProblems, labelValueProblems } from '../../kubernetes/names.ts';
-import { digestOf } from '../../std/digest.ts';
+import { digestOf, shortenText } from '../../std/digest.ts';
 import { goJson } from '../../std/go-text.ts';
-import { shortenText } from '../../tokens/policy/shorten-text.ts';
 
 /** A ManagedTokenSet as the informer keeps it. */
 export interface StoredSet extends Stored<ManagedTokenSet> {

@@ -68,3 +68,10 @@ function audiencesOf(value: unknown): readonly string[] {
 function numericDate(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 ? Math.min(value * 1000, LATEST_AT) : undefined;
 }
+
+/** Returns whether an issuer is a name that resolves only inside of a cluster: clusters with the same default do not trust each other. */
+export function isClusterLocalIssuer(issuer: string): boolean {
+  return LOCAL_ISSUER.test(URL.parse(issuer)?.hostname ?? '');
+}
+
+const LOCAL_ISSUER = /\.svc(\.cluster\.local)?$/;

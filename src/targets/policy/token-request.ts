@@ -1,6 +1,7 @@
 // The token request that Purser sends to a target cluster for a ManagedToken.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import { OwnAudiencePrefix } from '../../api/names.ts';
 import { defined } from '../../std/defined.ts';
 
 /** The object that a token is bound to. Deleting the object revokes the token. */
@@ -111,4 +112,9 @@ export function boundObjectOf(spec: ManagedToken['spec'], tokenUID = '', anchorU
   if (spec.boundObjectRef === undefined) return undefined;
   const { kind, name, uid } = spec.boundObjectRef;
   return defined({ kind, name, uid: uid || undefined });
+}
+
+/** Returns whether an audience is reserved for the tokens that Purser itself sends to targets. */
+export function isReservedAudience(audience: string): boolean {
+  return audience.startsWith(OwnAudiencePrefix);
 }

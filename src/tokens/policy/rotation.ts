@@ -1,7 +1,7 @@
-// Times of renewal, retry and verification, by Purser's own clock, in milliseconds since the epoch.
+// Times of renewal and retry, by Purser's own clock, in milliseconds since the epoch.
 
 import { parseDuration } from '../../std/duration.ts';
-import { nextTurnAt, shareOf } from '../../std/hash.ts';
+import { shareOf } from '../../std/hash.ts';
 import { toWholeSecond } from '../../std/timestamp.ts';
 
 /** Period from issuance to expiry. */
@@ -45,11 +45,6 @@ export function isClamped(lifetime: Lifetime, renewBefore: string): boolean {
  */
 export function latestRetryAt(expiresAt: number, now: number): number {
   return now + Math.max(Math.floor((expiresAt - now) / 5), 5_000);
-}
-
-/** Returns the first time after `after` at which an object is verified; undefined for an interval of 0, which disables verification. */
-export function nextVerifyAt(uid: string, after: number, intervalMs: number): number | undefined {
-  return intervalMs > 0 ? nextTurnAt('verify', uid, after, intervalMs) : undefined;
 }
 
 /** Parses spec.rotation.renewBefore, a percentage of the lifetime or a duration. An invalid text means the default, 20%. */

@@ -12,8 +12,7 @@ import {
   tooMany,
   unsupportedValue,
 } from '../../kubernetes/field-error.ts';
-import { isReservedAudience } from '../../targets/policy/federation.ts';
-import { boundObjectOf, isSilentlyExtended, type TokenLimits } from '../../targets/policy/token-request.ts';
+import { boundObjectOf, isReservedAudience, isSilentlyExtended, type TokenLimits } from '../../targets/policy/token-request.ts';
 import { keyProblem } from '../outputs/outputs.ts';
 
 type Spec = ManagedToken['spec'];

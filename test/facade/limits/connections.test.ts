@@ -2,8 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { bufferOf, recordBody, recordWrite } from '../../../src/facade/limits/connection-buffers.ts';
-import { Connections } from '../../../src/facade/limits/connections.ts';
+import { bufferOf, Connections, recordBody, recordWrite } from '../../../src/facade/limits/connections.ts';
 
 class FakeSocket extends EventEmitter {
   destroyed = false;

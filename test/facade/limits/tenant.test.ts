@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { tenantOf } from '../../../src/facade/limits/tenant.ts';
+import { tenantOf, toAddressKey } from '../../../src/facade/limits/tenant.ts';
 
 describe('tenantOf', () => {
   it.each([
@@ -11,5 +11,20 @@ describe('tenantOf', () => {
     ['oidc:system:serviceaccount:team-a:ci', 'oidc:system:serviceaccount:team-a:ci'],
   ])('returns the tenant of %s', (username, tenant) => {
     expect(tenantOf(username)).toBe(tenant);
+  });
+});
+
+describe('toAddressKey', () => {
+  it.each([
+    ['10.1.2.3', '10.1.2.3'],
+    ['::ffff:10.1.2.3', '10.1.2.3'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+    ['2001:0db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    [undefined, ''],
+  ])('returns for the address %s the key %s', (address, key) => {
+    expect(toAddressKey(address)).toBe(key);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { tokenClaims } from '../../../src/targets/policy/token-claims.ts';
+import { isClusterLocalIssuer, tokenClaims } from '../../../src/targets/policy/token-claims.ts';
 import { ACCOUNT_UID, aGrant, at, jwt, NOON } from '../../support/builders.ts';
 
 describe('tokenClaims', () => {
@@ -51,5 +51,18 @@ describe('tokenClaims', () => {
         for (const time of [claims?.issuedAt, claims?.notBefore, claims?.expiresAt]) expect(Number.isFinite(time ?? 0)).toBe(true);
       }),
     );
+  });
+});
+
+describe('isClusterLocalIssuer', () => {
+  it.each([
+    ['https://kubernetes.default.svc', true],
+    ['https://kubernetes.default.svc.cluster.local', true],
+    ['https://svc.example.com', false],
+    ['https://hub.example.com', false],
+    ['https://oidc.eks.eu-west-1.amazonaws.com/id/ABC', false],
+    ['unknown', false],
+  ])('returns for %s: %j', (issuer, expected) => {
+    expect(isClusterLocalIssuer(issuer)).toBe(expected);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { tokenRequestFor } from '../../../src/targets/policy/token-request.ts';
+import { isReservedAudience, tokenRequestFor } from '../../../src/targets/policy/token-request.ts';
 import { aToken } from '../../support/builders.ts';
 
 const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
@@ -37,5 +37,17 @@ describe('tokenRequestFor', () => {
     ],
   ])('binds the token to the object: %s', (_, token, boundObject) => {
     expect(tokenRequestFor(token.build(), { anchorUID: 's1' })).toMatchObject({ boundObject });
+  });
+});
+
+describe('isReservedAudience', () => {
+  it.each([
+    ['purser:', true],
+    ['purser:https://a', true],
+    ['purser', false],
+    ['https://purser:6443', false],
+    ['Purser:x', false],
+  ])('returns for %j: %j', (audience, expected) => {
+    expect(isReservedAudience(audience)).toBe(expected);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { earliestRenewAt, isClamped, latestRetryAt, nextVerifyAt, renewAt, renewBeforeMs } from '../../../src/tokens/policy/rotation.ts';
+import { earliestRenewAt, isClamped, latestRetryAt, renewAt, renewBeforeMs } from '../../../src/tokens/policy/rotation.ts';
 import { at, NOON } from '../../support/builders.ts';
 
 const UID = 'b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01';
@@ -101,21 +101,6 @@ describe('isClamped', () => {
     ['24h', true],
   ])('returns for %s of an hour %p', (renewBefore, isCut) => {
     expect(isClamped(HOUR, renewBefore)).toBe(isCut);
-  });
-});
-
-describe('nextVerifyAt', () => {
-  it('returns one time in each interval, spread by UID', () => {
-    const first = nextVerifyAt(UID, NOON, 900_000) ?? 0;
-    expect(first).toBeGreaterThan(NOON);
-    expect(first).toBeLessThanOrEqual(NOON + 900_000);
-    expect(nextVerifyAt(UID, first - 1, 900_000)).toBe(first);
-    expect(nextVerifyAt(UID, first, 900_000)).toBe(first + 900_000);
-    expect(nextVerifyAt('another', NOON, 900_000)).not.toBe(first);
-  });
-
-  it('returns undefined for an interval of 0', () => {
-    expect(nextVerifyAt(UID, NOON, 0)).toBeUndefined();
   });
 });
 

@@ -1,0 +1,125 @@
+// Turns of source addresses: an address with many connections or requests does not delay an address with few.
+
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { toAddressKey } from './tenant.ts';
+
+/** Waiting work of several source addresses, which take turns. */
+export class Rotation {
+  /** Work in order of arrival; the address that has waited longest since its last turn is first. */
+  readonly #waiting = new Map<string, (() => void)[]>();
+
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  add(address: string, work: () => void): void {
+    const waiting = this.#waiting.get(address);
+    if (waiting === undefined) this.#waiting.set(address, [work]);
+    else waiting.push(work);
+  }
+
+  /** Removes and returns the oldest work of the address whose turn it is; undefined if there is none. */
+  next(): (() => void) | undefined {
+    for (const [address, waiting] of this.#waiting) {
+      const work = waiting.shift();
+      // The address goes to the end of the rotation.
+      this.#waiting.delete(address);
+      if (waiting.length > 0) this.#waiting.set(address, waiting);
+      return work;
+    }
+    return undefined;
+  }
+}
+
+/** Maximum number of requests that start in one turn of the event loop. A request takes a fraction of a millisecond. */
+const MAX_REQUESTS = 16;
+
+/**
+ * Starts requests in turns of the event loop, a few in each: a connection can deliver a hundred requests at once, and new connections of
+ * others would wait until all of them are served.
+ */
+export class ServingTurns {
+  readonly #waiting = new Rotation();
+  #started = 0;
+  #isScheduled = false;
+
+  /** Starts a request at once, or in one of the next turns if too many have started in this one. */
+  start(address: string, request: () => void): void {
+    this.#schedule();
+    if (this.#waiting.isEmpty && this.#started < MAX_REQUESTS) this.#run(request);
+    else this.#waiting.add(address, request);
+  }
+
+  #run(request: () => void): void {
+    this.#started += 1;
+    request();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#started = 0;
+      if (!this.#waiting.isEmpty) this.#schedule();
+      for (let next: (() => void) | undefined; this.#started < MAX_REQUESTS && (next = this.#waiting.next()); ) this.#run(next);
+    });
+  }
+}
+
+/** Maximum number of handshakes that start in one turn of the event loop. A handshake takes about a millisecond. */
+const MAX_HANDSHAKES = 4;
+/**
+ * Node accepts one connection in a turn of the event loop. While it does, no handshake starts for up to this number of turns: such turns
+ * are short, so that all connections that the kernel has queued soon take part in the rotation.
+ */
+const MAX_ACCEPTING = 32;
+
+/**
+ * Starts the TLS handshakes of new connections. A handshake takes more time than most requests: in the order of arrival, a flood of
+ * connections from one address would delay the new connections of all others.
+ */
+export class Handshakes {
+  readonly #waiting = new Rotation();
+  #isScheduled = false;
+  /** Number of turns in a row in which Node accepted a connection, without handshakes. */
+  #accepting = 0;
+  #hasAccepted = false;
+  #started = 0;
+
+  /** Takes over the connections of a server, and passes each to the server's own listeners when its handshake may start. */
+  follow(server: Server): void {
+    const listeners = server.listeners('connection');
+    server.removeAllListeners('connection');
+    server.on('connection', (socket: Socket) => {
+      // A connection that waits has no other listener.
+      socket.on('error', () => {});
+      this.#hasAccepted = true;
+      this.#waiting.add(toAddressKey(socket.remoteAddress), () => {
+        if (socket.destroyed) return;
+        this.#started += 1;
+        for (const listener of listeners) listener.call(server, socket);
+      });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      if (this.#hasAccepted && ++this.#accepting < MAX_ACCEPTING) this.#hasAccepted = false;
+      else this.#startNext();
+      if (!this.#waiting.isEmpty) this.#schedule();
+    });
+  }
+
+  #startNext(): void {
+    this.#hasAccepted = false;
+    this.#accepting = 0;
+    this.#started = 0;
+    for (let next: (() => void) | undefined; this.#started < MAX_HANDSHAKES && (next = this.#waiting.next()); ) next();
+  }
+}

@@ -1,0 +1,217 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Subscription } from 'rxjs';
+import type { Cluster } from '../../src/api/cluster.gen.ts';
+import type { StoredToken } from '../../src/tokens/policy/spec.ts';
+import { stretchedIntervalMs, Verification } from '../../src/tokens/verification.ts';
+import { turn } from '../kube/eventually.ts';
+import { HandInformer } from '../runtime/hand-informer.ts';
+import { FakeClock } from '../support/clock.ts';
+
+const MINUTE = 60_000;
+const INTERVAL = 15 * MINUTE;
+
+describe('stretchedIntervalMs', () => {
+  it.each([
+    ['few tokens', 400, 0, 1],
+    ['a request per second', 450, 0, 1],
+    ['slightly more', 451, 0, 2],
+    ['100,000 tokens without issuances', 100_000, 0, 256],
+    ['100,000 tokens of an hour, each renewed after 45 minutes', 100_000, 100_000 / 2_700, 8],
+    ['the issuance of 100,000 tokens within 20 minutes', 100_000, 100_000 / 1_200, 4],
+  ])('returns the interval for %s', (_case, tokens, issuancesPerSecond, factor) => {
+    const ms = stretchedIntervalMs(INTERVAL, tokens, issuancesPerSecond);
+    expect(ms).toBe(factor * INTERVAL);
+    const perSecond = (tokens * 2) / (ms / 1_000);
+    expect(perSecond).toBeLessThanOrEqual(Math.max(1, 0.2 * 4 * issuancesPerSecond));
+  });
+
+  it('returns 0 for 0, which disables verification', () => {
+    expect(stretchedIntervalMs(0, 100_000, 1)).toBe(0);
+  });
+});
+
+describe('Verification', () => {
+  let clock: FakeClock;
+  let tokens: HandInformer<StoredToken>;
+  let clusters: HandInformer<Cluster>;
+  let requested: string[];
+  let subscriptions: Subscription[];
+  let random: number;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    tokens = new HandInformer();
+    clusters = new HandInformer();
+    requested = [];
+    random = 0;
+    subscriptions = [tokens.changes$.subscribe(), clusters.changes$.subscribe()];
+    clusters.list(...['a', 'b', 'empty'].map((name) => ({ metadata: { name }, spec: {} }) as unknown as Cluster));
+  });
+  afterEach(() => {
+    for (const subscription of subscriptions) subscription.unsubscribe();
+    expect(clock.pending).toBe(0);
+  });
+
+  function aToken(name: string, clusterName: string, status: object = { tokenDigest: 'sha256:1' }): StoredToken {
+    return { metadata: { namespace: 'team', name, uid: `uid-${name}` }, spec: { clusterName }, status } as unknown as StoredToken;
+  }
+
+  function start(intervalMs = INTERVAL): Verification {
+    const tokensForCluster = tokens.store.index(({ spec }) => [spec.clusterName]);
+    const view = { tokens: tokens.store, clusters: clusters.store, tokensForCluster };
+    const verification = new Verification({ clock, random: () => random, view, intervalMs });
+    subscriptions.push(verification.requests$.subscribe((key) => requested.push(key)));
+    return verification;
+  }
+
+  async function pass(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 1_000) {
+      clock.advance(1_000);
+      await turn();
+    }
+  }
+
+  const isDue = (verification: Verification, token: StoredToken, since = clock.now() - 1) => verification.nextAt(token, since) === since;
+
+  it('returns one turn in each interval, spread by UID', () => {
+    const verification = start();
+    const [token, now] = [aToken('a1', 'a'), clock.now()];
+    const first = verification.nextAt(token, now) ?? 0;
+    expect(first).toBeGreaterThan(now);
+    expect(first).toBeLessThanOrEqual(now + INTERVAL);
+    expect(verification.nextAt(token, first - 1)).toBe(first);
+    expect(verification.nextAt(token, first)).toBe(first + INTERVAL);
+    expect(verification.nextAt(aToken('a2', 'a'), now)).not.toBe(first);
+  });
+
+  it('verifies nothing with an interval of 0', async () => {
+    tokens.list(aToken('a1', 'a'));
+    const verification = start(0);
+    await pass(2 * MINUTE);
+    expect(verification.nextAt(aToken('a1', 'a'), clock.now())).toBeUndefined();
+    expect(requested).toEqual([]);
+    expect(verification.intervalMs).toBe(0);
+  });
+
+  it('stretches the interval for many tokens, and less while tokens are issued', () => {
+    tokens.list(...Array.from({ length: 2_000 }, (_, index) => aToken(`t${index}`, 'a')));
+    const verification = start();
+    expect(verification.intervalMs).toBe(8 * INTERVAL);
+    for (let count = 0; count < 9_000; count++) verification.recordIssuance();
+    expect(verification.intervalMs).toBe(4 * INTERVAL);
+    clock.advance(10 * 3_600_000);
+    expect(verification.intervalMs).toBe(8 * INTERVAL);
+  });
+
+  it('requests one issued token of each cluster once a minute', async () => {
+    tokens.list(aToken('a1', 'a'), aToken('b0', 'b', {}), aToken('b1', 'b'), aToken('b2', 'b'));
+    const verification = start();
+    await pass(MINUTE);
+    expect(requested.toSorted()).toEqual(['team/a1', 'team/b1']);
+    expect(['a1', 'b1', 'b2'].map((name) => isDue(verification, aToken(name, name.charAt(0))))).toEqual([true, true, false]);
+    random = 0.9;
+    await pass(MINUTE);
+    expect(requested.slice(2).toSorted()).toEqual(['team/a1', 'team/b2']);
+    expect(isDue(verification, aToken('b1', 'b'))).toBe(false);
+  });
+
+  it('does not verify a sampled token twice', async () => {
+    tokens.list(aToken('a1', 'a'));
+    const verification = start();
+    await pass(MINUTE);
+    verification.record(aToken('a1', 'a'), 'accepted');
+    expect(isDue(verification, aToken('a1', 'a'))).toBe(false);
+  });
+
+  it('verifies all tokens of a cluster after it rejected three of them, and none of other clusters', async () => {
+    const names = ['a1', 'a2', 'a3', 'a4', 'a5'];
+    tokens.list(aToken('b1', 'b'), ...names.map((name) => aToken(name, 'a')));
+    const verification = start();
+    await pass(MINUTE);
+    requested = [];
+    for (const name of ['a1', 'a2']) verification.record(aToken(name, 'a'), 'rejected');
+    expect(requested).toEqual(['team/a2', 'team/a3']);
+    const before = clock.now() - 1;
+    verification.record(aToken('a3', 'a'), 'rejected');
+    expect(requested.slice(2)).toEqual(names.map((name) => `team/${name}`));
+    expect(isDue(verification, aToken('a5', 'a'), before)).toBe(true);
+    expect(isDue(verification, aToken('b2', 'b'), before)).toBe(false);
+    // Tokens that were issued or verified since then need no verification.
+    expect(isDue(verification, aToken('a5', 'a'), clock.now())).toBe(false);
+  });
+
+  it('verifies no other tokens if the cluster rejects one and accepts the next', async () => {
+    tokens.list(...['a1', 'a2', 'a3', 'a4'].map((name) => aToken(name, 'a')));
+    const verification = start();
+    await pass(MINUTE);
+    for (let round = 0; round < 5; round++) {
+      random = 0;
+      verification.record(aToken('a1', 'a'), 'rejected');
+      verification.record(aToken('a2', 'a'), 'accepted');
+      await pass(MINUTE);
+    }
+    expect(isDue(verification, aToken('a4', 'a'))).toBe(false);
+    expect(requested).not.toContain('team/a4');
+  });
+
+  it('verifies all tokens of a cluster at most once in an interval', async () => {
+    tokens.list(aToken('a1', 'a'), aToken('a2', 'a'));
+    const verification = start();
+    const isAllRequested = async () => {
+      await pass(MINUTE);
+      requested = [];
+      for (const name of ['a1', 'a2']) verification.record(aToken(name, 'a'), 'rejected');
+      return requested.length === 3;
+    };
+    const rounds: boolean[] = [];
+    for (let minute = 0; minute < 17; minute++) rounds.push(await isAllRequested());
+    expect(rounds.flatMap((all, minute) => (all ? [minute] : []))).toEqual([0, 15]);
+  });
+
+  it('samples a cluster that does not review tokens once in an interval', async () => {
+    tokens.list(aToken('a1', 'a'));
+    const verification = start();
+    await pass(MINUTE);
+    verification.record(aToken('a1', 'a'), 'failed');
+    await pass(14 * MINUTE);
+    expect(requested).toEqual(['team/a1']);
+    await pass(2 * MINUTE);
+    expect(requested).toHaveLength(2);
+  });
+
+  it('samples a cluster again in the next minute if the Secret of the sample has changed', async () => {
+    tokens.list(aToken('a1', 'a'));
+    const verification = start();
+    await pass(MINUTE);
+    verification.record(aToken('a1', 'a'), 'skipped');
+    await pass(MINUTE);
+    expect(requested).toEqual(['team/a1', 'team/a1']);
+  });
+
+  it('verifies no token again and again after the clock was set back', async () => {
+    tokens.list(aToken('a1', 'a'));
+    const verification = start();
+    await pass(MINUTE);
+    verification.record(aToken('a1', 'a'), 'rejected');
+    expect(isDue(verification, aToken('a1', 'a'))).toBe(true);
+    clock.set(clock.now() - 3_600_000);
+    expect(isDue(verification, aToken('a1', 'a'))).toBe(false);
+    await pass(MINUTE);
+    requested = [];
+    verification.record(aToken('a1', 'a'), 'rejected');
+    expect(requested).toEqual(['team/a1']);
+  });
+
+  it('ignores results of tokens that are not samples, except acceptance', async () => {
+    tokens.list(...['a1', 'a2', 'a3'].map((name) => aToken(name, 'a')));
+    const verification = start();
+    await pass(MINUTE);
+    requested = [];
+    for (const result of ['rejected', 'failed', 'skipped'] as const) verification.record(aToken('a3', 'a'), result);
+    expect(requested).toEqual([]);
+    verification.record(aToken('a1', 'a'), 'rejected');
+    verification.record(aToken('a3', 'a'), 'accepted');
+    verification.record(aToken('a2', 'a'), 'rejected');
+    expect(requested).toEqual(['team/a2', 'team/a1']);
+  });
+});
