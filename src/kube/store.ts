@@ -116,11 +116,17 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
     this.#objects = new KeptObjects(this.#budget);
     for (const object of objects) this.#objects.set(object);
     const { all: next } = this.#objects;
-    const missing = [...previous].filter(([key]) => !next.has(key));
-    for (const [key, object] of missing) this.#reindex(key, object, undefined);
-    for (const [key, object] of next) this.#reindex(key, previous.get(key), object);
-    const present = [...next].flatMap(([key, object]) => difference({ key, object, previous: previous.get(key) }));
-    return [...missing.map(([key, object]) => deleted(key, object)), ...present];
+    const changes: Change<T>[] = [];
+    for (const [key, object] of previous) {
+      if (next.has(key)) continue;
+      this.#reindex(key, object, undefined);
+      changes.push(deleted(key, object));
+    }
+    for (const [key, object] of next) {
+      this.#reindex(key, previous.get(key), object);
+      changes.push(...difference({ key, object, previous: previous.get(key) }));
+    }
+    return changes;
   }
 
   #change(type: 'applied' | 'deleted', object: Stored<T>): readonly Change<T>[] {
