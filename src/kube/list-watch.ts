@@ -119,9 +119,7 @@ async function* watchList<T extends ApiObject, S extends ApiObject>(
   const stall = startDeadline(options.clock, STALL_MS);
   const events = openWatch(options, { sendInitialEvents: true }, AbortSignal.any([signal, stall.signal]));
   try {
-    const listed = await collectInitial(events, options, stall);
-    yield listed;
-    cursor.resourceVersion = listed.resourceVersion;
+    cursor.resourceVersion = yield* listInitial(events, options, stall);
     cursor.listedAt = options.clock.monotonic();
     yield* follow(events, options.transform, cursor);
   } catch (cause) {
@@ -136,6 +134,17 @@ async function* watchList<T extends ApiObject, S extends ApiObject>(
     stall.clear();
     await events.return(undefined);
   }
+}
+
+/** Yields the list, and returns its resource version. A separate generator, because one that follows the watch would keep the list in memory. */
+async function* listInitial<T extends ApiObject, S extends ApiObject>(
+  events: AsyncGenerator<WatchEvent<T>>,
+  options: ListWatchOptions<T, S>,
+  stall: Deadline,
+): AsyncGenerator<ListWatchEvent<S>, string> {
+  const listed = await collectInitial(events, options, stall);
+  yield listed;
+  return listed.resourceVersion;
 }
 
 async function* resumeWatch<T extends ApiObject, S extends ApiObject>(

@@ -2,11 +2,13 @@
 
 import type { ApiObject } from '../api/resources.ts';
 
+const NONE: ReadonlySet<string | undefined> = new Set();
+
 /** An object as it was last written, until the informer delivers that write. */
 export class OwnWrite<T extends ApiObject> {
   #written: T | undefined;
   /** Versions that the informer may still have. */
-  #replaced: ReadonlySet<string | undefined> = new Set();
+  #replaced = NONE;
   #writtenAt = 0;
   /** Version that the watch delivered last. */
   #delivered: string | undefined;
@@ -42,7 +44,7 @@ export class OwnWrite<T extends ApiObject> {
   /** Forgets the write, after the informer's object is known to be newer. */
   forget(): void {
     this.#written = undefined;
-    this.#replaced = new Set();
+    this.#replaced = NONE;
   }
 }
 

@@ -43,7 +43,8 @@ export function nameOf(object: ApiObject): ObjectName {
 /** Returns the key of an object within its kind: `namespace/name`, or `name` for a cluster-scoped kind. */
 export function objectKey(object: ApiObject): string {
   const { name, namespace } = nameOf(object);
-  return namespace ? `${namespace}/${name}` : name;
+  // Unlike the result of a template, that of `join` does not refer to its parts, which would take more memory.
+  return namespace ? [namespace, name].join('/') : name;
 }
 
 /** Encodes a path segment. Throws for an empty name, which would address the collection, and for dots, which would leave it. */

@@ -89,12 +89,12 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
   }
 
   tally(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => number {
-    const index = this.#addIndex(new Index(valuesOf));
-    return (value) => index.count(value);
+    const tally = this.#addIndex(new Tally(valuesOf));
+    return (value) => tally.count(value);
   }
 
   first(valueOf: (object: Stored<T>) => string | undefined, compare: Comparison<T>): (value: string) => Stored<T> | undefined {
-    const index = this.#addIndex(new FirstIndex(valueOf, compare));
+    const index = this.#addIndex(new FirstIndex(valueOf, compare, (key) => this.#objects.all.get(key)));
     return (value) => this.#objects.all.get(index.firstKey(value) ?? '');
   }
 
@@ -102,13 +102,11 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
   apply(event: ListWatchEvent<T>): readonly Change<T>[] {
     this.#resourceVersion = event.resourceVersion;
     if (event.type === 'bookmark') return [];
-    const changes = event.type === 'listed' ? this.#replace(event.objects) : this.#change(event.type, event.object);
-    for (const change of changes) this.#reindex(change);
-    return changes;
+    return event.type === 'listed' ? this.#replace(event.objects) : this.#change(event.type, event.object);
   }
 
   #addIndex<I extends StoreIndex<Stored<T>>>(index: I): I {
-    for (const [key, object] of this.#objects.all) index.add(key, object);
+    for (const [key, object] of this.#objects.all) index.update(key, undefined, object);
     this.#indexes.push(index);
     return index;
   }
@@ -118,22 +116,34 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
     this.#objects = new KeptObjects(this.#budget);
     for (const object of objects) this.#objects.set(object);
     const { all: next } = this.#objects;
-    const missing = [...previous].filter(([key]) => !next.has(key)).map(([key, object]) => deleted(key, object));
-    const present = [...next].flatMap(([key, object]) => difference({ key, object, previous: previous.get(key) }));
-    return [...missing, ...present];
+    const changes: Change<T>[] = [];
+    for (const [key, object] of previous) {
+      if (next.has(key)) continue;
+      this.#reindex(key, object, undefined);
+      changes.push(deleted(key, object));
+    }
+    for (const [key, object] of next) {
+      this.#reindex(key, previous.get(key), object);
+      changes.push(...difference({ key, object, previous: previous.get(key) }));
+    }
+    return changes;
   }
 
   #change(type: 'applied' | 'deleted', object: Stored<T>): readonly Change<T>[] {
-    if (type === 'applied') return this.#objects.set(object).flatMap(difference);
+    if (type === 'applied') {
+      const replacements = this.#objects.set(object);
+      for (const { key, object: kept, previous } of replacements) this.#reindex(key, previous, kept);
+      return replacements.flatMap(difference);
+    }
     const key = objectKey(object);
-    return this.#objects.delete(key) === undefined ? [] : [deleted(key, object)];
+    const previous = this.#objects.delete(key);
+    if (previous === undefined) return [];
+    this.#reindex(key, previous, undefined);
+    return [deleted(key, object)];
   }
 
-  #reindex(change: Change<T>): void {
-    for (const index of this.#indexes) {
-      if (change.type !== 'added') index.remove(change.key);
-      if (change.type !== 'deleted') index.add(change.key, change.object);
-    }
+  #reindex(key: string, previous: Stored<T> | undefined, next: Stored<T> | undefined): void {
+    for (const index of this.#indexes) index.update(key, previous, next);
   }
 }
 
@@ -156,98 +166,137 @@ export function reflectBatches<T extends ApiObject>(
   });
 }
 
+/** Indexes keep keys instead of objects, and the values of an object only once, because there is an entry for every object. */
 interface StoreIndex<T> {
-  add(key: string, object: T): void;
-  /** Removes a key; has no effect if the key is absent. */
-  remove(key: string): void;
+  /** Replaces the values of `previous`, which is undefined for a new key, by those of `next`, which is undefined for a deleted key. */
+  update(key: string, previous: T | undefined, next: T | undefined): void;
 }
 
 class Index<T> implements StoreIndex<T> {
   readonly #valuesOf: (object: T) => readonly string[];
-  readonly #keys = new Map<string, Set<string>>();
-  /** Values of each key, so that a key can be removed without the old object. */
-  readonly #values = new Map<string, readonly string[]>();
+  /** Keys of each value; many values have a single key, which needs no set. */
+  readonly #keys = new Map<string, string | Set<string>>();
 
   constructor(valuesOf: (object: T) => readonly string[]) {
     this.#valuesOf = valuesOf;
   }
 
   keysOf(value: string, limit = Infinity): readonly string[] {
-    const keys: ReadonlySet<string> = this.#keys.get(value) ?? new Set();
-    return keys.size <= limit ? [...keys] : keys.values().take(limit).toArray();
+    const keys = this.#keys.get(value) ?? [];
+    if (typeof keys === 'string') return [keys].slice(0, limit);
+    return keys instanceof Set && keys.size > limit ? keys.values().take(limit).toArray() : [...keys];
+  }
+
+  update(key: string, previous: T | undefined, next: T | undefined): void {
+    const { removed, added } = differenceOf(this.#valuesOf, previous, next);
+    for (const value of removed) this.#remove(value, key);
+    for (const value of added) this.#add(value, key);
+  }
+
+  #add(value: string, key: string): void {
+    const keys = this.#keys.get(value);
+    if (keys === undefined) this.#keys.set(value, key);
+    else if (keys instanceof Set) keys.add(key);
+    else this.#keys.set(value, new Set([keys, key]));
+  }
+
+  #remove(value: string, key: string): void {
+    const keys = this.#keys.get(value);
+    if (keys instanceof Set) keys.delete(key);
+    if (keys === key || (keys instanceof Set && keys.size === 0)) this.#keys.delete(value);
+  }
+}
+
+/** Number of objects of each value. */
+class Tally<T> implements StoreIndex<T> {
+  readonly #valuesOf: (object: T) => readonly string[];
+  readonly #counts = new Map<string, number>();
+
+  constructor(valuesOf: (object: T) => readonly string[]) {
+    this.#valuesOf = valuesOf;
   }
 
   count(value: string): number {
-    return this.#keys.get(value)?.size ?? 0;
+    return this.#counts.get(value) ?? 0;
   }
 
-  add(key: string, object: T): void {
-    const values = this.#valuesOf(object);
-    if (values.length === 0) return;
-    this.#values.set(key, values);
-    for (const value of values) {
-      const keys = this.#keys.get(value) ?? new Set();
-      this.#keys.set(value, keys.add(key));
-    }
+  update(_key: string, previous: T | undefined, next: T | undefined): void {
+    const { removed, added } = differenceOf(this.#valuesOf, previous, next);
+    for (const value of removed) this.#add(value, -1);
+    for (const value of added) this.#add(value, 1);
   }
 
-  remove(key: string): void {
-    for (const value of this.#values.get(key) ?? []) {
-      const keys = this.#keys.get(value);
-      keys?.delete(key);
-      if (keys?.size === 0) this.#keys.delete(value);
-    }
-    this.#values.delete(key);
+  #add(value: string, change: 1 | -1): void {
+    const count = this.count(value) + change;
+    if (count === 0) this.#counts.delete(value);
+    else this.#counts.set(value, count);
   }
+}
+
+interface ValueChange {
+  readonly removed: readonly string[];
+  readonly added: readonly string[];
+}
+
+/** Returns the values that only `previous` has, and those that only `next` has, each once. */
+function differenceOf<T>(valuesOf: (object: T) => readonly string[], previous: T | undefined, next: T | undefined): ValueChange {
+  const before = previous === undefined ? [] : valuesOf(previous);
+  const after = next === undefined ? [] : valuesOf(next);
+  return { removed: missingIn(after, before), added: missingIn(before, after) };
+}
+
+function missingIn(others: readonly string[], values: readonly string[]): readonly string[] {
+  return values.filter((value, index) => !others.includes(value) && values.indexOf(value) === index);
 }
 
 /** The first key of each value. Nearly all values have a single key, which needs no heap. */
 class FirstIndex<T> implements StoreIndex<T> {
   readonly #valueOf: (object: T) => string | undefined;
   readonly #compare: (a: T, b: T) => number;
-  readonly #keys = new Map<string, Single<T> | KeyHeap<string, T>>();
-  /** Value of each key, so that a key can be removed without the old object. */
-  readonly #values = new Map<string, string>();
+  readonly #objectOf: (key: string) => T | undefined;
+  readonly #keys = new Map<string, string | KeyHeap<string, T>>();
 
-  constructor(valueOf: (object: T) => string | undefined, compare: (a: T, b: T) => number) {
+  /** `objectOf` returns the current object of a key. */
+  constructor(valueOf: (object: T) => string | undefined, compare: (a: T, b: T) => number, objectOf: (key: string) => T | undefined) {
     this.#valueOf = valueOf;
     this.#compare = compare;
+    this.#objectOf = objectOf;
   }
 
   firstKey(value: string): string | undefined {
     const keys = this.#keys.get(value);
-    return keys instanceof KeyHeap ? keys.first?.key : keys?.key;
+    return keys instanceof KeyHeap ? keys.first?.key : keys;
   }
 
-  add(key: string, object: T): void {
-    const value = this.#valueOf(object);
-    if (value === undefined) return;
-    this.#values.set(key, value);
+  update(key: string, previous: T | undefined, next: T | undefined): void {
+    const before = previous === undefined ? undefined : this.#valueOf(previous);
+    const after = next === undefined ? undefined : this.#valueOf(next);
+    if (before !== undefined && before !== after) this.#remove(before, key);
+    if (after !== undefined && next !== undefined) this.#set(after, key, next);
+  }
+
+  #set(value: string, key: string, object: T): void {
     const keys = this.#keys.get(value);
-    if (keys === undefined) this.#keys.set(value, { key, object });
+    // An equal value shares the memory of the key.
+    if (keys === undefined) this.#keys.set(value === key ? key : value, key);
     else if (keys instanceof KeyHeap) keys.set(key, object);
-    else this.#keys.set(value, this.#heapOf(keys, { key, object }));
+    else if (keys !== key) this.#keys.set(value, this.#heapOf(keys, key));
   }
 
-  remove(key: string): void {
-    const value = this.#values.get(key);
-    if (value === undefined) return;
-    this.#values.delete(key);
+  #remove(value: string, key: string): void {
     const keys = this.#keys.get(value);
     if (keys instanceof KeyHeap) keys.remove(key);
-    if (!(keys instanceof KeyHeap) || keys.size === 0) this.#keys.delete(value);
+    if (keys === key || (keys instanceof KeyHeap && keys.size === 0)) this.#keys.delete(value);
   }
 
-  #heapOf(...singles: readonly Single<T>[]): KeyHeap<string, T> {
+  #heapOf(...all: readonly string[]): KeyHeap<string, T> {
     const heap = new KeyHeap<string, T>(this.#compare);
-    for (const { key, object } of singles) heap.set(key, object);
+    for (const key of all) {
+      const object = this.#objectOf(key);
+      if (object !== undefined) heap.set(key, object);
+    }
     return heap;
   }
-}
-
-interface Single<T> {
-  readonly key: string;
-  readonly object: T;
 }
 
 function difference<T extends ApiObject>({ key, object, previous }: Replacement<T>): readonly Change<T>[] {

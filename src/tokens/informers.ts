@@ -165,7 +165,7 @@ export class HubView {
 
 /** Returns the key of the owner of Secrets. It contains the namespace, so that a user of another namespace cannot add Secrets. */
 export function ownerKeyOf(namespace: string, uid: string): string {
-  return `${namespace}/${uid}`;
+  return [namespace, uid].join('/');
 }
 
 /** Returns the key of the Secret that a ManagedToken names. */

@@ -15,7 +15,7 @@ import { type TokenRun, toFailure } from './run.ts';
 export function observe(run: TokenRun, informed: StoredToken): TokenObservation {
   const { view, tracked, clock, recordKey, verification } = run;
   const now = clock.now();
-  const token = tracked.token.resolve(informed, now) ?? informed;
+  const token = tracked.latestToken(informed, now);
   const { verdict, verifiedAt = run.startedAt, lastIssuedAt, anchorsAt } = tracked;
   const { secretDigest, secretRef } = token.status ?? {};
   const { writtenDigest = secretDigest, issuedDigest = recordKey.verify(token), writtenSecret = secretRef } = tracked;
@@ -40,7 +40,7 @@ export function observe(run: TokenRun, informed: StoredToken): TokenObservation 
 /** Returns the ManagedToken of a run after Purser's own writes; `token` if it was deleted in the meantime. */
 export function latestToken({ view, tracked, clock, key, uid }: TokenRun, token: StoredToken): StoredToken {
   const informed = view.tokens.get(key);
-  return informed?.metadata.uid === uid ? (tracked.token.resolve(informed, clock.now()) ?? informed) : token;
+  return informed?.metadata.uid === uid ? tracked.latestToken(informed, clock.now()) : token;
 }
 
 /** Returns the observation with the Cluster as it is registered now. */

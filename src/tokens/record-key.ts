@@ -16,7 +16,7 @@ import type { StoredToken } from './policy/spec.ts';
 export class RecordKey {
   readonly #key: KeyObject;
   /** Results by status: every reconcile and the removal limits need them. */
-  readonly #verified = new WeakMap<ManagedTokenStatus, { readonly issued: SignedDigest | undefined }>();
+  readonly #verified = new WeakMap<ManagedTokenStatus, boolean>();
 
   constructor(key: Buffer) {
     this.#key = createSecretKey(key);
@@ -33,11 +33,9 @@ export class RecordKey {
     const { status = {} } = token;
     const { tokenDigest: digest, tokenSignature: signature } = status;
     if (digest === undefined || signature === undefined) return undefined;
-    const known = this.#verified.get(status);
-    if (known !== undefined) return known.issued;
-    const issued = isEqual(this.sign(token, digest).signature, signature) ? { digest, signature } : undefined;
-    this.#verified.set(status, { issued });
-    return issued;
+    const isVerified = this.#verified.get(status) ?? isEqual(this.sign(token, digest).signature, signature);
+    this.#verified.set(status, isVerified);
+    return isVerified ? { digest, signature } : undefined;
   }
 }
 

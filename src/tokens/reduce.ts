@@ -6,20 +6,22 @@ import { AnchorFinalizer, Annotation, Label, SetAnnotation, SetFieldManager, Tok
 import type { Secret, Stored } from '../api/resources.ts';
 import type { ObjectMeta } from '../api/wire.ts';
 import { BYTES_PER_NAMESPACE, bytesIn, keepWithin, MAX_SMALL_BYTES, type NamespaceBudget, recordBytes } from '../kube/namespace-bytes.ts';
+import { shareFields } from '../kube/shared-values.ts';
 import { ownedNames } from '../kubernetes/managed-fields.ts';
 import { defined } from '../std/defined.ts';
 import { digestOf, shortenText } from '../std/digest.ts';
-import { tokenClaims } from '../targets/policy/token-claims.ts';
+import { type TokenClaims, tokenClaims } from '../targets/policy/token-claims.ts';
 import { TOKEN_KEY } from './outputs/outputs.ts';
-import { digestOfData, holdsToken, type StoredSecret } from './policy/secret.ts';
+import { digestOfData, holdsToken, type KeptClaims, type StoredSecret } from './policy/secret.ts';
 import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
 
 /**
  * Returns identity, metadata, claims and digests of a Secret. A Secret whose metadata is too large, or whose namespace is over its
- * budget, loses the metadata set by others and is marked, because a tenant can create any number of such Secrets.
+ * budget, loses the metadata set by others and is marked, because a tenant can create any number of such Secrets. The object must come
+ * from a response: parts of it are shared.
  */
 export function reduceSecret(object: Stored<Secret>): Stored<StoredSecret> {
-  const whole = withoutData(object);
+  const whole = shareSecretParts(withoutData(object));
   const bytes = bytesIn(whole.metadata);
   if (bytes <= MAX_METADATA_LENGTH) return recordBytes(whole, bytes + bytesIn(whole.claims));
   const stub = { ...stubOfSecret(whole), isTooLarge: true as const };
@@ -31,11 +33,10 @@ export const TOKEN_BUDGET: NamespaceBudget<StoredToken> = { bytes: BYTES_PER_NAM
 export const SECRET_BUDGET: NamespaceBudget<StoredSecret> = { ...TOKEN_BUDGET, toStub: stubOfSecret };
 
 function withoutData({ metadata, type = 'Opaque', immutable = false, data = {} }: Stored<Secret>): Stored<StoredSecret> {
-  const { managedFields: _, ...kept } = metadata;
   const token = tokenOf({ data });
-  const claims = tokenClaims(token);
+  const claims = keptClaims(tokenClaims(token));
   return {
-    metadata: kept,
+    metadata: defined<Stored<Secret>['metadata']>({ ...metadata, managedFields: undefined }),
     type,
     immutable,
     ...(metadata.deletionTimestamp !== undefined && !holdsToken({ data }) && { isEmptied: true }),
@@ -44,6 +45,35 @@ function withoutData({ metadata, type = 'Opaque', immutable = false, data = {} }
     ...(claims && { claims }),
   };
 }
+
+/** Returns the claims that Purser compares with the record. */
+function keptClaims(claims: TokenClaims | undefined): KeptClaims | undefined {
+  if (claims === undefined) return undefined;
+  const { subject, audiences, accountUID, issuedAt, expiresAt } = claims;
+  return defined({ subject, audiences, accountUID, issuedAt, expiresAt });
+}
+
+/** Shares the parts of a Secret that other objects also have. */
+function shareSecretParts(secret: Stored<StoredSecret>): Stored<StoredSecret> {
+  const { metadata, claims = {} } = secret;
+  shareFields(secret, ['tokenDigest']);
+  shareFields(metadata, SHARED_METADATA);
+  shareFields(metadata.annotations ?? {}, SHARED_ANNOTATIONS);
+  for (const owner of metadata.ownerReferences ?? []) shareFields(owner);
+  shareFields(claims, ['subject', 'accountUID', 'audiences']);
+  return secret;
+}
+
+/** Fields that several objects have in common, such as a ManagedToken and its Secret. */
+const SHARED_METADATA = ['name', 'namespace', 'uid', 'creationTimestamp', 'labels'];
+const SHARED_ANNOTATIONS = [
+  Annotation.issuedAt,
+  Annotation.expiresAt,
+  Annotation.renewAt,
+  Annotation.issuedFor,
+  Annotation.tokenDigest,
+  Annotation.credentialId,
+];
 
 /** Maximum length of the metadata as JSON. The labels and annotations of a spec and Purser's record need less. */
 const MAX_METADATA_LENGTH = 32_768;
@@ -113,12 +143,33 @@ export function tokenOf({ data = {} }: Pick<Secret, 'data'>): string {
 /**
  * Returns the parts of a ManagedToken that Purser reads. Writes of its status and patches of its metadata leave the rest as it is on
  * the server. A ManagedToken that is still too large, or whose namespace is over its budget, loses most of its metadata and a long
- * status, and is marked.
+ * status, and is marked. The object must come from a response: parts of it are shared.
  */
-export function reduceToken({ apiVersion, kind, metadata, spec, status }: Stored<ManagedToken>): StoredToken {
-  const reduced: StoredToken = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
-  return keepWithin(MAX_TOKEN_BYTES, reduced, stubOf);
+export function reduceToken({ apiVersion, kind, metadata: whole, spec, status }: Stored<ManagedToken>): StoredToken {
+  const metadata = reduceMetadata(whole);
+  const reduced: StoredToken = status ? { apiVersion, kind, metadata, spec, status } : { apiVersion, kind, metadata, spec };
+  return shareTokenParts(keepWithin(MAX_TOKEN_BYTES, reduced, stubOf));
 }
+
+/** Shares the parts of a ManagedToken that other objects also have; not the status, whose signature is for one ManagedToken. */
+function shareTokenParts(token: StoredToken): StoredToken {
+  const { metadata, status = {} } = token;
+  shareFields(token, ['apiVersion', 'kind', 'spec']);
+  shareFields(metadata, SHARED_METADATA);
+  shareFields(status, SHARED_STATUS);
+  shareFields(status.secretRef ?? {});
+  return token;
+}
+
+const SHARED_STATUS = [
+  'conditions',
+  'secretName',
+  'serviceAccountUID',
+  'issuedAt',
+  'expirationTimestamp',
+  'nextRotationTime',
+  'credentialID',
+];
 
 const MAX_ANNOTATIONS = 16;
 /** Maximum number of labels, and of annotations, of a template, as in the CRD of ManagedTokenSets. */

@@ -50,6 +50,8 @@ export class TrackedTokens {
 }
 
 const BACKOFF = { initialMs: 10_000, maxMs: 300_000 };
+const ISSUING = { ...BACKOFF, calmMs: Infinity };
+const REPAIRS = { ...BACKOFF, free: 4, calmMs: 600_000 };
 /** Delays between reviews that allow a token contrary to the indexed RBAC rules. */
 const UNEXPECTED = { initialMs: 1_000, maxMs: 30_000 };
 /**
@@ -75,7 +77,10 @@ export interface Allowance {
 /** Source of the place of an orphaned anchor: `recorded` by Purser, or `claimed` by the Secret, which tenants write. */
 export type OrphanSource = 'recorded' | 'claimed';
 
-/** Memory about one ManagedToken between reconciles. */
+const NEVER: readonly number[] = [];
+const NONE_UNEXPECTED: { readonly count: number; readonly since?: number } = { count: 0 };
+
+/** Memory about one ManagedToken between reconciles. There is one for every ManagedToken, so parts that few need are created on demand. */
 export class TrackedToken {
   /** Name under which RBAC allowed the last issuance. */
   allowedAs: string | undefined;
@@ -113,34 +118,32 @@ export class TrackedToken {
   /** True if the next run needs a slot of the cluster in the spec. */
   isDialing = false;
   #deletions: AnchorDeletions | undefined;
-  /** Backoff between issuances whose tokens could not be written. */
-  readonly issuing = new Backoff({ ...BACKOFF, calmMs: Infinity });
-  /** Purser's last write of the ManagedToken. */
-  readonly token = new OwnWrite<StoredToken>();
-  /** Purser's last write of the Secret of the desired name. */
-  readonly secret = new OwnWrite<StoredSecret>();
+  #issuing: Backoff | undefined;
+  /** Purser's last write of the ManagedToken; undefined before the first write or change. */
+  #token: OwnWrite<StoredToken> | undefined;
+  /** Purser's last write of the Secret of the desired name; undefined before the first write or change. */
+  #secret: OwnWrite<StoredSecret> | undefined;
   /** Identity of the Secret that was written last. */
   written: { readonly resourceVersion: string | undefined; readonly tokenDigest: string | undefined } | undefined;
   /** Present during a write of the Secret, with the version that the watch delivered last, most likely that of the write. */
   #writing: { delivered: string | undefined } | undefined;
   #isOvertaken = false;
-  readonly #repairs = new Backoff({ ...BACKOFF, free: 4, calmMs: 600_000 });
+  #repairs: Backoff | undefined;
   /** Generation of the ManagedToken at the last repair; undefined before the first repair. */
   #repairedFor: number | undefined;
   #refused: Set<TrackedToken>;
-  #refusedAt: readonly number[] = [];
+  #refusedAt = NEVER;
   #rbacChanges = 0;
   #unexpectedRefusals = 0;
   #confirmed: { readonly reviewKey: string; readonly until: number } | undefined;
   /** Number of reviews that unexpectedly allowed the token since RBAC changed or a review denied it, with the time of the first. */
-  #unexpected: { readonly count: number; readonly since?: number } = { count: 0 };
+  #unexpected = NONE_UNEXPECTED;
   #countedIn: string | undefined;
   #isSelfCaused = false;
   #isRemoved = false;
-  /** Locations of anchors that were deleted after their Cluster was replaced: nothing is left to find there. */
-  readonly deletedAnchors = new Set<string>();
+  #deletedAnchors: Set<string> | undefined;
   /** Anchors that were reported as orphaned; tenants can claim any number of others. */
-  readonly #orphans = { recorded: new Set<string>(), claimed: new Set<string>() };
+  #orphans: Readonly<Record<OrphanSource, Set<string>>> | undefined;
 
   /** `refused` receives this object while its last review denies permission. */
   constructor(refused: Set<TrackedToken>) {
@@ -173,10 +176,22 @@ export class TrackedToken {
     this.#isRemoved = true;
   }
 
+  /** Backoff between issuances whose tokens could not be written. */
+  get issuing(): Backoff {
+    this.#issuing ??= new Backoff(ISSUING);
+    return this.#issuing;
+  }
+
   /** Deletions of anchors in the lanes of other clusters. */
   get deletions(): AnchorDeletions {
     this.#deletions ??= new AnchorDeletions();
     return this.#deletions;
+  }
+
+  /** Locations of anchors that were deleted after their Cluster was replaced: nothing is left to find there. */
+  get deletedAnchors(): Set<string> {
+    this.#deletedAnchors ??= new Set();
+    return this.#deletedAnchors;
   }
 
   /** True if a deletion of an anchor waits for a slot. */
@@ -193,7 +208,7 @@ export class TrackedToken {
     this.#isSelfCaused = isSelfCaused || (this.#refusedAt.length > 0 && this.#isSelfCaused);
     const [first = now] = this.#refusedAt;
     this.#confirmed = undefined;
-    this.#unexpected = { count: 0 };
+    this.#unexpected = NONE_UNEXPECTED;
     // A first refusal in the future is from before the clock was set back.
     this.#refusedAt = [Math.min(first, now), now];
     this.#refused.add(this);
@@ -209,7 +224,7 @@ export class TrackedToken {
     this.#rbacChanges += 1;
     this.#unexpectedRefusals = 0;
     this.#confirmed = undefined;
-    this.#unexpected = { count: 0 };
+    this.#unexpected = NONE_UNEXPECTED;
   }
 
   /**
@@ -247,7 +262,7 @@ export class TrackedToken {
 
   /** Forgets refusals, after permission was granted or the Secret was removed. */
   forgetRefusals(): void {
-    this.#refusedAt = [];
+    this.#refusedAt = NEVER;
     this.#isRemoved = false;
     this.#refused.delete(this);
   }
@@ -260,12 +275,13 @@ export class TrackedToken {
 
   /** Returns whether to report an orphaned anchor: each once, and at most 16 of each source. */
   isUnreportedOrphan(place: string, source: OrphanSource): boolean {
-    const reported = this.#orphans[source];
-    return !reported.has(place) && reported.size < MAX_ANCHORS;
+    const reported = this.#orphans?.[source];
+    return reported === undefined || (!reported.has(place) && reported.size < MAX_ANCHORS);
   }
 
   /** Records that an orphaned anchor was reported. */
   reportOrphan(place: string, source: OrphanSource): void {
+    this.#orphans ??= { recorded: new Set(), claimed: new Set() };
     this.#orphans[source].add(place);
   }
 
@@ -277,11 +293,12 @@ export class TrackedToken {
 
   /** Returns the time until the next repair of the Secret, in milliseconds. Repairs for another generation of the spec are ignored. */
   repairPauseMs(generation: number | undefined, monotonic: number): number {
-    return generation === this.#repairedFor ? this.#repairs.remainingMs(monotonic) : 0;
+    return generation === this.#repairedFor ? (this.#repairs?.remainingMs(monotonic) ?? 0) : 0;
   }
 
   /** Records a repair of the Secret. */
   recordRepair(generation: number | undefined, monotonic: number): void {
+    this.#repairs ??= new Backoff(REPAIRS);
     if (generation !== this.#repairedFor) this.#repairs.reset();
     this.#repairedFor = generation;
     this.#repairs.nextMs(monotonic);
@@ -292,20 +309,28 @@ export class TrackedToken {
     if (response.metadata.uid !== before.metadata.uid) return before;
     const whole = reduceToken(response);
     const token = before.isOverBudget ? toOverBudget(whole, TOKEN_BUDGET) : whole;
-    this.token.record(token, before, now);
+    this.#token ??= new OwnWrite();
+    this.#token.record(token, before, now);
     return token;
+  }
+
+  /** Returns the latest known ManagedToken; `informed` is the informer's. */
+  latestToken(informed: StoredToken, now: number): StoredToken {
+    return this.#token?.resolve(informed, now) ?? informed;
   }
 
   /** Records the ManagedToken as the watch delivers it. */
   observeToken(token: StoredToken): void {
+    this.#token ??= new OwnWrite();
     // Keeps the informer's copy of the status instead of an equal one.
-    if (this.token.acknowledge(token)) this.status = token.status;
+    if (this.#token.acknowledge(token)) this.status = token.status;
   }
 
   /** Records the Secret of the desired name as the watch delivers it; undefined after its deletion. */
   observeSecret(secret: StoredSecret | undefined): void {
-    if (secret === undefined) return this.secret.forget();
-    this.secret.acknowledge(secret);
+    if (secret === undefined) return this.#secret?.forget();
+    this.#secret ??= new OwnWrite();
+    this.#secret.acknowledge(secret);
     if (this.#writing !== undefined) this.#writing.delivered = secret.metadata.resourceVersion;
   }
 
@@ -333,10 +358,11 @@ export class TrackedToken {
     const { resourceVersion } = secret.metadata;
     const { delivered = resourceVersion } = this.#writing ?? {};
     if (delivered !== resourceVersion) this.#isOvertaken = true;
-    this.issuing.reset();
+    this.#issuing?.reset();
     this.written = { resourceVersion, tokenDigest: secret.tokenDigest };
     this.unlabeled = undefined;
-    this.secret.record(secret, replaced, now);
+    this.#secret ??= new OwnWrite();
+    this.#secret.record(secret, replaced, now);
   }
 
   /** Forgets a change that overtook the last write, once the next reconcile is requested. */
@@ -347,11 +373,12 @@ export class TrackedToken {
   /** Records the Secret of the desired name as the server returned it; `unlabeled` if it lacks Purser's label. */
   recordRead(unlabeled: StoredSecret | undefined, now: number): void {
     this.unlabeled = unlabeled && { secret: unlabeled, seenAt: now };
-    this.secret.forget();
+    this.#secret?.forget();
   }
 
   /** Returns the latest known Secret of the desired name; `informed` is the informer's. */
   latestSecret(informed: StoredSecret | undefined, name: string, now: number): StoredSecret | undefined {
-    return [this.secret.resolve(informed, now), this.unlabeled?.secret].find((secret) => secret?.metadata.name === name);
+    const latest = this.#secret === undefined ? informed : this.#secret.resolve(informed, now);
+    return [latest, this.unlabeled?.secret].find((secret) => secret?.metadata.name === name);
   }
 }

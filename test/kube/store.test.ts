@@ -98,6 +98,19 @@ describe('ObjectStore', () => {
     ]);
   });
 
+  it('removes a deleted object from its index values, also if the event of the deletion has others', () => {
+    const store = new ObjectStore<ConfigMap>();
+    const valueOf = ({ data }: ConfigMap) => data?.['value'] ?? '';
+    const byValue = store.index((each) => [valueOf(each), valueOf(each)]);
+    const count = store.tally((each) => [valueOf(each), valueOf(each)]);
+    const first = store.first(valueOf, byName);
+    store.apply(listed(object('a', '1', { value: 'x' }), object('b', '1', { value: 'x' })));
+    store.apply({ type: 'deleted', object: object('a', '2', { value: 'y' }), resourceVersion: '2' });
+    expect([byValue('x').length, count('x'), first('x')?.metadata.name]).toEqual([1, 1, 'b']);
+    store.apply({ type: 'deleted', object: object('b', '3', { value: 'y' }), resourceVersion: '3' });
+    expect([byValue('x').length, count('x'), first('x'), byValue('y').length, count('y')]).toEqual([0, 0, undefined, 0, 0]);
+  });
+
   it('counts the objects of an index value', () => {
     const store = new ObjectStore<ConfigMap>();
     store.apply(listed(object('a', '1', { value: 'red' }), object('b', '2', { value: 'red' })));

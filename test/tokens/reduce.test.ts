@@ -50,6 +50,17 @@ describe('reduceSecret', () => {
     expect(stub.metadata.ownerReferences).toEqual([{ ...owner, name: expect.stringMatching(/^sha256:/) }]);
   });
 
+  it('keeps no data and no managedFields, and only the claims that Purser compares with the record', () => {
+    const { metadata, ...secret } = secretWith(0);
+    const data = {
+      token: Buffer.from(jwt({ iss: 'https://issuer', sub: 'me', aud: ['you'], jti: 'id', iat: 1, exp: 2 })).toString('base64'),
+    };
+    const reduced = reduceSecret({ ...secret, metadata: { ...metadata, managedFields: [{ manager: 'purser' }] }, data });
+    expect(reduced.metadata).toEqual(metadata);
+    expect(reduced).not.toHaveProperty('data');
+    expect(reduced.claims).toEqual({ subject: 'me', audiences: ['you'], issuedAt: 1_000, expiresAt: 2_000 });
+  });
+
   it('keeps labels and annotations of others, which a write must not remove', () => {
     const secret = secretWith(1_000);
     expect(reduceSecret(secret)).toMatchObject({ metadata: secret.metadata });
@@ -127,6 +138,17 @@ describe('reduceToken', () => {
       .build();
     const { metadata } = reduceToken(stored(token));
     expect(metadata).toEqual({ ...aToken().build().metadata, annotations: { [Annotation.rotate]: '1' } });
+  });
+
+  it('shares equal specs and conditions of ManagedTokens, but not a status, whose signature is for one ManagedToken', () => {
+    const conditions = [
+      { type: 'Ready', status: 'True', reason: 'Issued', message: 'm', lastTransitionTime: '2026-03-01T12:00:00Z' },
+    ] as const;
+    const build = (name: string) =>
+      reduceToken(stored(aToken().withMetadata({ name }).withStatus({ conditions, tokenDigest: 'd' }).build()));
+    const [a, b] = [build('a'), build('b')];
+    expect([a.spec, a.status?.conditions, a.status]).toEqual([b.spec, b.status?.conditions, b.status]);
+    expect([a.spec === b.spec, a.status?.conditions === b.status?.conditions, a.status === b.status]).toEqual([true, true, false]);
   });
 
   it('keeps labels and annotations that the controller of sets has set, with digests of long values', () => {

@@ -92,7 +92,7 @@ describe('TrackedToken', () => {
     tracked.recordTokenWrite(written('2', { rotations: 1 }), written('1'), 0);
     tracked.observeToken(informed);
     expect(tracked.status).toBe(informed.status);
-    expect(tracked.token.resolve(informed, 1)).toBe(informed);
+    expect(tracked.latestToken(informed, 1)).toBe(informed);
   });
 });
 

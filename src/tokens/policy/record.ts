@@ -3,6 +3,7 @@
 import { Annotation } from '../../api/names.ts';
 import { identifierOf } from '../../kubernetes/untrusted.ts';
 import { digestOf } from '../../std/digest.ts';
+import { Recent } from '../../std/recent.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
 import type { Grant } from '../../targets/policy/grant.ts';
 import { encodeIssuedFor, type IssuedFor, type Issuer, issuedForOf, parseIssuedFor } from '../../targets/policy/issued-for.ts';
@@ -89,15 +90,19 @@ export function recordAnnotations(record: TokenRecord, { metadata, spec }: Store
 
 /**
  * Parses the record in the annotations of a Secret; undefined if it is missing or damaged. Ignores values that the status could not hold:
- * tenants write the annotations. Never throws. Parses each object once.
+ * tenants write the annotations. Never throws.
  */
 export function parseRecord(annotations: Readonly<Record<string, string>> = {}): TokenRecord | undefined {
-  if (!records.has(annotations)) records.set(annotations, readRecord(annotations));
-  return records.get(annotations);
+  const known = records.get(annotations);
+  if (known !== undefined) return known.record;
+  const record = readRecord(annotations);
+  records.set(annotations, { record });
+  return record;
 }
 
-/** Records by their annotations: a reconcile reads them several times, and tenants can make them long. */
-const records = new WeakMap<Readonly<Record<string, string>>, TokenRecord | undefined>();
+const MAX_RECORDS = 256;
+/** Last records by their annotations: a reconcile reads them several times, and tenants can make them long. */
+const records = new Recent<{ readonly record: TokenRecord | undefined }, Readonly<Record<string, string>>>(MAX_RECORDS);
 
 function readRecord(annotations: Readonly<Record<string, string>>): TokenRecord | undefined {
   const issuedAt = parseTimestamp(annotations[Annotation.issuedAt]);

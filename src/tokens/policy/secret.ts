@@ -29,9 +29,12 @@ export interface StoredSecret {
   readonly tokenDigest?: string;
   /** Digest of all data, the token included. */
   readonly dataDigest: string;
-  /** Claims of the token; undefined for an opaque token. */
-  readonly claims?: TokenClaims;
+  /** Claims of the token that Purser reads; undefined for an opaque token. */
+  readonly claims?: KeptClaims;
 }
+
+/** Claims that the record of a token is compared with. */
+export type KeptClaims = Pick<TokenClaims, 'subject' | 'audiences' | 'accountUID' | 'issuedAt' | 'expiresAt'>;
 
 /** Returns the name of the Secret of a ManagedToken. */
 export function secretNameOf({ metadata, spec }: StoredToken): string {

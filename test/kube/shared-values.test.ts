@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import { shareFields } from '../../src/kube/shared-values.ts';
+
+function shared<T extends object>(object: T): T {
+  shareFields(object);
+  return object;
+}
+
+describe('shareFields', () => {
+  it('replaces a value by an earlier one that equals it', () => {
+    const spec = () => ({ cluster: 'a', audiences: ['b'] });
+    const first = shared({ spec: spec() });
+    const second = shared({ spec: spec() });
+    expect(second.spec).toBe(first.spec);
+    expect(second).toEqual({ spec: spec() });
+  });
+
+  it('shares equal parts of values that differ', () => {
+    const spec = (cluster: string) => ({ cluster, serviceAccount: { namespace: 'deploy', name: 'deployer' } });
+    const first = shared({ spec: spec('one') });
+    const second = shared({ spec: spec('two') });
+    expect(second).toEqual({ spec: spec('two') });
+    expect(second.spec.serviceAccount).toBe(first.spec.serviceAccount);
+  });
+
+  it('shares no value of more than 1 kB', () => {
+    const long = () => ({ text: 'x'.repeat(1_024) });
+    expect(shared({ long: long() }).long).not.toBe(shared({ long: long() }).long);
+  });
+
+  it('forgets old values, so that tenants cannot fill the memory', () => {
+    const first = shared({ spec: { cluster: 'old' } });
+    for (let index = 0; index < 6_000; index++) shared({ spec: { cluster: `new-${index}` } });
+    expect(shared({ spec: { cluster: 'old' } }).spec).not.toBe(first.spec);
+  });
+
+  it('keeps fields with the name of the prototype', () => {
+    const value = JSON.parse('{"spec":{"__proto__":{"a":"b"}}}') as object;
+    expect(JSON.stringify(shared(value))).toBe('{"spec":{"__proto__":{"a":"b"}}}');
+  });
+
+  it('leaves other fields, and fields that are not named, unchanged', () => {
+    const object = { name: 'a', count: 1, list: null, spec: { cluster: 'unnamed' } };
+    const { spec } = object;
+    shareFields({ spec: { cluster: 'unnamed' } });
+    shareFields(object, ['name', 'count', 'list', 'missing']);
+    expect(JSON.stringify(object)).toBe('{"name":"a","count":1,"list":null,"spec":{"cluster":"unnamed"}}');
+    expect(object.spec).toBe(spec);
+  });
+});
