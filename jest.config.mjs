@@ -77,8 +77,8 @@ export default {
       globals: { testServer: 'real' },
     },
   ],
-  // One more than there are cores, because some tests wait for real processes and connections.
-  maxWorkers: availableParallelism() + 1,
+  // More than there are cores, because some tests wait for real processes and connections.
+  maxWorkers: availableParallelism() + 2,
   testSequencer: './test/support/sequencer.ts',
   reporters: ['default', '<rootDir>/test/support/leak-reporter.ts'],
   // Long, so that no test fails because the machine is busy.
