@@ -245,8 +245,13 @@ function differenceOf<T>(valuesOf: (object: T) => readonly string[], previous: T
   return { removed: missingIn(after, before), added: missingIn(before, after) };
 }
 
+/** Number of values up to which sets cost more than they save. */
+const FEW_VALUES = 8;
+
 function missingIn(others: readonly string[], values: readonly string[]): readonly string[] {
-  return values.filter((value, index) => !others.includes(value) && values.indexOf(value) === index);
+  if (values.length <= FEW_VALUES) return values.filter((value, index) => !others.includes(value) && values.indexOf(value) === index);
+  const known = new Set(others);
+  return [...new Set(values)].filter((value) => !known.has(value));
 }
 
 /** The first key of each value. Nearly all values have a single key, which needs no heap. */

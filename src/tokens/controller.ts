@@ -77,10 +77,10 @@ function runTerm(options: TokenControllerOptions, view: HubView, recordKey: Reco
   const retries = { lanes: new RetryBudget(), tenants: new RetryBudget(TENANT_RETRIES) };
   const { credentials, ...others } = informers;
   const requested$ = new Subject<string>();
-  const live$ = tokenTriggers(informers, view, deps.memory);
+  const live$ = merge(tokenTriggers(informers, view, deps.memory), deps.verification.requests$);
   deps.removals.load();
   const triggered$ = whenSynced([...Object.values(others), ...credentials], () => view.tokens.keys(), live$);
-  const requests$ = merge(triggered$, requested$, deps.verification.requests$).pipe(
+  const requests$ = merge(triggered$, requested$).pipe(
     tap((key) => interruptInDoubt(key, deps)),
     map((key) => ({ key, dueAt: dueAt(key, deps) })),
     takeUntil(whenAborted(stopping)),

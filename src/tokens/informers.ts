@@ -126,6 +126,8 @@ export class HubView {
   readonly tokensOfRequester: (key: string) => readonly StoredToken[];
   readonly tokensOfNamespace: (namespace: string) => readonly StoredToken[];
   readonly countInNamespace: (namespace: string) => number;
+  /** Returns the number of ManagedTokens that have a token, or had one. */
+  readonly countIssued: () => number;
   /** Returns the Clusters that use a credential, by the key of its Secret. */
   readonly clustersForCredential: (key: string) => readonly Stored<Cluster>[];
   readonly #credentials: readonly Store<Secret>[];
@@ -145,6 +147,8 @@ export class HubView {
     this.tokensOfRequester = this.tokens.index((token) => [requesterKeyOf(token)]);
     this.tokensOfNamespace = this.tokens.index(({ metadata }) => [metadata.namespace]);
     this.countInNamespace = this.tokens.tally(({ metadata }) => [metadata.namespace]);
+    const issued = this.tokens.tally((token) => (isIssued(token) ? [''] : []));
+    this.countIssued = () => issued('');
     this.clustersForCredential = this.clusters.index(credentialKeys);
   }
 
@@ -161,6 +165,11 @@ export class HubView {
   hasRequester(token: StoredToken): boolean {
     return this.#requesters.has(requesterKeyOf(token));
   }
+}
+
+/** Returns whether a ManagedToken has a token, or had one. */
+export function isIssued({ status }: StoredToken): boolean {
+  return status?.tokenDigest !== undefined;
 }
 
 /** Returns the key of the owner of Secrets. It contains the namespace, so that a user of another namespace cannot add Secrets. */

@@ -30,8 +30,7 @@ export function observe(run: TokenRun, informed: StoredToken): TokenObservation 
     writtenSecret,
     issuedDigest,
     verdict,
-    // A time in the future is from before the clock was set back.
-    verifyAt: verification.nextAt(token, Math.min(Math.max(verifiedAt, lastIssuedAt ?? 0), now)),
+    verifyAt: verification.nextAt(token, Math.max(...[verifiedAt, lastIssuedAt ?? 0].filter((at) => at <= now))),
     lastIssuedAt,
     anchorsAt,
   };

@@ -24,6 +24,7 @@ export async function reconcileToken(deps: TokenDeps, key: string, signal: Abort
   const run: TokenRun = { ...deps, key, uid, tracked: deps.memory.keep(uid), signal };
   run.tracked.requeueAt = undefined;
   run.tracked.isDialing = false;
+  run.tracked.limitVerifiedAt(deps.startedAt, deps.clock.now());
   const step = await runUntilDeadline(run, observe(run, token));
   // Withdrawal must not wait for the retry of a failed write of the status.
   run.tracked.requeueAt = step.requeueAt;

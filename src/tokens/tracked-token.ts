@@ -285,6 +285,11 @@ export class TrackedToken {
     this.#orphans[source].add(place);
   }
 
+  /** Limits the time of the last verification to now: a time in the future is from before the clock was set back. */
+  limitVerifiedAt(startedAt: number, now: number): void {
+    if ((this.verifiedAt ?? startedAt) > now) this.verifiedAt = now;
+  }
+
   /** Records an issuance; until its token is written, the next one backs off. */
   recordIssuance(clock: Clock): void {
     this.lastIssuedAt = clock.now();

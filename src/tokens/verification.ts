@@ -6,34 +6,38 @@ import { objectKey } from '../kube/paths.ts';
 import { type Clock, sleep } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
 import { nextTurnAt } from '../std/hash.ts';
-import type { HubView } from './informers.ts';
+import { subjectOf } from '../targets/policy/token-request.ts';
+import { type HubView, isIssued, secretKeyOf } from './informers.ts';
 import type { StoredToken } from './policy/spec.ts';
 
 export interface VerificationOptions {
   readonly clock: Clock;
   readonly random: () => number;
-  readonly view: Pick<HubView, 'tokens' | 'clusters' | 'tokensForCluster'>;
+  readonly view: Pick<HubView, 'clusters' | 'secrets' | 'tokensForCluster' | 'countIssued'>;
   /** Interval between two verifications of a token, in milliseconds; 0 disables verification. */
   readonly intervalMs: number;
 }
 
-/** Result of a verification; `failed` if the cluster did not review the token, `skipped` if the Secret has changed meanwhile. */
+/** Result of a verification; `failed` if the cluster did not review the token, `skipped` if the Secret has changed in the meantime. */
 export type Verified = 'accepted' | 'rejected' | 'failed' | 'skipped';
 
 /** Period over which issuances are averaged, in milliseconds. */
 const AVERAGED_MS = 3_600_000;
-/** Interval between two samples of a cluster, in milliseconds, and the number of steps in which all clusters are sampled. */
-const SAMPLE_MS = 60_000;
+/** Minimum interval between two samples of a cluster, in milliseconds. */
+const MIN_SAMPLE_MS = 60_000;
+/** Number of samples of a cluster in the interval of a token, unless samples would be too frequent. */
+const SAMPLES = 15;
+/** Number of steps in which all clusters are sampled. */
 const STEPS = 60;
-/** Number of different tokens that a cluster rejects in a row before all of its tokens are verified: an account may have been re-created. */
+/** Number of tokens that a cluster rejects in a row before all of its tokens are verified: an account may have been re-created. */
 const MAX_REJECTED = 3;
 
 /** The samples of one cluster. */
 interface Sampled {
   /** UID of the ManagedToken whose token is verified next; undefined for none. */
   next: string | undefined;
-  /** UIDs of the ManagedTokens whose tokens the cluster rejected since it accepted one. */
-  readonly rejected: Set<string>;
+  /** ManagedTokens whose tokens the cluster rejected since it accepted one. */
+  rejected: readonly StoredToken[];
   /** Time before which the cluster is not sampled, on the monotonic clock. */
   pausedUntil: number;
   /** Time since which all earlier tokens must be verified. */
@@ -57,7 +61,7 @@ export class Verification {
   /** Interval between two verifications of a token, in milliseconds; 0 if verification is disabled. */
   get intervalMs(): number {
     const { intervalMs, view } = this.#options;
-    return stretchedIntervalMs(intervalMs, view.tokens.size, this.#issuances() / (AVERAGED_MS / 1_000));
+    return stretchedIntervalMs(intervalMs, view.countIssued(), this.#issuances() / (AVERAGED_MS / 1_000));
   }
 
   /** Records that a token was issued. */
@@ -77,16 +81,18 @@ export class Verification {
   }
 
   /** Records the result of a verification. If a sample was rejected, another token is verified, and then all tokens of the cluster. */
-  record({ metadata: { uid }, spec: { clusterName } }: StoredToken, result: Verified): void {
+  record(token: StoredToken, result: Verified): void {
+    const { uid } = token.metadata;
+    const { clusterName } = token.spec;
     const { clock, intervalMs } = this.#options;
     const sampled = this.#sampled.get(clusterName);
     if (sampled === undefined || (sampled.next !== uid && result !== 'accepted')) return;
     if (sampled.next === uid) sampled.next = undefined;
-    if (result === 'accepted') sampled.rejected.clear();
+    if (result === 'accepted') sampled.rejected = [];
     if (result === 'failed') sampled.pausedUntil = clock.monotonic() + intervalMs;
     if (result !== 'rejected') return;
-    sampled.rejected.add(uid);
-    const others = sampled.rejected.size < MAX_REJECTED ? this.#sample(clusterName) : [];
+    sampled.rejected = [...sampled.rejected, token];
+    const others = sampled.rejected.length < MAX_REJECTED ? this.#sample(clusterName) : [];
     for (const key of others.length > 0 ? others : this.#doubted(clusterName, sampled)) this.#requested$.next(key);
   }
 
@@ -94,7 +100,7 @@ export class Verification {
   #doubted(clusterName: string, sampled: Sampled): readonly string[] {
     const { clock, intervalMs, view } = this.#options;
     const now = clock.now();
-    sampled.rejected.clear();
+    sampled.rejected = [];
     // A tenant may own most tokens of the cluster, and re-create their accounts again and again.
     if (sampled.doubtedAt <= now && now < sampled.doubtedAt + intervalMs) return [];
     sampled.doubtedAt = now;
@@ -112,10 +118,11 @@ export class Verification {
   async *#samples(signal: AbortSignal): AsyncGenerator<string> {
     const { clock, intervalMs } = this.#options;
     if (intervalMs === 0) return;
+    const stepMs = Math.max(MIN_SAMPLE_MS, intervalMs / SAMPLES) / STEPS;
     for (;;) {
       const names = this.#namesToSample();
       for (let step = 0; step < STEPS; step++) {
-        await sleep(clock, SAMPLE_MS / STEPS, signal);
+        await sleep(clock, stepMs, signal);
         for (let index = step; index < names.length; index += STEPS) yield* this.#sample(names[index] as string);
       }
     }
@@ -129,17 +136,31 @@ export class Verification {
     return names;
   }
 
-  /** Returns the key of a random ManagedToken of a cluster, whose token is verified next; nothing if the cluster has none that was not rejected. */
+  /**
+   * Returns the key of a ManagedToken of a cluster whose token is verified next; nothing if there is none besides those whose namespace or
+   * service account the rejected tokens have. Namespaces have equal chances, so that a tenant with many tokens does not displace others.
+   */
   #sample(clusterName: string): readonly string[] {
-    const { clock, random, view } = this.#options;
+    const { clock, view } = this.#options;
     const sampled = this.#sampled.get(clusterName) ?? newSampled();
     if (clock.monotonic() < sampled.pausedUntil) return [];
-    const tokens = view.tokensForCluster(clusterName).filter((token) => isIssued(token) && !sampled.rejected.has(token.metadata.uid));
-    const token = tokens[Math.floor(random() * tokens.length)];
+    const tokens = view.tokensForCluster(clusterName).filter((token) => this.#canVerify(token) && !isLikeAny(token, sampled.rejected));
+    const byNamespace = Map.groupBy(tokens, ({ metadata }) => metadata.namespace);
+    const token = this.#pick(this.#pick([...byNamespace.values()]) ?? []);
     if (token === undefined) return [];
     sampled.next = token.metadata.uid;
     this.#sampled.set(clusterName, sampled);
     return [objectKey(token)];
+  }
+
+  #canVerify(token: StoredToken): boolean {
+    const { metadata, spec } = token;
+    if (!isIssued(token) || spec.rotation.suspend || metadata.deletionTimestamp !== undefined) return false;
+    return this.#options.view.secrets.get(secretKeyOf(token))?.tokenDigest !== undefined;
+  }
+
+  #pick<T>(items: readonly T[]): T | undefined {
+    return items[Math.floor(this.#options.random() * items.length)];
   }
 
   /** Returns the number of issuances, of which older ones count less. */
@@ -149,11 +170,13 @@ export class Verification {
 }
 
 function newSampled(): Sampled {
-  return { next: undefined, rejected: new Set(), pausedUntil: -Infinity, doubtedAt: -Infinity };
+  return { next: undefined, rejected: [], pausedUntil: -Infinity, doubtedAt: -Infinity };
 }
 
-function isIssued({ status }: StoredToken): boolean {
-  return status?.tokenDigest !== undefined;
+/** Returns whether a ManagedToken has the namespace or the service account of one of the others. */
+function isLikeAny({ metadata, spec }: StoredToken, others: readonly StoredToken[]): boolean {
+  const subject = subjectOf(spec.serviceAccount);
+  return others.some((other) => other.metadata.namespace === metadata.namespace || subjectOf(other.spec.serviceAccount) === subject);
 }
 
 /** Maximum number of requests for verifications, relative to those for issuances. */

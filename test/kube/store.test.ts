@@ -111,6 +111,15 @@ describe('ObjectStore', () => {
     expect([byValue('x').length, count('x'), first('x'), byValue('y').length, count('y')]).toEqual([0, 0, undefined, 0, 0]);
   });
 
+  it('indexes an object with many values, and changes them', () => {
+    const store = new ObjectStore<ConfigMap>();
+    const valuesOf = ({ data = {} }: ConfigMap) => (data['value'] ?? '').split(',');
+    const byValue = store.index(valuesOf);
+    const values = (from: number) => Array.from({ length: 5_000 }, (_, index) => `v${from + index}`);
+    for (const from of [0, 2_500]) store.apply(listed(object('a', String(from + 1), { value: values(from).join(',') })));
+    expect([0, 2_499, 2_500, 7_499].map((value) => byValue(`v${value}`).length)).toEqual([0, 0, 1, 1]);
+  });
+
   it('counts the objects of an index value', () => {
     const store = new ObjectStore<ConfigMap>();
     store.apply(listed(object('a', '1', { value: 'red' }), object('b', '2', { value: 'red' })));

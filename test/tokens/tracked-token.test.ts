@@ -96,6 +96,20 @@ describe('TrackedToken', () => {
   });
 });
 
+describe('TrackedToken.limitVerifiedAt', () => {
+  it.each([
+    ['a verification in the future', 9, 1, 5],
+    ['a verification in the past', 3, 1, 3],
+    ['a start in the future', undefined, 9, 5],
+    ['a start in the past', undefined, 1, undefined],
+  ])('limits %s to now, so that not all tokens are due at once', (_case, verifiedAt, startedAt, expected) => {
+    const tracked = new TrackedTokens().keep('a');
+    tracked.verifiedAt = verifiedAt;
+    tracked.limitVerifiedAt(startedAt, 5);
+    expect(tracked.verifiedAt).toBe(expected);
+  });
+});
+
 describe('TrackedToken.issuing', () => {
   it.each([
     ['back', -HOUR],

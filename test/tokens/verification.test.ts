@@ -1,14 +1,30 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Subscription } from 'rxjs';
+import type { Observable, Subscription } from 'rxjs';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
+import type { ApiObject } from '../../src/api/resources.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import type { StoredSecret } from '../../src/tokens/policy/secret.ts';
 import type { StoredToken } from '../../src/tokens/policy/spec.ts';
 import { stretchedIntervalMs, Verification } from '../../src/tokens/verification.ts';
 import { turn } from '../kube/eventually.ts';
+import { startWireWorld } from '../kube/wire-world.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
+import { aToken as aManagedToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
+import { startTarget } from '../targets/wire-target.ts';
+import { ScriptedHub } from './scripted-hub.ts';
+import { ScriptedTarget } from './scripted-target.ts';
+import { TestReconciler } from './test-reconciler.ts';
 
 const MINUTE = 60_000;
 const INTERVAL = 15 * MINUTE;
+
+/** Parts of a ManagedToken that differ from the default. */
+interface Parts {
+  readonly spec?: object;
+  readonly metadata?: object;
+  readonly status?: object;
+}
 
 describe('stretchedIntervalMs', () => {
   it.each([
@@ -34,6 +50,7 @@ describe('Verification', () => {
   let clock: FakeClock;
   let tokens: HandInformer<StoredToken>;
   let clusters: HandInformer<Cluster>;
+  let secrets: HandInformer<StoredSecret & ApiObject>;
   let requested: string[];
   let subscriptions: Subscription[];
   let random: number;
@@ -42,9 +59,10 @@ describe('Verification', () => {
     clock = new FakeClock();
     tokens = new HandInformer();
     clusters = new HandInformer();
+    secrets = new HandInformer();
     requested = [];
     random = 0;
-    subscriptions = [tokens.changes$.subscribe(), clusters.changes$.subscribe()];
+    subscriptions = [tokens, clusters, secrets].map(({ changes$ }) => (changes$ as Observable<unknown>).subscribe());
     clusters.list(...['a', 'b', 'empty'].map((name) => ({ metadata: { name }, spec: {} }) as unknown as Cluster));
   });
   afterEach(() => {
@@ -52,13 +70,34 @@ describe('Verification', () => {
     expect(clock.pending).toBe(0);
   });
 
-  function aToken(name: string, clusterName: string, status: object = { tokenDigest: 'sha256:1' }): StoredToken {
-    return { metadata: { namespace: 'team', name, uid: `uid-${name}` }, spec: { clusterName }, status } as unknown as StoredToken;
+  /** Returns a ManagedToken of its own namespace and service account. */
+  function aToken(
+    name: string,
+    clusterName: string,
+    { spec = {}, metadata = {}, status = { tokenDigest: 'sha256:1' } }: Parts = {},
+  ): StoredToken {
+    return {
+      metadata: { namespace: `team-${name}`, name: 't', uid: `uid-${name}`, ...metadata },
+      spec: { clusterName, serviceAccount: { namespace: 'deploy', name }, secret: {}, rotation: {}, ...spec },
+      status,
+    } as unknown as StoredToken;
+  }
+
+  /** Lists ManagedTokens with their Secrets. */
+  function list(...all: readonly StoredToken[]): void {
+    tokens.list(...all);
+    secrets.list(
+      ...all.map(
+        ({ metadata: { namespace, name } }) =>
+          ({ metadata: { namespace, name }, tokenDigest: 'sha256:1' }) as unknown as StoredSecret & ApiObject,
+      ),
+    );
   }
 
   function start(intervalMs = INTERVAL): Verification {
     const tokensForCluster = tokens.store.index(({ spec }) => [spec.clusterName]);
-    const view = { tokens: tokens.store, clusters: clusters.store, tokensForCluster };
+    const countIssued = () => tokens.store.list().filter(({ status }) => status?.tokenDigest !== undefined).length;
+    const view = { secrets: secrets.store, clusters: clusters.store, tokensForCluster, countIssued };
     const verification = new Verification({ clock, random: () => random, view, intervalMs });
     subscriptions.push(verification.requests$.subscribe((key) => requested.push(key)));
     return verification;
@@ -85,7 +124,7 @@ describe('Verification', () => {
   });
 
   it('verifies nothing with an interval of 0', async () => {
-    tokens.list(aToken('a1', 'a'));
+    list(aToken('a1', 'a'));
     const verification = start(0);
     await pass(2 * MINUTE);
     expect(verification.nextAt(aToken('a1', 'a'), clock.now())).toBeUndefined();
@@ -94,7 +133,7 @@ describe('Verification', () => {
   });
 
   it('stretches the interval for many tokens, and less while tokens are issued', () => {
-    tokens.list(...Array.from({ length: 2_000 }, (_, index) => aToken(`t${index}`, 'a')));
+    list(...Array.from({ length: 2_000 }, (_, index) => aToken(`t${index}`, 'a')));
     const verification = start();
     expect(verification.intervalMs).toBe(8 * INTERVAL);
     for (let count = 0; count < 9_000; count++) verification.recordIssuance();
@@ -104,19 +143,47 @@ describe('Verification', () => {
   });
 
   it('requests one issued token of each cluster once a minute', async () => {
-    tokens.list(aToken('a1', 'a'), aToken('b0', 'b', {}), aToken('b1', 'b'), aToken('b2', 'b'));
+    list(aToken('a1', 'a'), aToken('b0', 'b', { status: {} }), aToken('b1', 'b'), aToken('b2', 'b'));
     const verification = start();
     await pass(MINUTE);
-    expect(requested.toSorted()).toEqual(['team/a1', 'team/b1']);
+    expect(requested.toSorted()).toEqual(['team-a1/t', 'team-b1/t']);
     expect(['a1', 'b1', 'b2'].map((name) => isDue(verification, aToken(name, name.charAt(0))))).toEqual([true, true, false]);
     random = 0.9;
     await pass(MINUTE);
-    expect(requested.slice(2).toSorted()).toEqual(['team/a1', 'team/b2']);
+    expect(requested.slice(2).toSorted()).toEqual(['team-a1/t', 'team-b2/t']);
     expect(isDue(verification, aToken('b1', 'b'))).toBe(false);
   });
 
+  it.each([
+    ['never had a token', { status: {} }],
+    ['is suspended', { spec: { rotation: { suspend: true } } }],
+    ['is being deleted', { metadata: { deletionTimestamp: '2026-03-01T12:00:00Z' } }],
+    ['has no token in its Secret', { spec: { secret: { name: 'other' } } }],
+  ])('samples no ManagedToken that %s', async (_case, parts) => {
+    list(aToken('a1', 'a', parts), aToken('a2', 'a'));
+    start();
+    await pass(3 * MINUTE);
+    expect(requested).toEqual(['team-a2/t', 'team-a2/t', 'team-a2/t']);
+  });
+
+  it('samples all namespaces equally', async () => {
+    const many = Array.from({ length: 8 }, (_, index) => aToken(`m${index}`, 'a', { metadata: { namespace: 'many', name: `m${index}` } }));
+    list(...many, aToken('a1', 'a'));
+    start();
+    random = 0.5;
+    await pass(MINUTE);
+    expect(requested).toEqual(['team-a1/t']);
+  });
+
+  it('samples a cluster 15 times in a longer interval', async () => {
+    list(aToken('a1', 'a'));
+    start(4 * INTERVAL);
+    await pass(12 * MINUTE);
+    expect(requested).toHaveLength(3);
+  });
+
   it('does not verify a sampled token twice', async () => {
-    tokens.list(aToken('a1', 'a'));
+    list(aToken('a1', 'a'));
     const verification = start();
     await pass(MINUTE);
     verification.record(aToken('a1', 'a'), 'accepted');
@@ -125,23 +192,36 @@ describe('Verification', () => {
 
   it('verifies all tokens of a cluster after it rejected three of them, and none of other clusters', async () => {
     const names = ['a1', 'a2', 'a3', 'a4', 'a5'];
-    tokens.list(aToken('b1', 'b'), ...names.map((name) => aToken(name, 'a')));
+    list(aToken('b1', 'b'), ...names.map((name) => aToken(name, 'a')));
     const verification = start();
     await pass(MINUTE);
     requested = [];
     for (const name of ['a1', 'a2']) verification.record(aToken(name, 'a'), 'rejected');
-    expect(requested).toEqual(['team/a2', 'team/a3']);
+    expect(requested).toEqual(['team-a2/t', 'team-a3/t']);
     const before = clock.now() - 1;
     verification.record(aToken('a3', 'a'), 'rejected');
-    expect(requested.slice(2)).toEqual(names.map((name) => `team/${name}`));
+    expect(requested.slice(2)).toEqual(names.map((name) => `team-${name}/t`));
     expect(isDue(verification, aToken('a5', 'a'), before)).toBe(true);
     expect(isDue(verification, aToken('b2', 'b'), before)).toBe(false);
     // Tokens that were issued or verified since then need no verification.
     expect(isDue(verification, aToken('a5', 'a'), clock.now())).toBe(false);
   });
 
+  it('verifies tokens of other namespaces and service accounts after a rejection', async () => {
+    const shared = { spec: { serviceAccount: { namespace: 'deploy', name: 'a1' } } };
+    const near = [aToken('x1', 'a', shared), aToken('x2', 'a', { metadata: { namespace: 'team-a1', name: 'x2' } })];
+    list(aToken('a1', 'a'), ...near, aToken('a2', 'a'));
+    const verification = start();
+    await pass(MINUTE);
+    requested = [];
+    verification.record(aToken('a1', 'a'), 'rejected');
+    expect(requested).toEqual(['team-a2/t']);
+    verification.record(aToken('a2', 'a'), 'accepted');
+    expect(requested).toHaveLength(1);
+  });
+
   it('verifies no other tokens if the cluster rejects one and accepts the next', async () => {
-    tokens.list(...['a1', 'a2', 'a3', 'a4'].map((name) => aToken(name, 'a')));
+    list(...['a1', 'a2', 'a3', 'a4'].map((name) => aToken(name, 'a')));
     const verification = start();
     await pass(MINUTE);
     for (let round = 0; round < 5; round++) {
@@ -151,11 +231,11 @@ describe('Verification', () => {
       await pass(MINUTE);
     }
     expect(isDue(verification, aToken('a4', 'a'))).toBe(false);
-    expect(requested).not.toContain('team/a4');
+    expect(requested).not.toContain('team-a4/t');
   });
 
   it('verifies all tokens of a cluster at most once in an interval', async () => {
-    tokens.list(aToken('a1', 'a'), aToken('a2', 'a'));
+    list(aToken('a1', 'a'), aToken('a2', 'a'));
     const verification = start();
     const isAllRequested = async () => {
       await pass(MINUTE);
@@ -169,27 +249,27 @@ describe('Verification', () => {
   });
 
   it('samples a cluster that does not review tokens once in an interval', async () => {
-    tokens.list(aToken('a1', 'a'));
+    list(aToken('a1', 'a'));
     const verification = start();
     await pass(MINUTE);
     verification.record(aToken('a1', 'a'), 'failed');
     await pass(14 * MINUTE);
-    expect(requested).toEqual(['team/a1']);
+    expect(requested).toEqual(['team-a1/t']);
     await pass(2 * MINUTE);
     expect(requested).toHaveLength(2);
   });
 
   it('samples a cluster again in the next minute if the Secret of the sample has changed', async () => {
-    tokens.list(aToken('a1', 'a'));
+    list(aToken('a1', 'a'));
     const verification = start();
     await pass(MINUTE);
     verification.record(aToken('a1', 'a'), 'skipped');
     await pass(MINUTE);
-    expect(requested).toEqual(['team/a1', 'team/a1']);
+    expect(requested).toEqual(['team-a1/t', 'team-a1/t']);
   });
 
   it('verifies no token again and again after the clock was set back', async () => {
-    tokens.list(aToken('a1', 'a'));
+    list(aToken('a1', 'a'));
     const verification = start();
     await pass(MINUTE);
     verification.record(aToken('a1', 'a'), 'rejected');
@@ -199,11 +279,11 @@ describe('Verification', () => {
     await pass(MINUTE);
     requested = [];
     verification.record(aToken('a1', 'a'), 'rejected');
-    expect(requested).toEqual(['team/a1']);
+    expect(requested).toEqual(['team-a1/t']);
   });
 
   it('ignores results of tokens that are not samples, except acceptance', async () => {
-    tokens.list(...['a1', 'a2', 'a3'].map((name) => aToken(name, 'a')));
+    list(...['a1', 'a2', 'a3'].map((name) => aToken(name, 'a')));
     const verification = start();
     await pass(MINUTE);
     requested = [];
@@ -212,6 +292,37 @@ describe('Verification', () => {
     verification.record(aToken('a1', 'a'), 'rejected');
     verification.record(aToken('a3', 'a'), 'accepted');
     verification.record(aToken('a2', 'a'), 'rejected');
-    expect(requested).toEqual(['team/a2', 'team/a1']);
+    expect(requested).toEqual(['team-a2/t', 'team-a1/t']);
+  });
+});
+
+describe('token controller and a clock that was set back', () => {
+  it('verifies a token by turns, as before', async () => {
+    const clock = new FakeClock(Date.now());
+    const hub = new ScriptedHub(
+      aManagedToken()
+        .with({ audiences: ['api'], expirationSeconds: 86_400 })
+        .build(),
+    );
+    const cluster = new ScriptedTarget(clock);
+    const wire = await startWireWorld((request, reply) => hub.handler(request, reply), systemClock as unknown as FakeClock);
+    const target = await startTarget((request, reply) => cluster.handler(request, reply));
+    const reconciler = new TestReconciler({ clock, hub, client: wire.client, server: target.url, verifyIntervalMs: INTERVAL });
+    reconciler.grantPermission();
+    const passHours = async (hours: number) => {
+      for (const end = clock.monotonic() + hours * 60 * MINUTE; clock.monotonic() < end; ) {
+        reconciler.sync();
+        const at = (await reconciler.reconcile()) ?? Infinity;
+        clock.advance(Math.max(1, Math.min(at - clock.now(), end - clock.monotonic())));
+      }
+    };
+    await passHours(5);
+    const issued = cluster.issuedAt.length;
+    clock.set(clock.now() - 240 * MINUTE);
+    cluster.recreateAccount();
+    await passHours(1);
+    expect(cluster.issuedAt.length).toBeGreaterThan(issued);
+    await reconciler.close();
+    await Promise.all([wire.close(), target.close()]);
   });
 });
