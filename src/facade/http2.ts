@@ -114,7 +114,7 @@ class Http2Connection implements LimitedConnection {
     this.#openedAt = options.clock.monotonic();
   }
 
-  /** True if no authenticated request is in progress or was recently, and none can still be. */
+  /** True if no authenticated request is in progress, was in progress recently, or can still arrive. */
   get canGiveWay(): boolean {
     const { clock, arrivalMs, keepAliveMs } = this.#options;
     if (this.#authenticated > 0) return false;

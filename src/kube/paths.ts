@@ -2,7 +2,7 @@
 
 import type { ApiObject, Resource } from '../api/resources.ts';
 
-/** Name of an object; without namespace for a cluster-scoped kind. */
+/** Name of an object; without a namespace for a cluster-scoped kind. */
 export interface ObjectName {
   readonly namespace?: string | undefined;
   readonly name: string;

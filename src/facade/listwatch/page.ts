@@ -136,7 +136,7 @@ function timeLeft({ timeoutSeconds = 0 }: ListOptions, clock: Clock): () => numb
   return () => endsAt - clock.monotonic();
 }
 
-/** Returns the result if it arrives in time, else throws 504. */
+/** Returns the result if it arrives in time; otherwise throws 504. */
 async function inTime<T>(work: Promise<T>, clock: Clock, timeMs: number): Promise<T> {
   if (timeMs === Number.POSITIVE_INFINITY) return work;
   const { promise, reject } = Promise.withResolvers<never>();
