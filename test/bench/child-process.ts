@@ -16,8 +16,8 @@ export interface ChildProcess<T> {
 }
 
 /**
- * Starts a program of this repository, optionally with Node.js options, and waits for its message. The process ends with the bench.
- * Rejects if it exits before.
+ * Starts a program of this repository, optionally with Node.js options, and waits for its message. The process ends with the bench. Rejects
+ * if it exits first.
  */
 export async function startChild<T>(
   path: string,

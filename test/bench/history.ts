@@ -5,7 +5,7 @@ import type { Figure } from './scenario.ts';
 
 /** The figures of one run. */
 export interface PastRun extends Pick<Run, 'name' | 'scale' | 'date'> {
-  /** Values by the name of the figure. */
+  /** Values by figure name. */
   readonly values: Readonly<Record<string, number>>;
 }
 

@@ -303,7 +303,7 @@ describe('transport', () => {
       expect(clock.pending).toBe(0);
     });
 
-    it('keeps a stream open that is silent for longer than the timeout of a request', async () => {
+    it('keeps open a stream that is silent for longer than the request timeout', async () => {
       const server = await serve((_, reply) => void reply.open());
       const stream = await connect(server).stream({ ...GET, timeoutMs: 3_000, idleMs: 100_000 });
       if (stream.type !== 'stream') throw new Error('rejected');

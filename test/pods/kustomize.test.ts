@@ -56,7 +56,7 @@ async function leaderInTrouble(): Promise<string> {
   return name;
 }
 
-describe('installation by the README', () => {
+describe('installation as in the README', () => {
   it('has the checksums of all files', async () => {
     expect(await runBlock(verify, release)).toEqual([]);
   });

@@ -188,7 +188,7 @@ describe('Verification', () => {
     expect(requested).toEqual(['team/a1', 'team/a1']);
   });
 
-  it('verifies no token again and again after the clock was set back', async () => {
+  it('does not verify a token repeatedly after the clock was set back', async () => {
     tokens.list(aToken('a1', 'a'));
     const verification = start();
     await pass(MINUTE);

@@ -21,7 +21,7 @@ interface Lifecycle {
 const MANY = 10_000;
 const NOTE = 'The bare loop sends the same requests with the same HTTP client, without watches, decisions or retries.';
 
-/** Small number of ManagedTokens; the difference to many-tokens shows costs that grow. */
+/** Small number of ManagedTokens; the difference from many-tokens shows costs that grow. */
 export const someTokens: Scenario = {
   name: 'some-tokens',
   title: 'Few ManagedTokens: issuance, restart and rotation',

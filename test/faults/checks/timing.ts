@@ -11,7 +11,7 @@ const MAX_MEGABYTES = 300;
 const MAX_HANDLES = 150;
 /** Tolerated ratio of late to early memory. */
 const MAX_GROWTH = 1.3;
-/** Minimum run time of a process for the check of growth, in milliseconds. */
+/** Minimum run time of a process for the growth check, in milliseconds. */
 const SOAK_MS = 600_000;
 
 /** Renewal with its delay. */
