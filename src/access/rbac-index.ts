@@ -320,7 +320,7 @@ function following<T extends ApiObject>(
   );
 }
 
-/** Returns all changes together. */
+/** Combines all changes into one. */
 function unionOf(changes: readonly RbacChange[]): RbacChange {
   const [first = NO_CHANGE] = changes;
   if (changes.length <= 1) return first;

@@ -134,7 +134,7 @@ export class Visibility {
     return true;
   }
 
-  /** Returns all names of these grants together. A user may have a grant in each of many thousands of namespaces. */
+  /** Combines all names of these grants. A user may have a grant in each of many thousands of namespaces. */
   static union(grants: Iterable<Grant>): Visibility {
     const names = new Set<string>();
     for (const { granted, namespace } of grants) {

@@ -193,7 +193,7 @@ class Share {
     (this.#stubs ??= new KeyHeap(bySize)).set(object.key, object);
   }
 
-  /** Removes an object; `bytes` is the size of what was kept. */
+  /** Removes an object; `bytes` is the size of its kept part. */
   remove({ key, bytes }: Sized): void {
     if (this.#stubs?.remove(key) !== undefined) return;
     this.#whole?.remove(key);

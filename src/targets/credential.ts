@@ -88,7 +88,10 @@ function isExpiredAt(token: string, at: number): boolean {
   return (tokenClaims(token)?.expiresAt ?? Infinity) <= at;
 }
 
-/** Returns the credential in use: the renewed token, or else that of the registered Secret. Throws an IssueError, CredentialMissing. */
+/**
+ * Returns the credential in use: the renewed token, or else the credential in the registered Secret. Throws an IssueError,
+ * CredentialMissing.
+ */
 export function readCredentialInUse(registered: Stored<Secret>, renewed: Secret | undefined): Credential {
   const found = readRenewed(registered, renewed);
   return found === undefined ? readCredential(registered) : { type: 'token', token: found.token };

@@ -1,4 +1,4 @@
-// The cluster of the tests: a hub with a node, and a target; kubectl has a context for each.
+// The test cluster: a hub with a node, and a target; kubectl has a context for each.
 
 import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:https';

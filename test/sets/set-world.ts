@@ -1,4 +1,4 @@
-// ManagedTokenSets in a TokenWorld: Clusters that all register the same target, and the actions of tests on sets.
+// ManagedTokenSets in a TokenWorld: Clusters that all register the same target, and test actions on sets.
 
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { ManagedTokenSet } from '../../src/api/managed-token-set.gen.ts';

@@ -199,7 +199,7 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
     await reconciler.close();
   });
 
-  it('ignores a token whose record names a later expiry than that of the issued token', async () => {
+  it("ignores a token whose record names a later expiry than the issued token's", async () => {
     const reconciler = world.reconciler();
     await issue(reconciler);
     const { annotations } = secret.metadata;

@@ -87,7 +87,7 @@ export async function readPage(history: History, request: PageRequest): Promise<
 
 interface View {
   readonly visibility: Visibility;
-  /** True if only a version of the same names is accepted. A local revision of another replica has other names, by its salt. */
+  /** True if only a version with the same names is accepted. A local revision of another replica has other names, by its salt. */
   readonly isSameView: boolean;
 }
 

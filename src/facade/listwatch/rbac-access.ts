@@ -129,7 +129,7 @@ export class RbacAccess {
     const { clock } = this.#options;
     const startedAt = clock.monotonic();
     this.#markOutdated();
-    // Marking takes long with many bindings, and must not leave viewers outdated for long.
+    // Marking takes a long time with many bindings, and must not leave viewers outdated for long.
     const endsAt = clock.monotonic() + MAX_UPDATE_MS;
     for (const viewer of this.#outdated) {
       this.#outdated.delete(viewer);

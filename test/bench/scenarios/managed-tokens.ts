@@ -75,7 +75,7 @@ async function measureIn(world: TokenWorld, count: number, progress: PrintProgre
 
 const SHORTEST_SECONDS = 600;
 const TRIAL = 100;
-/** Estimated time of an issuance relative to that of a creation: five requests instead of one, with a margin. */
+/** Estimated time of an issuance relative to a creation: five requests instead of one, with a margin. */
 const ISSUANCE_TO_CREATION = 8;
 const RESTART_SECONDS = 90;
 

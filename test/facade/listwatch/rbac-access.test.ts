@@ -138,7 +138,7 @@ describe('RbacAccess', () => {
     expect(world.shown.at(-1)?.names).toEqual(before);
   });
 
-  it('updates more than one watch before a pause, even if it takes long to find the outdated ones', () => {
+  it('updates more than one watch before a pause, even if it takes a long time to find the outdated ones', () => {
     const clock = new FakeClock();
     const world = new World(clock);
     const shown: string[] = [];

@@ -3,7 +3,7 @@
 import { type Of, ofType, type Recorded } from '../history.ts';
 import { type Check, findExcuses, groupByToken, type Violation } from './violation.ts';
 
-/** Time until Purser removes the Secret of a withdrawn permission, with the interval between two samples, in milliseconds. */
+/** Time until Purser removes the Secret of a withdrawn permission, plus the interval between two samples, in milliseconds. */
 const WITHDRAWN_MS = 42_000;
 /** Tolerated delay of a renewal during a fault of another cluster, in milliseconds. */
 const ELSEWHERE_LATE_MS = 5_000;
