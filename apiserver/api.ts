@@ -26,7 +26,7 @@ export interface ApiOptions {
 
 /** Characters of generated names: no vowels and no look-alikes, so that names contain no words. */
 const NAME_CHARACTERS = 'bcdfghjklmnpqrstvwxz2456789';
-/** Maximum wait of a request for a future revision. */
+/** Maximum time that a request waits for a future revision. */
 const REVISION_WAIT_MS = 3_000;
 
 /** Creates the API over a store. */

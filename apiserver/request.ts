@@ -1,4 +1,4 @@
-// Requests: their verb, resource and name by method and URL, and their form after authentication.
+// Requests: verb, resource and name from the method and URL, and the request after authentication.
 
 import { pathSegmentProblems } from '../src/kubernetes/names.ts';
 import { parseFieldSelector, requiredName } from '../src/kubernetes/selectors/field-selector.ts';
@@ -21,7 +21,7 @@ export interface ResourceRequest {
   readonly resource: string;
   readonly name: string;
   readonly subresource: string;
-  /** Path segments from the resource on. */
+  /** Path segments, starting with the resource. */
   readonly parts: readonly string[];
 }
 
@@ -41,7 +41,9 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/** Returns the verb and the resource or path of a request. `path` is percent-decoded, as Go's URL.Path; slashes at both ends are ignored. */
+/**
+ * Returns the verb and the resource or path of a request. `path` is percent-decoded, like Go's URL.Path; slashes at both ends are ignored.
+ */
 export function requestInfo(method: string, path: string, query: URLSearchParams): RequestInfo {
   const [prefix, ...segments] = path.replace(/^\/+|\/+$/g, '').split('/');
   // The core group has no name in paths.
@@ -73,13 +75,13 @@ function verbAndName(verb: string, name: string, query: URLSearchParams): { verb
   return { verb: flag(query, 'watch') ? 'watch' : 'list', name: nameInSelector(query) };
 }
 
-/** Returns the name in a selector of one object: such a list is authorized by that name. Empty for other selectors. */
+/** Returns the name in a selector for one object, by which such a list is authorized; empty for other selectors. */
 function nameInSelector(query: URLSearchParams): string {
   try {
     const name = requiredName(parseFieldSelector(query.get('fieldSelector') ?? '')) ?? '';
     return pathSegmentProblems(name).length === 0 ? name : '';
   } catch {
-    // The endpoint reports the error of the selector.
+    // The endpoint reports the selector's error.
     return '';
   }
 }

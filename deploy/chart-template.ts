@@ -38,7 +38,7 @@ const KIND_CONDITIONS: Readonly<Record<string, readonly string[]>> = {
   NetworkPolicy: ['$.Values.networkPolicy.enabled'],
 };
 
-/** Condition of the chart's own CA, which is not needed with a configured issuer. */
+/** Condition for the chart's own CA, which is not needed if an issuer is configured. */
 const OWN_CA = 'not $.Values.certManager.issuerRef';
 
 function belongsToOwnCA({ kind, metadata }: Manifest): boolean {
@@ -79,7 +79,7 @@ class Placeholders {
     return `VALUE-${this.#fillings.push(filling) - 1}-`;
   }
 
-  /** Returns a placeholder for lines: the only key of an object, or an item of a list. INDENT is replaced by their indentation. */
+  /** Returns a placeholder for lines: the only key of an object, or an item of a list. INDENT is replaced with their indentation. */
   lines(...filling: readonly string[]): string {
     return `LINES-${this.#fillings.push(filling.join('\n')) - 1}-`;
   }
@@ -109,7 +109,7 @@ class Placeholders {
   }
 }
 
-/** Replaces names by chart expressions at all depths. */
+/** Replaces names with chart expressions at all depths. */
 function replaceNames(value: unknown, placeholders: Placeholders): unknown {
   if (NAMED_NAMESPACES.has(value)) return placeholders.value('{{ $namespace }}');
   if (value === FEDERATED) return placeholders.value('{{ $serviceAccount }}');

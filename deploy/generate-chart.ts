@@ -8,7 +8,7 @@ import { parseAllDocuments } from 'yaml';
 import { NOTES } from './chart-notes.ts';
 import { type Manifest, toConditionalTemplate, toTemplate } from './chart-template.ts';
 
-/** Renders a kustomization of this folder, given by its path, as YAML. */
+/** Renders the kustomization at a path in this folder as YAML. */
 export type Kustomize = (path: string) => string;
 
 /** Returns the text of each template by file name. Omits the Namespace, which must exist before Helm stores a release in it. */

@@ -13,7 +13,7 @@ import type { Kustomize } from './generate-chart.ts';
 const REPOSITORY = resolve(import.meta.dirname, '..');
 const { version } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')) as { readonly version: string };
 
-/** Name of the image in the manifests, as nodes complete it. A node with the image under this name needs no registry. */
+/** Name of the image in the manifests, as nodes expand it. A node with the image under this name needs no registry. */
 export const IMAGE = `docker.io/library/purser:${version}`;
 
 /** Folders of a checkout that the commands of the README use. */

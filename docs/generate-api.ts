@@ -74,7 +74,7 @@ const HEAD = ['field', 'type', 'default', 'meaning'];
 
 type Row = readonly string[];
 
-/** Returns a row for each field of a schema, nested fields included. */
+/** Returns a row for each field of a schema, including nested fields. */
 function rows(schema: Schema, path: string): readonly Row[] {
   const { required = [], properties = {}, oneOf = [] } = schema;
   if (oneOf.length > 0) return oneOf.flatMap((each) => rows(each, path));
@@ -184,7 +184,7 @@ function facadeSection(): string {
       `### Object: ${name}\n\n${schema.description}\n\n${table(
         ['field', 'type', 'meaning'],
         rows(schema, name)
-          // Fields without a description are those of Kubernetes.
+          // Fields without a description come from Kubernetes.
           .filter(([, type, , meaning]) => meaning !== '' || (type ?? '') in components.schemas)
           .map(([field = '', type = '', , meaning = '']) => [field.replace(`${name}.`, ''), type, meaning]),
       )}`,

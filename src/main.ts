@@ -1,4 +1,4 @@
-// The process of Purser. Entry point of the image; bin/purser.cjs is that of the npm package.
+// The process of Purser. Entry point of the image; the entry point of the npm package is bin/purser.cjs.
 
 import { askUser } from './cli/ask.ts';
 import type { CommandHost } from './cli/command.ts';
@@ -6,7 +6,7 @@ import { handleInterrupts, INTERRUPTED } from './cli/interrupt.ts';
 import type { Programs } from './cli/serve.ts';
 import { systemClock } from './std/clock.ts';
 
-/** Runs a command line. `dev` runs a local run; the image has none. Imports no more than the command needs. */
+/** Runs a command line. `dev` starts a local run; the image has none. Imports no more than the command needs. */
 export async function main(args: readonly string[], dev?: Programs['dev']): Promise<void> {
   const interruption = handleInterrupts(process, systemClock);
   const host: CommandHost = {

@@ -273,7 +273,7 @@ describe('layers of the source', () => {
     expect(users).toEqual(['src/credentials/renew.ts', 'src/targets/token-exchange.ts']);
   });
 
-  it('keeps pure layers free of node: modules, clocks and chance', () => {
+  it('keeps pure layers free of node: modules, clocks and randomness', () => {
     const pure = files.filter((file) => LAYERS[layerOf(file)]?.node === false);
     const impure = imports.filter(({ from, target }) => pure.includes(from) && target.startsWith('node:'));
     expect(impure).toEqual([]);

@@ -6,7 +6,7 @@ import { run } from './support/run.ts';
 
 const commands = readText('docs/contributing.md').match(/^npm (test|run test:kube) -- test\/\S+$/gm) ?? [];
 
-it('finds one example for each kind of tests in docs/contributing.md', () => expect(commands).toHaveLength(2));
+it('finds one example for each kind of test in docs/contributing.md', () => expect(commands).toHaveLength(2));
 
 it.each(commands)(
   'runs only the named file with %s',

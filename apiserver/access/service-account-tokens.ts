@@ -6,7 +6,7 @@ import type { ObjectSource } from './policy.ts';
 import { isSignedBy, parseToken, type SigningKey } from './signing-key.ts';
 import { serviceAccountGroups, type User } from './user.ts';
 
-/** Reference of a token to an object. The reference to a missing node has no uid. */
+/** A token's reference to an object. A reference to a missing node has no uid. */
 export interface ClaimedObject {
   readonly name?: string;
   readonly uid?: string;
@@ -69,7 +69,7 @@ export function claimsFor(grant: TokenGrant, now: number): TokenClaims {
   };
 }
 
-/** Returns the reference of a token to an object. */
+/** Returns a token's reference to an object. */
 export function claimedObject({ metadata: { name, uid } }: KubeObject): ClaimedObject {
   return { ...(name !== undefined && { name }), ...(uid !== undefined && { uid }) };
 }

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { compactVerify, decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 
 export interface SigningKey {
-  /** Key id in the header of tokens. */
+  /** Key ID in the token header. */
   readonly id: string;
   readonly publicKey: KeyObject;
   readonly privateKey: KeyObject;

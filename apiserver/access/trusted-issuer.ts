@@ -13,11 +13,11 @@ export interface TrustedIssuer {
   readonly url: string;
   /** Returns the address of the issuer's discovery document, and its certificate authority as PEM. */
   readonly discovery: () => Promise<{ readonly url: string; readonly ca: string }>;
-  /** Returns the audiences, one of which a token must have, by the URL of this server. */
+  /** Returns the accepted audiences for the URL of this server; a token must have one of them. */
   readonly audiences: (serverUrl: string) => readonly string[];
-  /** The claim `sub` that a token must have. */
+  /** Required `sub` claim of tokens. */
   readonly subject: string;
-  /** Prefix of the user name, which is the claim `sub`. */
+  /** Prefix of the user name; the `sub` claim follows. */
   readonly usernamePrefix: string;
 }
 
@@ -32,7 +32,7 @@ export class TrustedTokens {
     this.#serverUrl = serverUrl;
   }
 
-  /** Returns the user of a token; undefined for any other token, even if the keys of the issuer cannot be read. */
+  /** Returns the user of a token; undefined if the token is not trusted, or if the issuer's keys cannot be read. */
   async verify(token: string, now: number): Promise<User | undefined> {
     const { url: issuer, subject, usernamePrefix, audiences } = this.#issuer;
     if (parseToken(token)?.claims['iss'] !== issuer) return undefined;
@@ -66,7 +66,7 @@ export class TrustedTokens {
 }
 
 const ALGORITHMS = ['RS256', 'ES256'];
-/** Minimum time between two fetches of keys, in milliseconds. */
+/** Minimum time between key fetches, in milliseconds. */
 const MIN_INTERVAL_MS = 10_000;
 const TIMEOUT_MS = 5_000;
 

@@ -1,4 +1,4 @@
-// Start of all controllers, after the creation of the bootstrap objects. Two small controllers are defined here.
+// Creates the bootstrap objects and starts all controllers. Two small controllers are defined here.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
@@ -12,7 +12,7 @@ import { collectGarbage } from './garbage-collector.ts';
 import { terminateNamespaces } from './namespace-terminator.ts';
 import { aggregateRoles } from './role-aggregator.ts';
 
-/** Controllers in the order of their start. Definitions are first: other controllers also handle custom resources. */
+/** Controllers in start order. Definitions come first: other controllers also handle custom resources. */
 const CONTROLLERS: readonly StartController[] = [
   serveDefinitions,
   createDefaultServiceAccounts,
@@ -22,7 +22,7 @@ const CONTROLLERS: readonly StartController[] = [
   expireEvents,
 ];
 
-/** Delay of a restart after a failed commit, in milliseconds. */
+/** Delay before a restart after a failed commit, in milliseconds. */
 const RETRY_MS = 5_000;
 
 /** Creates the bootstrap objects and starts all controllers. Restarts them after a failed commit: each starts from the stored state. */

@@ -41,7 +41,10 @@ interface KubeConfigFile {
 
 type Named = Readonly<Record<string, unknown>> & { readonly name: string };
 
-/** Creates a kubeconfig. The hub has one context per user, a target one with its name, so that KUBECONFIG can list both files. */
+/**
+ * Creates a kubeconfig. The hub has one context per user, and a target has one context with its own name, so that KUBECONFIG can list both
+ * files.
+ */
 export function createKubeconfig({ name, url, ca, tokens }: RunningServer): KubeConfigFile {
   const users = Object.entries(tokens).map(([user, token]) => ({ name: name === HUB ? user : `${name}-${user}`, token }));
   const contextOf = (user: string) => (name === HUB ? user : name);

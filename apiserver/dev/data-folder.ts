@@ -10,9 +10,9 @@ import { isDraft, writePrivate } from '../../src/std/private-file.ts';
 export interface RunState {
   /** Bearer tokens by server and user. */
   readonly tokens: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** Last ports by target cluster. */
+  /** Ports of the last run, by target cluster. */
   readonly ports: Readonly<Record<string, number>>;
-  /** Servers with samples. Samples that the user deletes are not created again. */
+  /** Servers that already have samples. Samples that the user deletes are not re-created. */
   readonly sampled: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// Log lines that wait for the welcome text, which says that the log follows.
+// Log lines held back until the welcome text, which announces the log, is printed.
 
 export class HeldLines {
   readonly #write: (line: string) => unknown;
@@ -13,7 +13,7 @@ export class HeldLines {
     else this.#held.push(line);
   }
 
-  /** Writes the lines that wait; later lines are written at once. */
+  /** Writes the held lines; later lines are written immediately. */
   release(): void {
     const held = this.#held ?? [];
     this.#held = undefined;

@@ -40,7 +40,7 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   const targets = await Promise.all(servers.targets.map((target) => writeAccessFiles(folder, target)));
   const update = () => seed(servers, folder, config, stopped);
   await update().catch((error: unknown) => {
-    // A full disk rejects the writes of this start. The objects of the last run are complete.
+    // On a full disk, the writes of this start fail, but the objects of the last run are complete.
     if (isFirstRun || !hasReason(error, 'InternalError')) throw error;
     log.warn({ error }, 'local clusters not updated, retrying');
     retryUntilDone(async () => (await update(), true), { clock: systemClock, random: Math.random, signal: stopped }).catch(() => {});

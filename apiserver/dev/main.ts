@@ -18,7 +18,7 @@ export async function runLocally(config: Config): Promise<void> {
 async function start(config: Config, stopped: AbortSignal): Promise<Running> {
   const lines = new HeldLines((line) => process.stderr.write(line));
   const log = createLogger({ level: config.logLevel ?? 'warn', readable: process.stderr.isTTY, write: (line) => lines.write(line) });
-  // Also for an exit before the end of the start.
+  // Also needed if the process exits during startup.
   process.once('exit', () => lines.release());
   if (config.unknownVariables.length > 0) log.warn({ variables: config.unknownVariables }, 'ignoring unknown environment variables');
   try {

@@ -1,9 +1,9 @@
-// The command line of a checkout and of the npm package, which contain the embedded API server.
+// The command line in a checkout and in the npm package, both of which contain the embedded API server.
 
 import { StartError } from '../../src/config/start-error.ts';
 import { main } from '../../src/main.ts';
 
-/** Runs a command line, with `purser dev`. */
+/** Runs a command line that may be `purser dev`. */
 export function runPurser(args: readonly string[]): void {
   void main(args, async (config) => {
     const { runLocally } = await import('./main.ts').catch(rejectMissing);

@@ -17,7 +17,7 @@ export async function installOnHub(hub: KubeClient, signal: AbortSignal): Promis
   await waitUntilServed(hub, [Clusters, ManagedTokens, ManagedTokenSets], { clock: systemClock, random: Math.random, signal });
 }
 
-/** Grants Purser's permissions on a target, and registers the target on the hub, with a new token or as one that trusts the hub. */
+/** Grants Purser's permissions on a target, and registers the target on the hub, with a new token or as a target that trusts the hub. */
 export async function registerTarget(hub: KubeClient, target: KubeClient, { name, url, ca }: LocalServer): Promise<void> {
   const keys = isFederated(name) ? await federate(hub, target) : await issueCredential(target);
   const credential = { namespace: DefaultNamespace, name: `${name}-credential` };

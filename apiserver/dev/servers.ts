@@ -66,14 +66,14 @@ export function adminClient(server: LocalServer, manager: string, closing: Async
 /** Issuer and audience of every target, and the audience of the sample tokens. */
 const ISSUER = 'https://kubernetes.default.svc';
 
-/** Issuer of the hub. It differs from that of the targets, which do not trust their own issuer. */
+/** Issuer of the hub. It differs from the targets' issuer: an API server rejects its own issuer as a trusted one. */
 const HUB_ISSUER = 'https://hub.local';
 
-/** Service account of the hub that Purser uses on the target that trusts the hub, and its user name there. */
+/** Service account of the hub that Purser uses on the target that trusts the hub: its user names on the hub and on that target. */
 const FEDERATED = `system:serviceaccount:${DefaultNamespace}:${FederatedServiceAccount}`;
 export const FEDERATED_USER = `hub:${FEDERATED}`;
 
-/** Returns whether a target trusts the hub, so no credential is stored for it: the second one. */
+/** Returns whether a target trusts the hub, so that no credential is stored for it. Only the second target does. */
 export function isFederated(target: string): boolean {
   return target === 'target-2';
 }
@@ -83,7 +83,7 @@ interface Started {
   readonly close: () => Promise<void>;
 }
 
-/** Returns the trust of a target in the hub, which may still be starting. */
+/** Returns the issuer configuration with which a target trusts the hub, which may still be starting. */
 function trustIn(hub: Promise<Started>): TrustedIssuer {
   return {
     url: HUB_ISSUER,
@@ -99,7 +99,7 @@ function trustIn(hub: Promise<Started>): TrustedIssuer {
 
 /** Options of one server. */
 interface ServerOptions extends ServersOptions {
-  /** Issuer whose tokens the server accepts, besides its own. */
+  /** Issuer whose tokens the server accepts in addition to its own. */
   readonly trusts?: TrustedIssuer;
 }
 

@@ -45,7 +45,7 @@ Press Ctrl-C to stop. Data is stored in ${relativePath(folder, cwd)}. The log fo
 `;
 }
 
-/** Returns aligned lines with names, addresses and kubeconfig files; lists the first targets only, so that the text fits on a screen. */
+/** Returns aligned lines with names, addresses and kubeconfig files; lists only the first targets, so that the text fits on one screen. */
 function addressLines({ hub, targets, facade, page, metrics, folder, cwd }: WelcomeOptions): readonly string[] {
   const shown = targets.slice(0, MAX_TARGETS);
   const rows: readonly (readonly string[])[] = [

@@ -61,14 +61,14 @@ function reviewResource({ plural, singular, namespaced, kind }: ReviewKind): Res
   return { plural, singular, namespaced, kind, verbs: ['create'], shortNames: [], categories: [], subresources: [], builtIn: true };
 }
 
-/** Returns the hash by which clients detect a change of the storage version. */
+/** Returns the hash that clients use to detect a change to the storage version. */
 function hashOfStorageVersion({ group, version, kind }: Kind): string {
   // kube-apiserver stores definitions in their first version.
   const stored = kind === 'CustomResourceDefinition' ? 'v1beta1' : version;
   return createHash('sha256').update(`${group}/${stored}/${kind}`).digest().subarray(0, 8).toString('base64');
 }
 
-/** Order of the groups of Kubernetes; other groups follow. */
+/** Order of the Kubernetes groups; other groups follow. */
 const GROUP_ORDER = [
   '',
   'authentication.k8s.io',

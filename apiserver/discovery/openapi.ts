@@ -1,5 +1,5 @@
-// OpenAPI v3: an index, and one document for each group and version. Clients cache documents by their hash. The document of OpenAPI v2 is
-// without content: kubectl reads it only before it sends a List, and leaves the validation of kinds that it lacks to the server.
+// OpenAPI v3: an index, and one document for each group and version. Clients cache documents by their hash. The OpenAPI v2 document is
+// empty: kubectl reads it only before it sends a List, and leaves the validation of missing kinds to the server.
 
 import { createHash } from 'node:crypto';
 import type { Reply } from '../../src/kubernetes/reply.ts';
@@ -20,7 +20,7 @@ export interface DocumentRequest {
   readonly ifNoneMatch: string | undefined;
 }
 
-/** Returns the response for a path of OpenAPI; undefined for other paths. */
+/** Returns the response for an OpenAPI path; undefined for other paths. */
 export function openApiReply(request: DocumentRequest, kinds: readonly Kind[]): Reply | undefined {
   const { path } = request;
   if (path === VERSION_2) return version2Reply(request);
@@ -37,7 +37,7 @@ const VERSION_2_BYTES = '\n\u00032.0';
 
 function version2Reply({ accept = '' }: DocumentRequest): Reply {
   const requested = parseAccept(accept).map(({ type, subtype }) => `${type}/${subtype}`);
-  // kubectl requests the type with an @, which its own parser of responses rejects.
+  // kubectl requests the type with an @, which its own response parser rejects.
   if (requested.some((type) => type.replace('@', '.') === VERSION_2_PROTOBUF))
     return { status: 200, headers: { 'content-type': VERSION_2_PROTOBUF, vary: 'Accept' }, body: VERSION_2_BYTES };
   if (!acceptsJson(accept)) return { status: 406, headers: { vary: 'Accept' }, body: '' };
@@ -166,9 +166,9 @@ function operation({ group, version, kind, builtIn }: Kind, method: string, verb
 
 /** Components that published schemas reference. */
 interface Components {
-  /** Prefix of the names of structs. */
+  /** Prefix of struct names. */
   readonly prefix: string;
-  /** Name of the schema of metadata. */
+  /** Name of the metadata schema. */
   readonly metadata: string;
   readonly schemas: Map<string, object>;
 }
@@ -204,7 +204,7 @@ function descriptionOf({ description }: { readonly description?: string | undefi
   return description === undefined ? {} : { description };
 }
 
-/** Returns a reference to a struct by its name, and any other schema in place. */
+/** Returns a reference to a named struct, and any other schema itself. */
 function referenceOrSchema(schema: Schema, components: Components): object {
   const { struct } = schema.go ?? {};
   if (struct === undefined) return publishedSchema(schema, components);

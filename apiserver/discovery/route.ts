@@ -1,5 +1,5 @@
-// Routes of discovery, version, health and OpenAPI.
-// In kube-apiserver, go-restful serves some of these paths: those (`routed`) allow GET only, the others any method.
+// Routes for discovery, version, health and OpenAPI. In kube-apiserver, go-restful serves some of these paths (`routed`), which allow only
+// GET; the others allow any method.
 
 import { createHash } from 'node:crypto';
 import { arch, platform } from 'node:os';
@@ -29,7 +29,7 @@ export interface DiscoveryRequest extends DocumentRequest {
 export interface DiscoveryState {
   /** All served kinds; documents are regenerated when the array changes. */
   readonly kinds: readonly Kind[];
-  /** Host and port of the server for clients. */
+  /** Host and port at which clients reach the server. */
   readonly serverAddress: string;
 }
 

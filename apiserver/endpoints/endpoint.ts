@@ -68,7 +68,7 @@ interface Body {
   readonly fieldValidation: FieldValidation;
 }
 
-/** Decodes the body. Rejects unknown and repeated fields (400), warns about them or ignores them, by `fieldValidation`. */
+/** Decodes the body. Rejects unknown and repeated fields (400), warns about them, or ignores them, depending on `fieldValidation`. */
 export function decodeBody(api: Api, { warn }: ApiRequest, { kind, ...body }: Body): KubeObject {
   const { object, warnings } = decodeObject({
     ...body,

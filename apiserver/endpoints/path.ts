@@ -9,7 +9,7 @@ import type { ApiRequest } from '../request.ts';
 import type { AccessApi } from './endpoint.ts';
 
 interface ServerInfo {
-  /** Host and port of the server for clients. */
+  /** Host and port at which clients reach the server. */
   readonly address: string;
 }
 

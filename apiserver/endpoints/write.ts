@@ -85,7 +85,7 @@ async function readDeleteOptions(request: KindRequest): Promise<DeleteOptions> {
   return options;
 }
 
-/** Deletes an object of a list unless it was deleted after the list. */
+/** Deletes a listed object unless it has been deleted since. */
 function deleteListed(api: Api, target: Target, options: DeleteOptions): void {
   try {
     deleteObject(api, target, options);

@@ -92,7 +92,7 @@ export function printPath(path: FieldPath): string {
   return path.map(printPathElement).join('');
 }
 
-/** Encodes the set for metadata.managedFields, with keys in the order of Kubernetes. */
+/** Encodes the set for metadata.managedFields, with keys in Kubernetes' order. */
 export function toFieldsV1(set: FieldSet): Fields {
   return Object.fromEntries(
     sortedNodes(set).map(([element, { member, children }]) => {

@@ -8,7 +8,7 @@ import { fieldOf, type JsonObject, sameValue } from '../same-value.ts';
 import { jsonTypeName } from './go-print.ts';
 
 const MAX_OPERATIONS = 10_000;
-/** Maximum length of the JSON of all values that a patch copies, in bytes. */
+/** Maximum total JSON length of the values that a patch copies, in bytes. */
 const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
 /** Applies a JSON patch. Throws a StatusError for a patch that is malformed or does not apply. */
@@ -40,7 +40,7 @@ function parseOperations(patch: unknown): readonly JsonObject[] {
 /** A document that operations change in place. */
 class Draft {
   #document: unknown;
-  /** Length of the JSON of all copied values, in bytes. */
+  /** Total JSON length of the copied values, in bytes. */
   #copiedBytes = 0;
 
   constructor(document: unknown) {
@@ -153,7 +153,7 @@ function replace(value: unknown): Change {
   };
 }
 
-/** Sets a member, even one with the name `__proto__`. */
+/** Sets a member, even if its name is `__proto__`. */
 function setMember(container: Record<string, unknown>, name: string, value: unknown): void {
   Object.defineProperty(container, name, { value, writable: true, enumerable: true, configurable: true });
 }
@@ -187,7 +187,7 @@ function mergeValue(target: unknown, patch: unknown): unknown {
   return Object.fromEntries([...unchanged, ...changed.map(([name, value]) => [name, mergeValue(fieldOf(target, name), value)] as const)]);
 }
 
-/** Returns a value without null fields, including in objects of lists. */
+/** Returns a value without null fields, including those of objects in lists. */
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isFields(value)) return value;

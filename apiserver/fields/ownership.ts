@@ -39,7 +39,7 @@ export function decodeManagedFields(entries: unknown): Ownerships {
   return decoded;
 }
 
-/** Encodes managedFields in the order of Kubernetes: by operation, time, manager, version and subresource. */
+/** Encodes managedFields in Kubernetes' order: by operation, time, manager, version and subresource. */
 export function encodeManagedFields(ownerships: Ownerships): readonly ManagedFieldsEntry[] {
   const ordered = [...ownerships.values()].sort(
     (a, b) =>

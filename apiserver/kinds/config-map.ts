@@ -76,7 +76,7 @@ export function keyErrors(key: string, field: string): readonly FieldError[] {
   return configKeyProblems(key).map((problem) => invalidValue(`${field}[${key}]`, key, problem));
 }
 
-/** Rejects changes of `fields` of an immutable object, and of `immutable` itself. */
+/** Rejects changes to `fields` of an immutable object, and to `immutable` itself. */
 export function immutabilityErrors(next: KubeObject, old: KubeObject, ...fields: readonly string[]): readonly FieldError[] {
   if (old['immutable'] !== true) return [];
   const changed = ['immutable', ...fields].filter((field) => !sameValue(next[field], old[field]));

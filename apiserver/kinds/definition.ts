@@ -63,7 +63,7 @@ interface DefinitionCondition {
   readonly message?: string;
 }
 
-/** A definition of a client, in which fields may be absent. */
+/** A definition from a client, in which fields may be absent. */
 export interface DraftDefinition extends KubeObject {
   readonly spec?: Partial<DefinitionSpec>;
   readonly status?: DefinitionStatus;

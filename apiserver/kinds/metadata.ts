@@ -25,7 +25,7 @@ export const labelName: NameProblems = (name, prefix) => dns1123LabelProblems(pr
 /** Validates names of any kind: one path segment. */
 const pathSegmentName: NameProblems = (name, prefix) => (prefix ? pathSegmentPrefixProblems(name) : pathSegmentProblems(name));
 
-/** Validates names of roles and bindings, and prefixes of them: one path segment. */
+/** Validates names and name prefixes of roles and bindings: one path segment. */
 export const rbacName: NameProblems = (name) => pathSegmentProblems(name);
 
 /** Masks the dash at the end of a prefix. kube-apiserver also masks the character before it, and accepts some invalid prefixes. */
@@ -54,7 +54,7 @@ export function validateMetadata(object: KubeObject, rules: MetadataRules): read
   ];
 }
 
-/** Validates a change of metadata. */
+/** Validates a change to metadata. */
 export function validateMetadataUpdate(next: KubeObject, old: KubeObject): readonly FieldError[] {
   const meta = next.metadata;
   return [
@@ -81,7 +81,7 @@ export function validateCoreMetadata(object: KubeObject, rules: MetadataRules): 
   return [...validateMetadata(object, rules), ...coreFinalizerErrors(object)];
 }
 
-/** Validates a change of metadata, and rejects finalizers that are neither standard nor qualified. */
+/** Validates a change to metadata, and rejects finalizers that are neither standard nor qualified. */
 export function validateCoreMetadataUpdate(next: KubeObject, old: KubeObject): readonly FieldError[] {
   return [...validateMetadataUpdate(next, old), ...coreFinalizerErrors(next)];
 }

@@ -17,7 +17,7 @@ interface Role extends KubeObject {
   readonly aggregationRule?: { readonly clusterRoleSelectors?: readonly object[] };
 }
 
-/** A subject of a client, in which fields may be absent. */
+/** A subject from a client, in which fields may be absent. */
 type Subject = Partial<RbacSubject> & { readonly apiGroup?: string };
 type RoleReference = Partial<RoleRef> & { readonly apiGroup?: string };
 

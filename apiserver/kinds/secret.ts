@@ -45,7 +45,7 @@ function validate(object: KubeObject): readonly FieldError[] {
 
 const SERVICE_ACCOUNT_NAME = 'kubernetes.io/service-account.name';
 
-/** Validation by type of Secret; other types have no rules. */
+/** Validation by Secret type; other types have no rules. */
 const TYPE_RULES: ReadonlyMap<string, (secret: Secret) => readonly FieldError[]> = new Map([
   [
     'kubernetes.io/service-account-token',

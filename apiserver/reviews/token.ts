@@ -116,7 +116,7 @@ interface Pod extends KubeObject {
   readonly spec?: { readonly serviceAccountName?: string; readonly nodeName?: string };
 }
 
-/** Returns the node of a Pod, by name alone if the node does not exist; undefined for an unscheduled Pod. */
+/** Returns the node of a Pod, with only its name if the node does not exist; undefined for an unscheduled Pod. */
 function nodeOfPod(nodeName: string, objects: ObjectSource): ClaimedObject | undefined {
   if (nodeName === '') return undefined;
   const node = objects.get('', 'nodes', '', nodeName);

@@ -94,7 +94,7 @@ function isInt64(value: number | bigint): boolean {
   return typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
 }
 
-/** Validates a string. Of length and pattern, reports only the first error. */
+/** Validates a string. If both length and pattern are wrong, reports only the length. */
 function textErrors(value: string, { minLength = 0, maxLength, pattern = '', type, format }: Schema, path: string): readonly FieldError[] {
   const length = Array.from(value).length;
   const errors: FieldError[] = [];
@@ -108,10 +108,10 @@ function textErrors(value: string, { minLength = 0, maxLength, pattern = '', typ
   return errors;
 }
 
-/** Checks of the formats of strings. */
+/** Checks for string formats. */
 const TEXT_FORMATS: Readonly<Record<string, (text: string) => boolean>> = { byte: isBase64, 'date-time': isDateTime };
 
-/** Returns whether a text is base64 as kube-apiserver accepts it, which excludes the empty text. */
+/** Returns whether a text is base64 that kube-apiserver accepts; the empty text is not. */
 function isBase64(text: string): boolean {
   return text !== '' && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
 }

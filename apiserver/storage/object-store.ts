@@ -154,7 +154,7 @@ export class ObjectStore {
     return () => void this.#undoListeners.delete(listener);
   }
 
-  /** Calls `listener` in order for every change to a resource, or of ALL_RESOURCES, after its commit. */
+  /** Calls `listener`, in order and after the commit, for every change to a resource or to ALL_RESOURCES. */
   subscribe(resource: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(resource) ?? new Set();
     this.#listeners.set(resource, listeners.add(listener));
@@ -192,7 +192,7 @@ export class ObjectStore {
         }
       });
     });
-    // Callers of `whenDurable` handle a failed commit; without callers it must not be an unhandled rejection.
+    // Callers of `whenDurable` handle a failed commit; without callers, it must not become an unhandled rejection.
     this.#commit.catch(() => {});
   }
 
@@ -235,7 +235,7 @@ export class ObjectStore {
     this.#written = 0;
   }
 
-  /** Calls listeners. An error of one must not affect the others or the commit. */
+  /** Calls listeners. An error in one must not affect the others or the commit. */
   #notify(resource: string, change: Change): void {
     for (const listener of this.#listeners.get(resource) ?? []) {
       try {
@@ -290,7 +290,7 @@ class Collection {
   }
 }
 
-/** Returns the index of the first element that is not below `key`. */
+/** Returns the index of the first element that is not less than `key`. */
 function lowerBound(sorted: readonly string[], key: string): number {
   let low = 0;
   let high = sorted.length;

@@ -62,7 +62,7 @@ export function checkValid(kind: Kind, object: KubeObject, errors: readonly Fiel
   throw invalid({ group, name: object.kind }, object.metadata.name ?? '', errors);
 }
 
-/** Returns the group of an object's apiVersion, which may differ from that of its kind. */
+/** Returns the group of an object's apiVersion, which may differ from its kind's group. */
 function groupOf({ apiVersion }: KubeObject): string {
   return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
 }

@@ -12,7 +12,7 @@ import { type Api, checkValid, resourceName, storeOf, type Target, type Writer }
 import { inNamespace } from './create.ts';
 import { trackFields } from './field-tracking.ts';
 
-/** Replaces an object by the object of a PUT. */
+/** Replaces an object with the object of a PUT. */
 export function updateObject(api: Api, target: Target, decoded: KubeObject, writer: Writer): KubeObject {
   const { kind, namespace, name } = target;
   const next = inNamespace(checkName(decoded, name), kind, namespace);

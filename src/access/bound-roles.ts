@@ -9,7 +9,7 @@ export interface Binding {
   readonly subjects: readonly string[];
 }
 
-/** Roles of subjects. The cost of reading those of a subject does not depend on the number of bindings. */
+/** Roles of subjects. The cost of reading the roles of one subject does not depend on the number of bindings. */
 export class BoundRoles {
   readonly #counts = new Map<string, Map<string, Map<string, number>>>();
 
@@ -51,7 +51,10 @@ export class BoundRoles {
   }
 }
 
-/** Maximum number of roles that the bindings of one namespace, which its users write, grant to one subject; further ones grant nothing. */
+/**
+ * Maximum number of roles that the bindings in one namespace grant to one subject; further bindings, which users of the namespace can
+ * create, grant nothing.
+ */
 const MAX_ROLES = 256;
 
 function getOrAdd<V>(entries: Map<string, V>, key: string, create: () => V): V {

@@ -4,7 +4,7 @@ import { Label } from '../api/names.ts';
 import type { ApiObject } from '../api/resources.ts';
 import { labelValueProblems } from '../kubernetes/names.ts';
 
-/** Start of the names of sets in RBAC rules. No Cluster has a name with a colon. */
+/** Prefix of set names in RBAC rules. No Cluster has a name with a colon. */
 const SET_PREFIX = 'set:';
 
 /** Name in place of a set for Clusters without one, and for clusters that do not exist. It is not a valid label value, so no Cluster is in it. */
@@ -21,7 +21,7 @@ export function setName(set: string): string {
   return `${SET_PREFIX}${set}`;
 }
 
-/** Returns whether a name in an RBAC rule is that of a set. */
+/** Returns whether a name in an RBAC rule is the name of a set. */
 export function isSetName(name: string): boolean {
   return name.startsWith(SET_PREFIX);
 }

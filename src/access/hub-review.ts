@@ -13,7 +13,7 @@ export type AccessAttributes = Pick<SubjectAccessReview['spec'], 'resourceAttrib
 
 export interface AccessDecision {
   readonly allowed: boolean;
-  /** Error of an authorizer; empty without one. The error alone may be the reason for a denial. */
+  /** Error of an authorizer; empty without one. It may be the only reason for a denial. */
   readonly evaluationError: string;
 }
 

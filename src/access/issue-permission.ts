@@ -37,7 +37,7 @@ export interface ReviewedTarget extends IssueTarget {
   readonly set: string;
 }
 
-/** Default of the namespaces that an RBAC rule must name: a rule for the whole cluster does not cover their service accounts. */
+/** Namespaces that an RBAC rule must name by default: a rule for the whole cluster does not cover their service accounts. */
 export const PROTECTED_NAMESPACES: readonly string[] = ['kube-system', 'kube-public', 'kube-node-lease'];
 
 /** Returns the resource name that covers only this service account, for messages about a missing permission. */
@@ -78,7 +78,7 @@ function grantsPermission(name: string): boolean {
   return name !== setName(NO_SET) && !name.startsWith(`${setName(NO_SET)}/`);
 }
 
-/** Reviews one name after the other. Returns the first allowed name; undefined if none is. */
+/** Reviews one name after another. Returns the first allowed name; undefined if none is. */
 export async function reviewIssue(
   names: readonly string[],
   review: (attributes: AccessAttributes) => Promise<boolean>,

@@ -42,7 +42,7 @@ type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$'>;
 /** The part of a binding that is indexed. */
 export type IndexedBinding = Pick<RoleBinding, 'roleRef' | 'subjects'>;
 
-/** A change of roles and bindings that affects the permission. */
+/** A change to roles and bindings that affects the permission. */
 export interface RbacChange {
   /** Keys of the roles that grant different names than before. */
   readonly roles: ReadonlySet<string>;
@@ -54,8 +54,8 @@ export interface RbacChange {
 
 /**
  * Keeps the names that RBAC grants for one permission. The key of a Role or a RoleBinding is `namespace/name`; the key of a ClusterRole or
- * a ClusterRoleBinding is its name, which contains no slash. The cost of a change to a role does not depend on its subjects, and of
- * `namesFor` not on the number of bindings: users of a namespace can create many thousand of both.
+ * a ClusterRoleBinding is its name, which contains no slash. The cost of a change to a role does not depend on its subjects, and the cost
+ * of `namesFor` does not depend on the number of bindings: users of a namespace can create many thousands of both.
  */
 export class RbacIndex {
   readonly #permission: Permission;
@@ -221,7 +221,7 @@ export class RbacIndex {
   }
 }
 
-/** Returns the keys of the subjects that a user is: `User/<name>` and `Group/<name>` for each group. */
+/** Returns the keys of the subjects that match a user: `User/<name>` and `Group/<name>` for each group. */
 export function subjectsOf({ username, groups }: Pick<User, 'username' | 'groups'>): readonly string[] {
   return [`User/${username}`, ...groups.map((group) => `Group/${group}`)];
 }
@@ -232,7 +232,7 @@ interface View {
   readonly changes: number;
 }
 
-/** Maximum number of results that are kept, of up to a hundred names each; fewer with more names. */
+/** Maximum number of cached results with up to a hundred names each; fewer if they have more names. */
 const MAX_VIEWS = 10_000;
 const NAMES_PER_VIEW = 100;
 /** Number of changed roles, and of subjects, above which all results are forgotten. */
@@ -289,8 +289,8 @@ export function rulesFor(permission: Permission, rules: readonly PolicyRule[]): 
 }
 
 /**
- * Returns the names that rules grant for a permission; undefined for all names. Leaves out texts that are the name of no object in a
- * namespace, which Kubernetes admits.
+ * Returns the names that rules grant for a permission; undefined for all names. Omits texts that cannot be the name of an object in a
+ * namespace, although Kubernetes accepts them.
  */
 function grantedNames(rules: readonly PolicyRule[], permission: Permission): ReadonlySet<string> | undefined {
   const granted = new Set<string>();
@@ -308,7 +308,7 @@ function isAbout(rule: PolicyRule, { verbs, group, resource, subresource }: Perm
   return subresource === undefined ? resourceMatches(rule, resource) : resourceMatches(rule, `${resource}/${subresource}`, subresource);
 }
 
-/** Sets all objects of an informer, then those of each batch. Emits the change of a batch after all of it is applied, if there is one. */
+/** Sets all objects of an informer, then those of each batch. Emits the change, if there is one, after the whole batch is applied. */
 function following<T extends ApiObject>(
   { store, batches$ }: Followed<T>,
   set: (key: string, object: T | undefined) => RbacChange,
@@ -320,7 +320,7 @@ function following<T extends ApiObject>(
   );
 }
 
-/** Returns all changes together. */
+/** Combines all changes into one. */
 function unionOf(changes: readonly RbacChange[]): RbacChange {
   const [first = NO_CHANGE] = changes;
   if (changes.length <= 1) return first;

@@ -20,10 +20,10 @@ export function serviceAccountUser(namespace: string, name: string): User {
   };
 }
 
-/** Service accounts that a subject of a binding stands for: all of them, those of a namespace, or one. */
+/** Service accounts that a binding's subject represents: all, all of a namespace, or one. */
 export type ServiceAccountScope = 'all' | { readonly namespace: string; readonly name?: string };
 
-/** Returns the service accounts that a subject in the format of `subjectsOf` stands for; undefined for other users and groups. */
+/** Returns the service accounts that a subject in the format of `subjectsOf` represents; undefined for other users and groups. */
 export function serviceAccountsOf(subject: string): ServiceAccountScope | undefined {
   if (subject === 'Group/system:serviceaccounts' || subject === 'Group/system:authenticated') return 'all';
   const [, namespace, name] = ACCOUNT.exec(subject) ?? [];

@@ -32,7 +32,7 @@ export function isNamespace(entry: string): boolean {
   return entry.endsWith(SLASH);
 }
 
-/** Separator of namespace and name in keys. Namespaces and names contain none. */
+/** Separator between namespace and name in keys. Neither contains it. */
 const SLASH = '/';
 
 /** The names of an object that rules can grant. */
@@ -43,7 +43,7 @@ export interface VisibleObject {
   readonly setName: string | undefined;
 }
 
-/** A set of names, of existing objects or not. Users with the same roles share one instance. */
+/** A set of names, whether or not their objects exist. Users with the same roles share one instance. */
 export class Visibility {
   static readonly everything = new Visibility();
   static readonly nothing = new Visibility(new Set());
@@ -65,7 +65,7 @@ export class Visibility {
     return new Visibility(this.#names, salt);
   }
 
-  /** Fingerprint of the names, as resource versions of the façade carry it. */
+  /** Fingerprint of the names, as part of the façade's resource versions. */
   get fingerprint(): number {
     this.#fingerprint ??= this.#names === undefined && this.#salt === 0 ? EVERYTHING : fingerprintOf(this.#names ?? [ANY_NAME], this.#salt);
     return this.#fingerprint;
@@ -98,7 +98,7 @@ export class Visibility {
     return end >= 0 && (this.includes(allOf(key.slice(0, end))) || this.includes(inAnyNamespace(key.slice(end + 1))));
   }
 
-  /** Returns the part of these names, which are names in any namespace or everything, that a binding in one namespace grants. */
+  /** Returns the part of these names that a binding in one namespace grants. They must be names in any namespace, or everything. */
   within(namespace: string): Visibility {
     return new Visibility(new Set(this.#entriesIn(namespace)));
   }
@@ -114,7 +114,7 @@ export class Visibility {
     return this.#spansNamespaces;
   }
 
-  /** True if one of the names is that of a set. */
+  /** True if one of the names is the name of a set. */
   get hasSets(): boolean {
     this.#hasSets ??= this.names.some(isSetName);
     return this.#hasSets;
@@ -134,7 +134,7 @@ export class Visibility {
     return true;
   }
 
-  /** Returns all names of these grants together. A user may have one in each of many thousand namespaces. */
+  /** Combines all names of these grants. A user may have a grant in each of many thousands of namespaces. */
   static union(grants: Iterable<Grant>): Visibility {
     const names = new Set<string>();
     for (const { granted, namespace } of grants) {

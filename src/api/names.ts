@@ -19,7 +19,7 @@ export const AnchorFinalizer = `${TokensGroup}/anchor`;
 
 /** Purser's labels. */
 export const Label = {
-  /** On every Secret that Purser writes for a ManagedToken, and on anchors; the informer selects by it. */
+  /** On every Secret that Purser writes for a ManagedToken, and on anchors; informers select by this label. */
   managedBy: `${TokensGroup}/managed-by`,
   /** On the Secret with the renewed token of a credential. */
   renewed: `${RegistryGroup}/renewed`,
@@ -35,10 +35,10 @@ export const LabelValue = {
   renewed: 'true',
 } as const;
 
-/** Name of the Secret with the renewed token: the name of the registered Secret and this suffix. */
+/** Suffix that, appended to the name of the registered Secret, names the Secret with the renewed token. */
 export const RenewedSuffix = '-renewed';
 
-/** Prefix of the names of anchors of Purser's own tokens on targets. */
+/** Name prefix of the anchors of Purser's own tokens on targets. */
 export const OwnAnchorPrefix = 'purser-credential-';
 
 /**

@@ -1,5 +1,5 @@
-// Reasons of conditions and events, which are also fields of log lines and labels of metrics. They are part of the API.
-// Each reason has a sentence for messages and documentation, without capital letter and full stop.
+// Reasons of conditions and events, which are also fields of log lines and labels of metrics. They are part of the API. Each reason has a
+// sentence for messages and documentation, without a capital letter or full stop.
 
 /** Reasons of a ManagedToken's Ready condition, besides those of failures. */
 export const ReadyReason = {

@@ -25,7 +25,7 @@ import { targetClusters } from './target-clusters.ts';
 export interface App {
   /** URL of the hub. */
   readonly server: string;
-  /** Resolves with Purser's URLs once all components have started. Rejects if a port is not available or `stop` is called before. */
+  /** Resolves with Purser's URLs once all components have started. Rejects if a port is not available or `stop` is called first. */
   readonly ready: Promise<Served>;
   stop(): Promise<void>;
 }

@@ -38,7 +38,7 @@ export function facadeInformers(informers: TokenInformers): FacadeInformers {
   return { ...(Object.fromEntries(listed) as Pick<TokenInformers, keyof typeof LISTS>), credentials, roles, bindings };
 }
 
-/** Returns the list of ManagedTokens. A façade without controller has no other use for them and for the permissions of namespaces. */
+/** Returns the list of ManagedTokens. A façade without a controller has no other use for them and for the permissions of namespaces. */
 function managedTokens({ clock, random, log, settings: { namespaces } }: AppOptions, client: KubeClient): ListOnDemand {
   const onOverBudget = (namespace: string, resource: string) =>
     log.warn({ namespace, resource, remedy: BUDGET_REMEDY }, 'namespace over its budget for the list of ManagedTokens');

@@ -33,7 +33,7 @@ export function customResources({ clock, random, log, settings }: AppOptions, cl
   return { name: 'custom resources', check: 'custom-resources', start, stop: async () => {} };
 }
 
-/** Returns whether this process installs the CustomResourceDefinitions: a façade without controller has no write permissions. */
+/** Returns whether this process installs the CustomResourceDefinitions: a façade without a controller has no write permissions. */
 function mayInstall({ installCrds, components }: AppSettings): boolean {
   return installCrds && components.includes('controller');
 }
@@ -60,7 +60,7 @@ async function install({ clock, random, log }: Tools, client: KubeClient, signal
 
 type Tools = Pick<AppOptions, 'clock' | 'random' | 'log'>;
 
-/** Informers of this process; a façade without controller needs none for ManagedTokens. */
+/** Informers of this process; a façade without a controller needs none for ManagedTokens. */
 type Watched = Omit<TokenInformers, 'tokens' | 'secrets' | 'requesters'> & Partial<TokenInformers & Pick<SetInformers, 'sets'>>;
 
 /** Creates the component that runs the informers, on the leader and on followers, and waits until they are synced. */

@@ -1,4 +1,4 @@
-// Questions to the user of a terminal.
+// Prompts for the user of a terminal.
 
 import { createInterface } from 'node:readline/promises';
 

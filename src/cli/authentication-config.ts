@@ -8,7 +8,7 @@ import { isClusterLocalIssuer } from '../targets/policy/token-claims.ts';
 export interface AuthenticationOptions {
   /** Issuer of the hub's tokens. */
   readonly issuer: string;
-  /** Issuer of the target cluster's tokens; undefined if it is not to be compared. */
+  /** Issuer of the target cluster's tokens; undefined to skip the comparison. */
   readonly targetIssuer?: string;
   /** Addresses of the target cluster as the Secret spells them. */
   readonly server: readonly string[];
@@ -18,13 +18,13 @@ export interface AuthenticationOptions {
   readonly namespace?: string;
   /** Path of the issuer's certificate authority; undefined for public authorities. */
   readonly ca?: string;
-  /** URL of the discovery document; undefined for that of the issuer. */
+  /** URL of the discovery document; undefined for the issuer's own URL. */
   readonly discoveryUrl?: string;
   /** Minor version of the target cluster; undefined for 1.34 or later. */
   readonly kubernetesVersion?: number;
 }
 
-/** Returns the configuration with instructions. Throws a StartError for options that do not fit together. */
+/** Returns the configuration with instructions. Throws a StartError for incompatible options. */
 export async function authenticationConfig(options: AuthenticationOptions): Promise<string> {
   const { issuer, targetIssuer, server, discoveryUrl, ca: caFile, kubernetesVersion: minor = V1_MINOR } = options;
   if (targetIssuer === issuer) throw new StartError(sameIssuer(issuer));
@@ -35,10 +35,10 @@ export async function authenticationConfig(options: AuthenticationOptions): Prom
   return minor < V1BETA1_MINOR ? flags(trust) : await configuration(trust, minor < V1_MINOR ? 'v1beta1' : 'v1');
 }
 
-/** The hub's issuer, and the tokens of it that the target accepts. */
+/** The hub's issuer, and those of its tokens that the target accepts. */
 interface Trust {
   readonly issuer: string;
-  /** True if the issuer is known to differ from that of the target. */
+  /** True if the issuer is known to differ from the target's issuer. */
   readonly isDistinct: boolean;
   readonly subject: string;
   readonly audiences: readonly string[];
@@ -46,7 +46,7 @@ interface Trust {
   readonly caFile: string | undefined;
 }
 
-/** Minor versions of Kubernetes that introduced the versions of the configuration. */
+/** Kubernetes minor versions that introduced each version of the configuration. */
 const V1_MINOR = 34;
 const V1BETA1_MINOR = 30;
 const PREFIX = 'hub:';
@@ -77,7 +77,7 @@ async function configuration(trust: Trust, version: string): Promise<string> {
 
 const FILE = 'Write this file to the control plane nodes, and start kube-apiserver with --authentication-config=FILE.';
 
-/** Returns the flags of kube-apiserver before 1.30. */
+/** Returns the flags for kube-apiserver before 1.30. */
 function flags(trust: Trust): string {
   const { issuer, subject, audiences, discoveryUrl, caFile } = trust;
   if (audiences.length > 1) throw new StartError('before Kubernetes 1.30, an API server accepts one audience; set --server once');

@@ -1,4 +1,4 @@
-// Commands as commander declares them, with Purser's help layout and errors of one line.
+// Commander commands with Purser's help layout and one-line errors.
 
 import { Argument, Command, type ErrorOptions, Help, Option } from 'commander';
 import { StartError } from '../config/start-error.ts';
@@ -7,8 +7,9 @@ import { findSimilar } from '../std/edit-distance.ts';
 import type { CommandHost } from './command.ts';
 
 /**
- * Returns a new command that prints to the host and never exits the process. Wrong use throws a StartError that names the nearest
- * spelling. `summary` is a lowercase imperative for the list of commands; the description of `--help` is a sentence of the caller.
+ * Returns a new command that prints to the host and never exits the process. Incorrect usage throws a StartError that names the nearest
+ * spelling. `summary` is a lowercase imperative for the list of commands; the caller sets the description for `--help`, which is a
+ * sentence.
  */
 export function defineCommand(host: CommandHost, name: string, summary: string): Command {
   return new CommandLine(name)
@@ -26,7 +27,7 @@ export function defineCommand(host: CommandHost, name: string, summary: string):
     });
 }
 
-/** Returns an option whose value is parsed; the last occurrence applies. `flags` are as in `-n, --namespace <NS>`. */
+/** Returns an option whose value is parsed; the last occurrence applies. `flags` has the form `-n, --namespace <NS>`. */
 export function parsedOption<T>(flags: string, description: string, parser: Parser<T>): Option {
   const option = new Option(flags, description);
   if (parser.words !== undefined) option.argChoices = [...parser.words];
@@ -48,13 +49,13 @@ export function repeatableOption<T>(flags: string, description: string, parser: 
   return option.argParser((text: string, earlier: readonly T[] | undefined) => [...(earlier ?? []), parseValue(option, parser, text)]);
 }
 
-/** Returns an argument whose value is parsed. `name` is as in `<NAME>`. */
+/** Returns an argument whose value is parsed. `name` has the form `<NAME>`. */
 export function parsedArgument<T>(name: string, description: string, parser: Parser<T>): Argument {
   const argument = new Argument(name, description);
   return argument.argParser((text: string) => parseValue({ long: argument.name() }, parser, text));
 }
 
-/** Adds examples to the help of a command: command lines by the comments above them. */
+/** Adds examples to a command's help: command lines, keyed by the comments above them. */
 export function addExamples(command: Command, examples: Readonly<Record<string, string>>): Command {
   const lines = Object.entries(examples).map(([comment, line]) => `  # ${comment}\n  ${line}`);
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n\n')}`);
@@ -82,7 +83,7 @@ class CommandLine extends Command {
     return Object.assign(new CommandHelp(), this.configureHelp());
   }
 
-  /** Throws a StartError of one line; commander reports all wrong use here. */
+  /** Throws a one-line StartError; commander reports all incorrect usage here. */
   override error(message: string, options?: ErrorOptions): never {
     const text = this.#causeOf(message, options?.code)
       .replace(/^error: /, '')
@@ -92,7 +93,7 @@ class CommandLine extends Command {
     throw new StartError(`${text} (for help, run ${pathOf(this)} --help)`);
   }
 
-  /** Returns what the user has to correct, which may differ from what commander names. */
+  /** Returns the mistake to correct, which may differ from the one that commander names. */
   #causeOf(message: string, code: string | undefined): string {
     // A misspelled option is the cause of a missing one.
     const misspelled = code === MISSING_OPTION ? this.args.find((arg) => /^--?\w/.test(arg)) : undefined;
@@ -119,14 +120,14 @@ function commandsOf(group: Command): readonly Command[] {
   return group.commands.flatMap((command) => [command, ...commandsOf(command)]);
 }
 
-/** Code of commander for a mandatory option that is not set. */
+/** Commander's code for a missing mandatory option. */
 const MISSING_OPTION = 'commander.missingMandatoryOptionValue';
 
 function longName({ long = '' }: Option): string {
   return long;
 }
 
-/** Returns the message of commander for an unknown word, with the most similar one of `known`. */
+/** Returns commander's message for an unknown word, with the most similar word of `known`. */
 export function unknownWord(type: 'command' | 'option', word: string, known: readonly string[]): string {
   const similar = findSimilar(word, known);
   return `unknown ${type} '${word}'${similar === undefined ? '' : `; did you mean ${similar}?`}`;
@@ -142,7 +143,7 @@ function valueProblem(options: readonly Option[], arg: string, next: string | un
   return isMissing ? `${flag} needs a value: ${flag} ${/<(.+)>/.exec(option.flags)?.[1] ?? ''}` : undefined;
 }
 
-/** Help in the layout of kubectl: placeholders in capital letters without brackets, arguments before options. */
+/** Help in kubectl's layout: placeholders in capital letters without brackets, arguments before options. */
 class CommandHelp extends Help {
   override commandUsage(command: Command): string {
     const args = command.registeredArguments.map((argument) => this.argumentTerm(argument));

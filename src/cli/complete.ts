@@ -1,4 +1,4 @@
-// `purser __complete`: candidates for the last word of a command line, in the protocol of cobra, which kubectl uses for plugins.
+// `purser __complete`: candidates for the last word of a command line, in cobra's protocol, which kubectl uses for plugins.
 
 import type { Argument, Command, Option } from 'commander';
 import { type ApiObject, Clusters, ManagedTokens, Namespaces, type Resource } from '../api/resources.ts';
@@ -10,8 +10,8 @@ import type { Connections } from './connection.ts';
 type Candidate = readonly [value: string, description: string];
 
 /**
- * Prints one candidate per line, with a tab before its description, and a last line with a directive for the shell. Candidates follow
- * from the commands below `root`, from the kubeconfig, and from the hub; failures print no candidates.
+ * Prints one candidate per line, with a tab before its description, and a last line with a directive for the shell. Candidates come from
+ * the commands below `root`, from the kubeconfig, and from the hub; failures print no candidates.
  */
 export async function complete(root: Command, words: readonly string[], host: CommandHost): Promise<void> {
   const line = parseLine(root, words.slice(0, -1));
@@ -29,12 +29,12 @@ export async function complete(root: Command, words: readonly string[], host: Co
   host.print(`${[...lines, `:${kind.type === 'files' ? Directive.default : Directive.noFiles}`].join('\n')}\n`);
 }
 
-/** Maximum time for requests to the hub, in milliseconds; that of the completion of kubectl. */
+/** Maximum time for requests to the hub, in milliseconds; the same as in kubectl's completion. */
 const DEADLINE_MS = 5_000;
 /** Maximum number of names from the hub. */
 const MAX_NAMES = 500;
 
-/** Directives of cobra; `default` lets the shell complete the names of files. */
+/** Cobra directives; `default` lets the shell complete file names. */
 const Directive = { default: 0, noFiles: 4 } as const;
 
 /** The words before the last one. */
@@ -76,7 +76,7 @@ function findOption(command: Command, flag: string): Option | undefined {
   return command.options.find(({ long, short }) => flag === long || flag === short);
 }
 
-/** The kind of the last word: fixed candidates, names of files, or names that a placeholder selects. */
+/** The kind of the last word: fixed candidates, file names, or names that a placeholder selects. */
 type Kind =
   | { readonly type: 'fixed'; readonly candidates: readonly Candidate[] }
   | { readonly type: 'files' }
@@ -159,7 +159,7 @@ class Lookup {
     return contexts.map(({ name, cluster }) => [name, cluster]);
   }
 
-  /** Returns the names of all objects of a kind on the hub; of a namespaced kind, those of one namespace. */
+  /** Returns the names of all objects of a kind on the hub; for a namespaced kind, only those in one namespace. */
   async names(resource: Resource<ApiObject>): Promise<readonly string[]> {
     const { command, values } = this.#line;
     const context = values.get(findOption(command, '--hub-context') === undefined ? '--context' : '--hub-context');
@@ -174,7 +174,7 @@ async function findClusters(lookup: Lookup): Promise<readonly Candidate[]> {
   return (await lookup.names(Clusters)).map((name) => [name, '']);
 }
 
-/** Lookups by the placeholder of an option or argument; NAME follows its group of commands. */
+/** Lookups by the placeholder of an option or argument; NAME depends on its command group. */
 const LOOKUPS: Readonly<Record<string, (lookup: Lookup) => Promise<readonly Candidate[]>>> = {
   CONTEXT: (lookup) => lookup.contexts(),
   CLUSTER: findClusters,

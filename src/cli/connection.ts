@@ -17,7 +17,7 @@ export class Connections implements AsyncDisposable {
 
   /**
    * `kubeconfig` is the value of `--kubeconfig`; undefined selects KUBECONFIG, or the default file of kubectl. Throws a StartError without
-   * a home folder: a file of the current folder could name any program as a credential plugin.
+   * a home folder: a file in the current folder could name any program as a credential plugin.
    */
   constructor(host: CommandHost, kubeconfig: string | undefined) {
     this.#host = host;
@@ -61,7 +61,7 @@ export class Connections implements AsyncDisposable {
     return contexts.find(({ name }) => name === (context ?? current))?.namespace || 'default';
   }
 
-  /** Returns absolute paths of the kubeconfig files. */
+  /** Returns the absolute paths of the kubeconfig files. */
   get files(): readonly string[] {
     return this.#paths
       .split(delimiter)
@@ -94,5 +94,5 @@ function defaultFile(): string {
   return join(home, '.kube', 'config');
 }
 
-/** Field manager of commands. It differs from that of the operator, which never writes registered Secrets. */
+/** Field manager of commands. It differs from the operator's, which never writes registered Secrets. */
 const FIELD_MANAGER = 'purser-cli';

@@ -9,7 +9,7 @@ import { visibleLines } from './visible-text.ts';
 export interface Interruption {
   /** Aborted by SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
-  /** Ends the handling, for a program that handles signals itself. */
+  /** Stops handling signals, for a program that handles them itself. */
   release(): void;
 }
 
@@ -48,10 +48,10 @@ function uncaughtText(error: unknown): string {
   return 'syscall' in error ? error.message : (error.stack ?? error.message);
 }
 
-/** Exit code of a program that SIGPIPE ends, which Node.js ignores. */
+/** Exit code of a program that SIGPIPE ends; Node.js ignores this signal. */
 const BROKEN_PIPE = 141;
 
-/** Returns whether the reader of the output has exited, such as `head`. */
+/** Returns whether the reader of the output, such as `head`, has exited. */
 function isBrokenPipe(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE';
 }

@@ -103,7 +103,7 @@ function federationRecipe(user: string): string {
 `;
 }
 
-/** Replaces Purser's ClusterRoleBinding by a RoleBinding in each namespace; keeps other objects. */
+/** Replaces Purser's ClusterRoleBinding with a RoleBinding in each namespace; keeps other objects. */
 function limitToNamespaces(document: string, names: readonly string[]): readonly string[] {
   const wide = `kind: ClusterRoleBinding\nmetadata:\n  name: ${SERVICE_ACCOUNT}\n`;
   if (!document.includes(wide)) return [document];

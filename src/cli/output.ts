@@ -72,14 +72,14 @@ export function formatDocument(value: unknown, output: 'json' | 'yaml'): string 
   return escapeControls(document.toString({ lineWidth: 0 }), toYamlEscape);
 }
 
-/** A control, format, private or unassigned character, besides the line breaks between lines of a document. */
+/** A control, format, private or unassigned character, except for newlines. */
 const CONTROL = /(?!\n)[\p{C}\u2028\u2029]/u;
 
 function escapeControls(text: string, toEscape: (character: string) => string): string {
   return text.replace(new RegExp(CONTROL, 'gu'), toEscape);
 }
 
-/** Returns the escape of a character in JSON, in two halves beyond 16 bits. */
+/** Returns the JSON escape of a character, as a surrogate pair beyond 16 bits. */
 function toJsonEscape(character: string): string {
   const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
@@ -92,7 +92,7 @@ function toYamlEscape(character: string): string {
 /** Distance between two columns, in characters. */
 const GAP = 3;
 
-/** Returns a text in one line without control characters; `<none>` for an empty one. */
+/** Returns a text on one line without control characters; `<none>` for an empty one. */
 export function toCell(text: string): string {
   const visible = visibleText(text);
   return visible === '' ? '<none>' : visible;

@@ -26,9 +26,9 @@ export interface ProgramOptions {
 }
 
 /**
- * Runs the program that `start` returns until SIGINT or SIGTERM, then stops it and exits with 0; a second signal exits immediately.
- * The signal of `start` aborts the startup. Prints a StartError in one line and exits with 2. An uncaught error exits with 1, and
- * Kubernetes restarts the process.
+ * Runs the program that `start` returns until SIGINT or SIGTERM, then stops it and exits with 0; a second signal exits immediately. The
+ * signal of `start` aborts the startup. Prints a StartError on one line and exits with 2. An uncaught error exits with 1, and Kubernetes
+ * restarts the process.
  */
 export async function runProgram(options: ProgramOptions, start: (stopped: AbortSignal) => Promise<Running | undefined>): Promise<void> {
   const { host } = options;

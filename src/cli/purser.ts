@@ -19,7 +19,7 @@ import { uiCommand } from './ui/command.ts';
 import { versionCommand } from './version.ts';
 import { visibleText, withVisibleOutput } from './visible-text.ts';
 
-/** Runs a command line and returns the exit code. Prints errors in one line, without tokens, and no control characters. */
+/** Runs a command line and returns the exit code. Prints errors on one line, without tokens or control characters. */
 export async function run(argv: readonly string[], process: CommandHost, programs: Programs): Promise<number> {
   const host = withVisibleOutput(process);
   const purser = purserCommand(host, programs);
@@ -47,7 +47,7 @@ export async function run(argv: readonly string[], process: CommandHost, program
   }
 }
 
-/** Hidden command of shells, which passes its words on unparsed. */
+/** Hidden command for shells; its words are passed on unparsed. */
 export const COMPLETE = '__complete';
 
 /** Returns the root command with all commands. */

@@ -12,7 +12,7 @@ import type { CredentialTimes } from '../telemetry/exposition.ts';
 import type { CredentialEvidence, StoredEvidence, Validity } from './policy/conditions.ts';
 import type { RegistryView } from './registry-view.ts';
 
-/** Lookups that credential freshness needs from the clients of clusters. */
+/** Lookups that credential freshness needs from the cluster clients. */
 export type CredentialClients = Pick<ClusterClients, 'isHub' | 'hubTokenTimes'>;
 
 /** Returns the evidence about Purser's credential for the CredentialFresh condition. */
@@ -100,7 +100,7 @@ interface ReadCredential {
 /** Known credentials by Secret: parsing certificates is expensive, and informers replace Secrets rather than change them. */
 const STORED = new WeakMap<Secret, ReadCredential | { readonly renewed: Stored<Secret> | undefined; readonly clusters?: never }>();
 
-/** Returns undefined for a credential that is not readable. */
+/** Returns undefined for an unreadable credential. */
 function readStored(credential: Stored<Secret>, renewed: Stored<Secret> | undefined): ReadCredential | undefined {
   const known = STORED.get(credential);
   const stored = known !== undefined && known.renewed === renewed ? known : (read(credential, renewed) ?? { renewed });

@@ -7,8 +7,8 @@ import type { Fault } from './policy/conditions.ts';
 import { toFederationFault } from './policy/federation.ts';
 
 /**
- * Returns the fault of a cluster that rejects tokens issued by the hub, with their issuer and audience and a remedy; any other fault unchanged.
- * Reviews on the hub whether clusters can read its keys. Throws only when `signal` aborts.
+ * Returns the fault of a cluster that rejects tokens issued by the hub, with their issuer and audience and a remedy; any other fault
+ * unchanged. Checks with a review on the hub whether clusters can read its keys. Throws only when `signal` aborts.
  */
 export async function explainRejection(
   fault: Fault,

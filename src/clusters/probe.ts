@@ -135,7 +135,7 @@ async function requestReadiness({ transport }: KubeClient, options: CallOptions)
   if (response.status >= 200 && response.status < 300) return undefined;
   if (response.status === 500) return { reason: 'NotReady', detail: failedChecks(response.body) };
   const error = toStatusError(response);
-  // A user without permission for /readyz is authenticated nevertheless.
+  // A user without permission for /readyz is still authenticated.
   if (error.code === 403 && !error.message.includes('system:anonymous')) return undefined;
   throw error;
 }

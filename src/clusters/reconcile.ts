@@ -22,7 +22,7 @@ import type { TrackedCluster } from './tracked-cluster.ts';
 export interface ProbeSettings {
   /** Interval of /readyz probes of each cluster, in milliseconds. */
   readonly probeIntervalMs: number;
-  /** Interval of checks of version, identity and permissions, in milliseconds. */
+  /** Interval between checks of version, identity and permissions, in milliseconds. */
   readonly accessIntervalMs: number;
 }
 
@@ -150,6 +150,6 @@ const PERMISSIONS_UNKNOWN: Fault = { reason: 'PermissionsUnknown', detail: '' };
 /** Returns the address in the spelling of the Cluster. */
 function registeredAddress({ spec }: Cluster, server: string | undefined): string | undefined {
   const endpoints = server === undefined ? [] : spec.orchestratorApiEndpoints.serverEndpoints;
-  // Parsing an address would take a share of the time of each probe.
+  // Parsing an address would make each probe noticeably slower.
   return endpoints.find(({ serverAddress }) => serverAddress === server || serverUrl(serverAddress) === server)?.serverAddress;
 }

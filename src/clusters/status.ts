@@ -112,7 +112,7 @@ function toHubFailure(error: IssueError | undefined): { readonly failure?: HubTo
 function reserveHeartbeat(deps: StatusDeps, cluster: TrackedCluster, previous: ClusterStatus): number {
   const now = deps.clock.monotonic();
   if (heartbeatDueAt(deps, cluster, previous) > deps.clock.now()) {
-    // A reservation from the time of a smaller fleet would make the cluster due immediately, again and again.
+    // A reservation that was made for a smaller fleet would repeatedly make the cluster due immediately.
     cluster.heartbeatAt = undefined;
     return Infinity;
   }

@@ -25,7 +25,7 @@ export interface TrackedCluster {
   isHanging: boolean;
   /** Time of the last probe of this term, on the system clock; undefined before the first one. */
   probedAt: number | undefined;
-  /** Number of probes in a row that rejected Purser's credential. */
+  /** Number of consecutive probes that rejected Purser's credential. */
   rejections: number;
   /** Time of the next probe; -Infinity before it is scheduled. */
   probeAt: number;
@@ -58,7 +58,7 @@ export class TrackedClusters {
 
   /**
    * Returns the state of a cluster. A changed registration resets most of it; a renewed token does so only if the cluster rejected the
-   * former one, because the controller that renewed it has proved it.
+   * former one, because the controller that renewed it has verified it.
    */
   track(registered: RegisteredCluster): TrackedCluster {
     const { name, uid } = registered.cluster.metadata;
@@ -73,7 +73,7 @@ export class TrackedClusters {
     return tracked;
   }
 
-  /** Returns the state of a cluster that is tracked already. */
+  /** Returns the state of a cluster that is already tracked. */
   get(name: string): TrackedCluster | undefined {
     return this.#clusters.get(name);
   }

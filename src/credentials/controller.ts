@@ -64,7 +64,10 @@ function isNewlyRejected(change: Change<Cluster>): boolean {
   return change.type === 'updated' && isRejected(change.object) && !isRejected(change.previous);
 }
 
-/** Emits the key of the registered Secret when it, its renewed token, or a Cluster that refers to it changes, or rejects it. */
+/**
+ * Emits the key of a registered Secret when the Secret, its renewed token, or a Cluster that refers to it changes, or when a cluster
+ * rejects the credential.
+ */
 function changedKeys({ clusters, credentials }: CredentialInformers): Observable<string> {
   return merge(
     clusters.changes$.pipe(

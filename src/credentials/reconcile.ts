@@ -9,13 +9,13 @@ import { removeRecord, retire } from './retire.ts';
 import { revoke } from './revoke.ts';
 import { type CredentialDeps, type CredentialRun, observe } from './run.ts';
 
-/** Returns the reconcile of credentials. Throws the error of a failed step, which is then not repeated before its delay has passed. */
+/** Returns the reconcile function for credentials. Throws the error of a failed step, which is not retried until its delay has passed. */
 export function createReconcile(deps: CredentialDeps): (key: string, signal: AbortSignal) => Promise<Result> {
   return async (key, signal) => {
     for (let steps = 0; steps < MAX_STEPS; steps++) {
       const observed = observe(deps, key, signal);
       if (observed === undefined) {
-        // The anchors of a registered Secret that is created again are still known.
+        // The anchors of a re-created registered Secret are still known.
         if (!deps.view.isReferred(key)) deps.tracked.forget(key);
         return {};
       }
@@ -28,7 +28,7 @@ export function createReconcile(deps: CredentialDeps): (key: string, signal: Abo
   };
 }
 
-/** Returns the time of the next attempt after a failed step, in milliseconds since the epoch: that of the earliest step. */
+/** Returns the time of the next attempt after a failed step, in milliseconds since the epoch: the time of the earliest step. */
 export function retryAt(deps: CredentialDeps, key: string, signal: AbortSignal): number {
   const observed = observe(deps, key, signal);
   const now = deps.clock.now();

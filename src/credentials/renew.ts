@@ -86,7 +86,7 @@ async function store(run: CredentialRun, registered: RegisteredCluster, obtained
   for (const { cluster } of users) recorder.record(cluster, { type: 'Normal', reason: 'CredentialRenewed', message });
 }
 
-/** Writes the latest renewed token again, which the hub has lost. Throws an IssueError. */
+/** Rewrites the latest renewed token, which the hub has lost. Throws an IssueError. */
 export async function restore(run: CredentialRun): Promise<void> {
   const { state, clock, log, key } = run;
   if (state.latest === undefined) return;
@@ -185,7 +185,7 @@ async function obtain(run: CredentialRun, target: Target, isUnrecorded: boolean)
   return { username, grant, anchor, found };
 }
 
-/** Returns the anchors on the cluster that were created for the registered Secret; none if the cluster forbids to list them. */
+/** Returns the anchors on the cluster that were created for the registered Secret; none if the cluster forbids listing them. */
 async function findAnchors(
   { credential, log, key, signal }: CredentialRun,
   target: Target,
@@ -226,7 +226,9 @@ function recordOf(run: CredentialRun, { grant, anchor, found }: Obtained): Renew
   };
 }
 
-/** Returns the anchors of the Secret that is overwritten, of later and former ones that the hub has lost, and those found on the cluster. */
+/**
+ * Returns the anchors of the overwritten Secret, of later and former Secrets that the hub has lost, and the anchors found on the cluster.
+ */
 export function replacedAnchors(
   { renewed, state, clock, log, key }: CredentialRun,
   current: OwnAnchor | undefined,

@@ -26,7 +26,7 @@ export async function retire(run: CredentialRun, registered: RegisteredCluster):
   state.deletedAnchors.clear();
   Object.assign(state, {
     former: undefined,
-    // With renewal Auto, the registered token is renewed at once again.
+    // With renewal Auto, the registered token is immediately renewed again.
     renewedDigest: '',
     failures: 0,
     failure: undefined,
@@ -49,7 +49,10 @@ export async function removeRecord({ hub, renewed, state, clock, signal }: Crede
   Object.assign(state, { failures: 0, failure: undefined, renewNotBefore } satisfies Partial<typeof state>);
 }
 
-/** Reviews the registered credential, a token over a new connection. Throws an IssueError if it belongs to a different user than the renewed one. */
+/**
+ * Reviews the registered credential; a token is reviewed over a new connection. Throws an IssueError if it belongs to a different user than
+ * the renewed one.
+ */
 async function prove({ clients, credential, renewed, signal }: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const supplied = readCredential(credential);
   const found =

@@ -13,7 +13,7 @@ import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import { deleteAnchor, MIN_INTERVAL_MS, withConfirmed, write } from './renew.ts';
 import type { CredentialRun } from './run.ts';
 
-/** Deletes all anchors of the registered Secret but that of the token in use, then records the revocation. Throws an IssueError. */
+/** Deletes all anchors of the registered Secret except that of the token in use, then records the revocation. Throws an IssueError. */
 export async function revoke(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const { state, credential, renewed, record, clock, log, key, users, recorder } = run;
   const inUse = readRenewed(credential, renewed);

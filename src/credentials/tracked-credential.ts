@@ -12,26 +12,26 @@ export interface TrackedCredential {
   latest: Stored<Secret> | undefined;
   /** A Secret with a former renewed token that the hub may have lost, for its anchors; undefined without one. */
   former: Stored<Secret> | undefined;
-  /** Digest of the supplied token that was renewed; empty before. */
+  /** Digest of the supplied token that was renewed; empty before the renewal. */
   renewedDigest: string;
   /** Digest of a token that does not belong to a service account; empty if there is none. */
   foreignDigest: string;
   readonly deletedAnchors: Set<string>;
-  /** Digest of the token of the last renewal that failed; empty before. */
+  /** Digest of the token of the last failed renewal; empty before the first failure. */
   failedDigest: string;
-  /** Time of the last renewal that failed, on the monotonic clock. */
+  /** Time of the last failed renewal, on the monotonic clock. */
   failedAt: number;
-  /** Number of renewals in a row that failed. */
+  /** Number of consecutive failed renewals. */
   failures: number;
   /** Failure of the last renewal; undefined after a success. */
   failure: RenewalFailure | undefined;
   /** Earliest time of the next renewal, on the monotonic clock. */
   renewNotBefore: number;
-  /** Number of deletions of anchors in a row that failed. */
+  /** Number of consecutive failed anchor deletions. */
   deleteFailures: number;
-  /** Failure of the last deletion of anchors; undefined after a success. */
+  /** Failure of the last anchor deletion; undefined after a success. */
   deleteFailure: RenewalFailure | undefined;
-  /** Earliest time of the next deletion of anchors, on the monotonic clock. */
+  /** Earliest time of the next anchor deletion, on the monotonic clock. */
   deleteNotBefore: number;
   /** Number of writes that restored the Secret since the last renewal. */
   restores: number;
@@ -43,7 +43,7 @@ export interface TrackedCredential {
 export class TrackedCredentials {
   readonly #credentials = new Map<string, TrackedCredential>();
 
-  /** Returns the state of a credential; of a re-created Secret, only the former renewed token is known. */
+  /** Returns the state of a credential; for a re-created Secret, only the former renewed token is known. */
   track(key: string, uid: string): TrackedCredential {
     const known = this.#credentials.get(key);
     if (known?.uid === uid) return known;
@@ -57,8 +57,8 @@ export class TrackedCredentials {
   }
 
   /**
-   * Returns the failure of a credential whose renewal, or else the deletion of anchors, failed at least twice in a row, as single failures
-   * are usually over soon.
+   * Returns the failure of a credential whose renewal, or else anchor deletion, failed at least twice in a row: single failures are usually
+   * transient.
    */
   failureOf(key: string): RenewalFailure | undefined {
     const { failures = 0, failure, deleteFailures = 0, deleteFailure } = this.#credentials.get(key) ?? {};

@@ -18,7 +18,7 @@ export class ActiveRequests {
   readonly #clock: Clock;
   readonly #onResponse: (response: ServedRequest) => void;
   readonly #exchanges = new Set<Exchange>();
-  /** Streams that have taken their connections over. */
+  /** Streams that have taken over their connections. */
   readonly #streams = new Set<BodyStream>();
   /** The last request on each connection. */
   readonly #latest = new WeakMap<Socket, Exchange>();
@@ -63,7 +63,7 @@ export class ActiveRequests {
     const startedAt = this.#clock.monotonic();
     const endings = isHttp2(response) ? undefined : this.#endingsOf(message.socket);
     const forget = () => {
-      // The response of an HTTP/2 stream remains as long as the stream, the exchange must not.
+      // The response of an HTTP/2 stream stays in memory as long as the stream; the exchange must not.
       response.off('close', onClose);
       endings?.delete(onClose);
     };
@@ -130,7 +130,7 @@ export class ActiveRequests {
     this.#isStopping = true;
   }
 
-  /** Ends a request without the end of its response, which a stream on the connection continues. Drops requests after it. */
+  /** Ends a request but not its response, which a stream on the connection continues. Drops later requests. */
   #detach(exchange: Exchange): BodyStream {
     const { message, response, route } = exchange;
     const { socket } = message;

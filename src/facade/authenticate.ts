@@ -24,7 +24,7 @@ export interface AuthenticatorOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'getText'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Accepted audiences; a token needs one of them. Any token is accepted if empty. */
+  /** Accepted audiences; a token needs one of them. If empty, any token is accepted. */
   readonly audiences: readonly string[];
   /** Limit on reviews, shared by all authenticators of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit | undefined;

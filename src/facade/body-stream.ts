@@ -38,7 +38,7 @@ const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 const EMPTY = Buffer.alloc(0);
 /** Time for the client to read the last bytes, in milliseconds. */
 const LINGER_MS = 10_000;
-/** Maximum size of one write, in bytes: the TLS buffer of a connection keeps that of its largest write for as long as it is open. */
+/** Maximum size of one write, in bytes: the TLS buffer of an open connection keeps the size of its largest write. */
 const SLICE_BYTES = 16_384;
 
 /** Writer of a body. */

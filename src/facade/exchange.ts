@@ -53,7 +53,7 @@ export class Exchange implements FacadeRequest {
   #isStreaming = false;
   #releaseSeat = () => {};
   #onClosed: (() => void) | undefined;
-  /** Stream that has taken the connection over. */
+  /** Stream that has taken over the connection. */
   #stream: BodyStream | undefined;
   #caller: Caller | undefined;
   #cancelTimeout: (() => void) | undefined;
@@ -246,12 +246,12 @@ export class Exchange implements FacadeRequest {
     }
   }
 
-  /** Detaches the connection, after earlier responses on it. Throws if it closes before. */
+  /** Detaches the connection after earlier responses on it. Throws if it closes first. */
   async #takeOver(): Promise<BodyStream> {
     const { response, signal } = this;
     if (response.socket === null) await once(response, 'socket', { signal });
     signal.throwIfAborted();
-    // The request of an HTTP/2 stream remains as long as the stream, the exchange must not.
+    // The request of an HTTP/2 stream stays in memory as long as the stream; the exchange must not.
     this.message.off('aborted', this.#abandon);
     this.#stream = this.#detach();
     return this.#stream;

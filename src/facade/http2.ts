@@ -114,7 +114,7 @@ class Http2Connection implements LimitedConnection {
     this.#openedAt = options.clock.monotonic();
   }
 
-  /** True if no authenticated request is in progress or was recently, and none can still be. */
+  /** True if no authenticated request is in progress, was in progress recently, or can still arrive. */
   get canGiveWay(): boolean {
     const { clock, arrivalMs, keepAliveMs } = this.#options;
     if (this.#authenticated > 0) return false;
@@ -285,7 +285,7 @@ class Http2Request extends Http2ServerRequest {
   /** The body is pushed when it is complete, or longer than any endpoint accepts. */
   override _read(): void {}
 
-  /** Receives the body. The rest of one that is too long is discarded. */
+  /** Receives the body. Discards the rest of a body that is too long. */
   receive(stream: ServerHttp2Stream): void {
     stream.on('data', (chunk: Buffer) => {
       if (this.#isPushed) return;

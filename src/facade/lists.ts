@@ -11,7 +11,7 @@ import { createListWatch, type ListWatch, type ListWatchOptions, sharedLimits } 
 import { createOnDemandList, type OnDemandOptions } from './listwatch/on-demand.ts';
 import { MANAGED_TOKEN_LIST } from './managed-tokens/managed-token-list.ts';
 
-/** Lists by the name of the informer of their objects. */
+/** Lists by the name of their objects' informer. */
 export const LISTS = { clusters: CLUSTER_LIST };
 
 /** All lists of the façade. */

@@ -69,7 +69,7 @@ const COMMON: readonly CommonCode[] = ['400', '401', '405', '406', '408', '417',
 /** Errors of requests that Node.js cannot parse, which are always JSON and have no Audit-Id. */
 const UNPARSED: ReadonlySet<ErrorCode> = new Set(['408', '431']);
 
-/** Returns the errors of an operation: the common ones, those with further codes, and its own. */
+/** Returns the errors of an operation: the common ones, additional codes, and its own. */
 export function errorResponses(method: 'GET' | 'POST', more: readonly CommonCode[], own: OwnErrors): Readonly<Record<string, Response>> {
   const descriptions = { ...Object.fromEntries([...COMMON, ...more].map((code) => [code, ERRORS[code]])), ...own };
   const responses = Object.entries(descriptions)

@@ -140,7 +140,7 @@ export const RESOURCE_VERSION = '^[1-9][0-9]{0,18}$';
 /** Pattern of a continue token: base64url without padding. */
 export const CONTINUE_TOKEN = '^[A-Za-z0-9_-]*$';
 
-/** A listed kind, as far as its schemas need it. */
+/** The parts of a listed kind that its schemas need. */
 export interface ListedKind {
   readonly plural: string;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string; readonly listKind: string };

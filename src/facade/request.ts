@@ -26,7 +26,7 @@ export interface Caller {
   isStillValid(use: TokenUse): Promise<boolean>;
 }
 
-/** What a token is used for. */
+/** Use of a token. */
 export type TokenUse = 'request' | 'stream';
 
 /** Throws 401 unless the hub still accepts the token of a request that has waited, or 429 or 503 if the token cannot be reviewed. */

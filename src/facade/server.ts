@@ -52,8 +52,8 @@ const UNREAD_MS = 1_000;
 
 /**
  * Time for which a stopping server still serves requests, in milliseconds. A client may send a request on an idle connection at the moment
- * at which the server closes it, and would lose the request. Every HTTP/1.1 response of this time closes its connection. HTTP/2 connections
- * receive GOAWAY only afterwards: an additional, earlier GOAWAY made Node abort (assertion `!current_write_` in TLSWrap).
+ * at which the server closes it, and would lose the request. Every HTTP/1.1 response during this time closes its connection. HTTP/2
+ * connections receive GOAWAY only afterwards: an additional, earlier GOAWAY made Node abort (assertion `!current_write_` in TLSWrap).
  */
 const DRAIN_MS = 3_000;
 
@@ -94,7 +94,7 @@ function createServerFor(options: ServerOptions, active: ActiveRequests, router:
     // Node parses bytes after the last response of a connection as further requests.
     if (!active.isEnding(message.socket)) router.serve(active.begin(message, response), active.isStopping);
   };
-  // Node emits all requests at once that a client has sent without waiting for responses.
+  // Node emits all requests that a client has sent without waiting for responses at once.
   const inTurn = (socket: Socket, act: () => void) =>
     turns.start(toAddressKey(socket.remoteAddress), () => !active.isOver(socket) && act());
   const serveInTurn = (message: IncomingMessage, response: ServerResponse) => {

@@ -1,5 +1,5 @@
-// Recognizes tokens for service accounts by the signature of the hub. Any client can invent other tokens, from any number of addresses:
-// a flood of them must not keep out callers with tokens that the hub has signed. Only a TokenReview decides whether a token is valid.
+// Recognizes tokens for service accounts by the hub's signature. Any client can invent other tokens, from any number of addresses: a flood
+// of them must not keep out callers with tokens that the hub has signed. Only a TokenReview decides whether a token is valid.
 
 import type { KeyObject } from 'node:crypto';
 import type { KubeClient } from '../kube/client.ts';

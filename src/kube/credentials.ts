@@ -1,4 +1,4 @@
-// Credentials for an API server, which change in files and by expiry.
+// Credentials for an API server, which change when files change or credentials expire.
 
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -47,7 +47,7 @@ export interface CredentialsOptions {
   readonly bearer?: BearerTokens;
 }
 
-/** Keeps the identity of a user at a cluster current. */
+/** Keeps a user's identity on a cluster up to date. */
 export class Credentials {
   readonly #cluster: Cluster;
   readonly #user: User;

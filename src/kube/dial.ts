@@ -18,9 +18,9 @@ export interface DialOptions {
   readonly connections: number;
   /** Returns whether an IP address is allowed; checked after name resolution, so that DNS cannot bypass it. */
   readonly mayDial?: AddressCheck;
-  /** Check of a proxy's addresses like `mayDial`; undefined to allow all of them. */
+  /** Check of a proxy's addresses, like `mayDial`; undefined to allow all of them. */
   readonly mayDialProxy?: AddressCheck;
-  /** Name lookup at every connect; undefined for the lookup of this machine. */
+  /** Name lookup for every connection; undefined for this machine's lookup. */
   readonly findAddresses?: NameLookup;
   /** Opens the byte stream of each connection; undefined to connect to the server directly. */
   readonly tunnel?: () => Promise<Duplex>;

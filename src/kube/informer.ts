@@ -35,7 +35,7 @@ export interface Informer<T extends ApiObject> {
   readonly synced: boolean;
   /** Current and later values of `synced`; true follows the changes of the first list. Does not start the list-watch. */
   readonly synced$: Observable<boolean>;
-  /** Informers of several collections whose objects this one has; their batches are not in the order of resource versions. */
+  /** Informers of the several collections that this one combines; their batches are not in the order of resource versions. */
   readonly parts?: readonly Informer<T>[];
   /** Errors that restarted the list-watch. Does not start the list-watch. */
   readonly problems$: Observable<Problem>;
@@ -94,7 +94,7 @@ export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
   };
 }
 
-/** Removes managedFields and annotations; a write of the status without them leaves them unchanged on the server. */
+/** Removes managedFields and annotations; a status write without them leaves them unchanged on the server. */
 function reduceMetadata<T extends ApiObject>(object: Stored<T>, keepsAnnotation?: (key: string) => boolean): Stored<T> {
   const { managedFields: _, ...metadata } = object.metadata;
   if (keepsAnnotation === undefined || metadata.annotations === undefined) return { ...object, metadata };
@@ -123,7 +123,7 @@ function after(clock: Clock, ms: number): Observable<void> {
   return new Observable((subscriber) => clock.wakeAfter(ms, () => subscriber.next()));
 }
 
-/** Combines informers for different namespaces to one. */
+/** Combines informers for different namespaces into one. */
 export function unionOf<T extends ApiObject>(informers: readonly Informer<T>[]): Informer<T> {
   const [only] = informers;
   if (only !== undefined && informers.length === 1) return only;

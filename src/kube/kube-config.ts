@@ -85,7 +85,7 @@ export function fixedConfig(cluster: Cluster, user: User): KubeConfigSource {
   return { getCurrentCluster: () => cluster, getCurrentUser: () => user };
 }
 
-/** Returns the files that a user's credential is in. */
+/** Returns the files that contain a user's credential. */
 export function referencedFiles(source: KubeConfigSource): readonly string[] {
   const user = source.getCurrentUser();
   const tokenFile: unknown = user?.authProvider?.config?.tokenFile;

@@ -35,7 +35,7 @@ export function bytesIn(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
 }
 
-/** Share of a namespace in memory, in bytes. */
+/** Memory share of a namespace, in bytes. */
 export const BYTES_PER_NAMESPACE = 64 << 20;
 /** Size up to which an object is kept in any case, in bytes: a stub would take about as much. */
 export const MAX_SMALL_BYTES = 4_096;
@@ -193,7 +193,7 @@ class Share {
     (this.#stubs ??= new KeyHeap(bySize)).set(object.key, object);
   }
 
-  /** Removes an object; `bytes` is the size of what was kept. */
+  /** Removes an object; `bytes` is the size of its kept part. */
   remove({ key, bytes }: Sized): void {
     if (this.#stubs?.remove(key) !== undefined) return;
     this.#whole?.remove(key);

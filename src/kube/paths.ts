@@ -2,7 +2,7 @@
 
 import type { ApiObject, Resource } from '../api/resources.ts';
 
-/** Name of an object; without namespace for a cluster-scoped kind. */
+/** Name of an object; without a namespace for a cluster-scoped kind. */
 export interface ObjectName {
   readonly namespace?: string | undefined;
   readonly name: string;
@@ -43,7 +43,7 @@ export function nameOf(object: ApiObject): ObjectName {
 /** Returns the key of an object within its kind: `namespace/name`, or `name` for a cluster-scoped kind. */
 export function objectKey(object: ApiObject): string {
   const { name, namespace } = nameOf(object);
-  // Unlike the result of a template, that of `join` does not refer to its parts, which would take more memory.
+  // Unlike the result of a template, the result of `join` does not refer to its parts, which would take more memory.
   return namespace ? [namespace, name].join('/') : name;
 }
 

@@ -7,7 +7,7 @@ import { codeOf, TransportError } from './transport-error.ts';
 
 /** Codes of errors before a tunnel to the server exists; the server has received nothing. */
 export const ProxyErrorCode = {
-  /** No connection to the proxy, or no response of it. */
+  /** No connection to the proxy, or no response from it. */
   unreachable: 'ERR_PROXY_UNREACHABLE',
   /** The proxy rejects the tunnel: wrong password, or a server that it does not allow. */
   rejected: 'ERR_PROXY_REJECTED',
@@ -40,7 +40,7 @@ export function createProxyAgent({ proxyUrl, connectTimeout, tunnelTimeout, prox
 
 type Connector = buildConnector.connector;
 
-/** Returns a connector that sends no IP address as the TLS server name, as RFC 6066 requires; the certificate is verified all the same. */
+/** Returns a connector that sends no IP address as the TLS server name, as RFC 6066 requires; the certificate is still verified. */
 function withoutAddressName(connect: Connector): Connector {
   return ({ servername = '', ...options }, callback) => connect(isIP(servername) === 0 ? { servername, ...options } : options, callback);
 }

@@ -32,7 +32,9 @@ const MAX_PENDING = 1_000;
 const MAX_SERIES = 4_096;
 const TIMEOUT_MS = 5_000;
 
-/** Writes events one after the other, for all namespaces in turn. Increments the count of a repeated event; limits the events of each object. */
+/**
+ * Writes events one after another, for all namespaces in turn. Increments the count of a repeated event; limits the events of each object.
+ */
 export class Recorder {
   readonly #options: RecorderOptions;
   /** By object, reason and message. */
@@ -42,7 +44,7 @@ export class Recorder {
   /** Series with pending writes, by namespace. */
   readonly #pending = new FairQueue<Series>(MAX_PENDING);
   #writing: Promise<void> | undefined;
-  /** Number of events dropped since the last time that nothing was pending. */
+  /** Number of events dropped since the queue was last empty. */
   #dropped = 0;
 
   constructor(options: RecorderOptions) {

@@ -37,8 +37,8 @@ const texts = new LastEntries<string>(MAX_TEXTS);
 const values = new LastEntries<object>(MAX_VALUES);
 
 /**
- * Replaces these fields of an object, all by default, by earlier texts and values that equal them. Objects and lists in them must be JSON,
- * and become shared: callers must not modify them, nor identify anything by them.
+ * Replaces these fields of an object, by default all, with earlier texts and values that equal them. Objects and lists in them must be
+ * JSON, and become shared: callers must not modify them, nor identify anything by them.
  */
 export function shareFields(object: object, names: readonly string[] = Object.keys(object)): void {
   const fields = object as Record<string, unknown>;

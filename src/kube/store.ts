@@ -7,7 +7,7 @@ import type { ListWatchEvent } from './list-watch.ts';
 import { isOverBudget, KeptObjects, type NamespaceBudget, type Replacement } from './namespace-bytes.ts';
 import { objectKey } from './paths.ts';
 
-/** A change of one object. An object that was deleted and re-created is `deleted`, then `added`. */
+/** A change to one object. An object that was deleted and re-created is `deleted`, then `added`. */
 export type Change<T extends ApiObject> =
   | { readonly type: 'added'; readonly key: string; readonly object: Stored<T> }
   | { readonly type: 'updated'; readonly key: string; readonly object: Stored<T>; readonly previous: Stored<T> }
@@ -149,7 +149,7 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
 
 /** Changes that one list-watch event made to a store. */
 export interface Batch<T extends ApiObject> {
-  /** Type of the event; for `listed`, the changes are the difference to the previous state, not its history. */
+  /** Type of the event; for `listed`, the changes are the difference from the previous state, not its history. */
   readonly type: ListWatchEvent<T>['type'];
   readonly resourceVersion: string;
   readonly changes: readonly Change<T>[];
@@ -168,7 +168,7 @@ export function reflectBatches<T extends ApiObject>(
 
 /** Indexes keep keys instead of objects, and the values of an object only once, because there is an entry for every object. */
 interface StoreIndex<T> {
-  /** Replaces the values of `previous`, which is undefined for a new key, by those of `next`, which is undefined for a deleted key. */
+  /** Replaces the values of `previous`, which is undefined for a new key, with those of `next`, which is undefined for a deleted key. */
   update(key: string, previous: T | undefined, next: T | undefined): void;
 }
 
@@ -207,7 +207,7 @@ class Index<T> implements StoreIndex<T> {
   }
 }
 
-/** Number of objects of each value. */
+/** Number of objects for each value. */
 class Tally<T> implements StoreIndex<T> {
   readonly #valuesOf: (object: T) => readonly string[];
   readonly #counts = new Map<string, number>();

@@ -205,7 +205,7 @@ interface Opened {
   readonly response?: HttpResponse;
 }
 
-/** Minimum wait after which an aborted request is treated as a request without response, in milliseconds. */
+/** Minimum wait after which an aborted request is treated as a request without a response, in milliseconds. */
 const MIN_WAIT_MS = 2_000;
 /** Default of `maxBytes`: ten times the maximum size of an object in etcd. Parsing takes several times as much memory, so lists use smaller pages. */
 const MAX_BYTES = 16 << 20;
@@ -229,7 +229,7 @@ function redactErrors(response: HttpResponse, { secret }: Identity): HttpRespons
 
 export interface TransportRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Absolute path on the API server, encoded, without query. */
+  /** Absolute path on the API server, encoded, without a query. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;

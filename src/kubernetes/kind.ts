@@ -11,7 +11,7 @@ export interface ServedKind {
   readonly listKind: string;
   /** True for a built-in kind: a Go struct on the wire (declared key order). Others are maps (sorted keys). */
   readonly builtIn: boolean;
-  /** Schema of the whole object, metadata included. */
+  /** Schema of the whole object, including metadata. */
   readonly schema: Schema;
   readonly table: Table;
 }
@@ -27,7 +27,7 @@ export interface SelectableKind {
 
 export interface Table {
   readonly columns: readonly TableColumn[];
-  /** Returns the cells of one object; `now` is the time for ages. */
+  /** Returns the cells of one object; `now` is the time from which ages are computed. */
   cells(object: KubeObject, now: number): readonly unknown[];
 }
 

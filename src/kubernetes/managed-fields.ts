@@ -2,7 +2,7 @@
 
 import type { ManagedFieldsEntry } from './object.ts';
 
-/** Returns the names of labels or annotations that a manager has set, with whatever operation. */
+/** Returns the names of labels or annotations that a manager has set, with any operation. */
 export function ownedNames(
   entries: readonly Pick<ManagedFieldsEntry, 'manager' | 'fieldsV1'>[],
   manager: string,

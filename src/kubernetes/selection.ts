@@ -13,7 +13,7 @@ export interface Selectors {
   readonly fields: FieldSelector;
 }
 
-/** Parses both selectors; throws 400 with the message of Kubernetes. */
+/** Parses both selectors; throws 400 with Kubernetes' message. */
 export function parseSelectors(labelSelector: string, fieldSelector: string): Selectors {
   try {
     return { labels: parseLabelSelector(labelSelector), fields: parseFieldSelector(fieldSelector) };
@@ -31,7 +31,7 @@ export class Selection {
   readonly #selectors: Selectors;
   readonly #namespace: string;
 
-  /** Creates a selection; `namespace` is empty for all namespaces. Throws 400 for fields that the kind cannot be selected by. */
+  /** Creates a selection; `namespace` is empty for all namespaces. Throws 400 for fields that are not selectable for the kind. */
   constructor(kind: SelectableKind, selectors: Selectors, namespace: string) {
     for (const { field } of selectors.fields) if (!isSelectable(kind, field)) throw unsupportedField(kind, field);
     this.#kind = kind;

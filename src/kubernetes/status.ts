@@ -212,7 +212,7 @@ export function qualifiedName({ group, name }: Qualified): string {
   return group === '' ? name : `${name}.${group}`;
 }
 
-/** Joins error texts without duplicates: a single one as it is, several in brackets. */
+/** Joins error texts without duplicates: a single text unchanged, several in brackets. */
 export function aggregate(texts: readonly string[]): string {
   const distinct = [...new Set(texts)];
   return distinct.length === 1 ? String(distinct[0]) : `[${distinct.join(', ')}]`;

@@ -53,13 +53,13 @@ export interface ServiceAccountName {
   readonly name: string;
 }
 
-/** Throws 400 if the namespace of the request differs from that of its path. */
+/** Throws 400 if the namespace of the request differs from the namespace in its path. */
 export function checkNamespace({ metadata }: TokenRequest, { namespace }: ServiceAccountName): void {
   if (!metadata.namespace || metadata.namespace === namespace) return;
   throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
 
-/** Throws 422 if the service account of the request differs from that of its path. */
+/** Throws 422 if the service account of the request differs from the one in its path. */
 export function checkName({ metadata }: TokenRequest, { name }: ServiceAccountName): void {
   if (!metadata.name || metadata.name === name) return;
   throw invalid(TOKEN_REQUEST_NAME, name, [

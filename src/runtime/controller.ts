@@ -73,7 +73,7 @@ export function runController<K>(requests$: Observable<Request<K>>, options: Con
 const SOLE_PRIORITY: Priority = { lane: '', deadlineAt: Infinity };
 /** Minimum delay of a requeue, in milliseconds, so that a reconcile that requeues itself immediately does not block the process. */
 const MIN_REQUEUE_MS = 100;
-/** Maximum length of a timer, in milliseconds, because machines are suspended and clocks are set. */
+/** Maximum length of a timer, in milliseconds, because machines can be suspended and clocks can be set. */
 const MAX_SLEEP_MS = 60_000;
 /** Minimum step back of the wall clock, in milliseconds; smaller steps come from time synchronization. */
 const SET_BACK_MS = 1_000;

@@ -48,7 +48,7 @@ interface Tenant<K> {
   readonly name: string;
   /** Flows with ready keys whose lanes had a slot for them when last checked. */
   readonly open: KeyHeap<Flow<K>, Turn>;
-  /** Number of flows, idle ones excluded. */
+  /** Number of flows, excluding idle ones. */
   flows: number;
   running: number;
   served: number;
@@ -192,7 +192,7 @@ export class Lanes<K> {
     return mayTake(running, free, tenantShare);
   }
 
-  /** Updates the heaps; call it after every change of a flow. */
+  /** Updates the heaps; call it after every change to a flow. */
   #settle(flow: Flow<K>): void {
     const { lane, tenant } = flow;
     const first = flow.ready.first?.priority;

@@ -6,12 +6,12 @@ import { goJson } from '../std/go-text.ts';
 
 export type Predicate<T extends ApiObject> = (change: Change<T>) => boolean;
 
-/** Matches a change of the generation, including deletion; only for kinds with generations. */
+/** Matches a change to the generation, including deletion; only for kinds with generations. */
 export const generationChanged: Predicate<ApiObject> = onUpdate(
   (object, previous) => object.metadata.generation !== previous.metadata.generation,
 );
 
-/** Matches a change of an annotation with this prefix. */
+/** Matches a change to an annotation with this prefix. */
 export function annotationsChanged(prefix: string): Predicate<ApiObject> {
   const hasPrefix = (name: string) => name.startsWith(prefix);
   return onUpdate(({ metadata }, { metadata: previous }) =>
@@ -19,7 +19,7 @@ export function annotationsChanged(prefix: string): Predicate<ApiObject> {
   );
 }
 
-/** Matches a change of the value that `read` returns. */
+/** Matches a change to the value that `read` returns. */
 export function fieldChanged<T extends ApiObject>(read: (object: T) => unknown): Predicate<T> {
   return onUpdate<T>((object, previous) => differ(read(object), read(previous)));
 }

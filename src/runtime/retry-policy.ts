@@ -18,7 +18,7 @@ export type FailureClass = 'gone' | 'conflict' | 'throttled' | 'transient';
 export interface Failure<K> {
   readonly key: K;
   readonly error: unknown;
-  /** Consecutive failures, including this one, without conflicts. */
+  /** Consecutive failures, including this one but no conflicts. */
   readonly failures: number;
   /** Consecutive conflicts, including this failure if it is one. */
   readonly conflicts: number;

@@ -55,7 +55,7 @@ export class WorkQueue<K> {
     return this.#ready.size;
   }
 
-  /** Returns the lane whose slot a running key holds; undefined if the key does not run. */
+  /** Returns the lane whose slot a running key holds; undefined if the key is not running. */
   laneOf(key: K): string | undefined {
     return this.#running.get(key)?.flow.lane.name;
   }
@@ -65,7 +65,7 @@ export class WorkQueue<K> {
     return this.#ready.held();
   }
 
-  /** Returns the number of due keys that do not run. */
+  /** Returns the number of due keys that are not running. */
   depth(now: number): number {
     const due = [...this.#waiting.keys()].filter((key) => (this.#waiting.get(key)?.dueAt ?? Infinity) <= now);
     return this.#ready.waiting + due.length;

@@ -1,5 +1,5 @@
-// The clusters that the requester of a set may issue tokens for. The indexed RBAC rules alone decide: requests for each selected Cluster
-// would reveal, by their number and delay, Clusters that the requester may not know. Each ManagedToken is authorized by itself.
+// The clusters that the requester of a set may issue tokens for. Only the indexed RBAC rules decide: requests for each selected Cluster
+// would reveal, by their number and delay, Clusters that the requester may not know. Each ManagedToken is authorized separately.
 
 import { setOf } from '../access/cluster-set.ts';
 import { grantingNames, issueNames, reviewIssue } from '../access/issue-permission.ts';
@@ -33,8 +33,8 @@ export class SetAuthority {
   }
 
   /**
-   * Returns a function that returns whether RBAC allows a requester that exists to issue the token of a cluster. Sends no requests. A tenant
-   * without any permission can cause many runs, each of which asks for all Clusters.
+   * Returns a function that returns whether RBAC allows a requester that exists to issue the token of a cluster. Sends no requests. A
+   * tenant without any permission can cause many runs, each of which evaluates all Clusters.
    */
   permissionOf(request: TokenRequest): (cluster: Stored<Cluster>) => boolean {
     const granted = this.#options.view.permissions.namesFor(requesterOf(request));

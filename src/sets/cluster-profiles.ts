@@ -33,11 +33,11 @@ import { childName } from './policy/template.ts';
 import type { SetRun } from './run.ts';
 import type { TrackedProfile } from './tracked-profiles.ts';
 
-/** Requests of one set at a time. */
+/** Maximum number of concurrent requests of one set. */
 const CONCURRENCY = 16;
 /** Maximum number of writes, and of removals, in one run; the next run continues. */
 const MAX_REQUESTS = 256;
-/** Interval of lists, which find changes by other clients, in milliseconds. */
+/** Interval between lists, which find changes by other clients, in milliseconds. */
 const LIST_MS = 300_000;
 /** Minimum time between two updates of one ClusterProfile, in milliseconds; KEP-4322 requests it. */
 const UPDATE_MS = 30_000;
@@ -113,8 +113,8 @@ function requeueAfter({ clock, requeue }: SetRun, ms: number): void {
 }
 
 /**
- * Lists the ClusterProfiles at the start of a term, and then every five minutes while the set has some. The list has all ClusterProfiles of
- * Purser in the namespace, of which a tenant can create any number, so the namespace pays for each page.
+ * Lists the ClusterProfiles at the start of a term, and then every five minutes while the set has some. The list has all of Purser's
+ * ClusterProfiles in the namespace. A tenant can create any number of them, so the namespace pays for each page.
  */
 async function refresh(run: SetRun, kept: ReadonlySet<string>): Promise<void> {
   const { hub, set, tracked, clock, budgets, signal } = run;

@@ -26,7 +26,7 @@ export interface SetControllerOptions extends Omit<SetDeps, 'view' | 'memory' | 
   readonly metrics?: Pick<Metrics, 'observeQueue' | 'observeBudgets' | 'observeProfiles'>;
 }
 
-/** Sets that are reconciled at the same time; one namespace has at most 8/9 of them. */
+/** Maximum number of sets reconciled at the same time; one namespace has at most 8/9 of them. */
 const CONCURRENCY = 18;
 const TENANT_SHARE = 8;
 

@@ -119,7 +119,10 @@ export class SetView {
   }
 }
 
-/** Returns the key of the controller of ManagedTokens. It contains the namespace, so that no user of another namespace can add some. */
+/**
+ * Returns the key of the controller of ManagedTokens. It contains the namespace, so that no user of another namespace can add
+ * ManagedTokens.
+ */
 export function controllerKeyOf(namespace: string, uid: string): string {
   return `${namespace}/${uid}`;
 }

@@ -24,11 +24,11 @@ import { childName, renderToken, type StoredSet } from './policy/template.ts';
 import type { SetDeps, SetRun } from './run.ts';
 import { permissionFor, templateRequest } from './token-request.ts';
 
-/** Requests of one set at a time. */
+/** Maximum number of concurrent requests of one set. */
 const CONCURRENCY = 16;
 /** Maximum number of writes, and of checks, in one run; the next run continues. */
 const MAX_WRITES = 256;
-/** Minimum time between two writes of the status of one set, in milliseconds. */
+/** Minimum time between two status writes of one set, in milliseconds. */
 const STATUS_MS = 1_000;
 /** Number of clusters after which other work may run. */
 const CHUNK = 250;
@@ -78,7 +78,7 @@ async function runSet(run: SetRun): Promise<void> {
   const rollout = rolloutOf(run.set, formatTimestamp(run.clock.now()));
   const { creations, changes } = planSet(observation, rollout, run.clock.now());
   const removal = removalDecision(run, observation);
-  // A failure is attributed to a rollout by its start, which a crash must not lose.
+  // A failure is attributed to a rollout by the start of the rollout, which a crash must not lose.
   const isNew = changes.length > 0 && run.set.status?.rollout?.templateDigest !== rollout.templateDigest;
   const set = isNew ? await sendStatus(run, run.set, { ...run.set.status, rollout }) : run.set;
   const current = { ...run, set };
@@ -96,7 +96,7 @@ async function runSet(run: SetRun): Promise<void> {
   if (errors.length > 0) throw errors[0];
 }
 
-/** Runs one part of a run. Its error is kept, so that the other parts run, too. */
+/** Runs one part of a run. Its error is kept, so that the other parts also run. */
 async function attempt<T>({ signal }: SetRun, errors: unknown[], part: () => Promise<T>): Promise<T | undefined> {
   try {
     return await part();
@@ -107,7 +107,7 @@ async function attempt<T>({ signal }: SetRun, errors: unknown[], part: () => Pro
   }
 }
 
-/** Returns the reasons for which a set is not acted on. */
+/** Returns the reasons why a set is not reconciled. */
 function problemsOf(set: StoredSet, credentialNamespaces: readonly string[]): readonly FieldError[] {
   return [
     ...(set.isTooLarge ? [tooLong('spec', MAX_SET_BYTES)] : []),

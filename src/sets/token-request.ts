@@ -1,4 +1,4 @@
-// The request for the tokens of a set: who requests tokens of which service account.
+// The request for the tokens of a set: the requester, and the service account of the tokens.
 
 import { exactName } from '../access/issue-permission.ts';
 import { serviceAccountUser, type User } from '../access/user.ts';
@@ -7,7 +7,7 @@ import { RegistryGroup } from '../api/names.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import type { StoredSet } from './policy/template.ts';
 
-/** A service account of a namespace of the hub, and the service account of clusters whose tokens it requests. */
+/** A service account on the hub, and the service account on the clusters whose tokens it requests. */
 export interface TokenRequest extends Pick<ManagedToken['spec'], 'requesterServiceAccountName' | 'serviceAccount'> {
   readonly namespace: string;
 }

@@ -38,7 +38,7 @@ export class TrackedProfiles {
   readonly controlled = new Map<string, TrackedProfile>();
   /** Names of ClusterProfiles that the set does not control. */
   readonly foreign = new Set<string>();
-  /** Last connections that a Secret was written with, by the names of ClusterProfiles. */
+  /** Last connections with which a Secret was written, by ClusterProfile name. */
   readonly accesses = new Map<string, ClusterAccess>();
   readonly #rejections = new Map<string, Failure<string>>();
   #blocked: Failure<ProfilesAspect> | undefined;
@@ -48,8 +48,8 @@ export class TrackedProfiles {
   isPartial = false;
 
   /**
-   * Replaces the known ClusterProfiles by those of a list. Keeps little of ClusterProfiles with different names than `kept`, of which a tenant
-   * can create any number.
+   * Replaces the known ClusterProfiles with those of a list. Keeps little of ClusterProfiles whose names are not in `kept`, because a
+   * tenant can create any number of them.
    */
   async replace(pages: AsyncIterable<Page<ClusterProfile>>, set: Pick<StoredSet, 'metadata'>, kept: ReadonlySet<string>): Promise<void> {
     const earlier = new Map(this.controlled);
@@ -130,7 +130,7 @@ export class TrackedProfiles {
     this.#rejections.delete(name);
   }
 
-  /** Returns the time from which on a ClusterProfile may be written: `spacingMs` after the last write, and not early after a rejection. */
+  /** Returns the time from which a ClusterProfile may be written: `spacingMs` after the last write, and not early after a rejection. */
   writableAt(name: string, spacingMs: number): number {
     const writtenAt = this.controlled.get(name)?.writtenAt ?? Number.NEGATIVE_INFINITY;
     return Math.max(writtenAt + spacingMs, this.#rejections.get(name)?.retryAt ?? 0);

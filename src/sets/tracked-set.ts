@@ -56,7 +56,7 @@ export class TrackedSet {
   readonly profiles = new TrackedProfiles();
   /** Status that was sent last. */
   status: ManagedTokenSetStatus | undefined;
-  /** Time of the last write of the status, on the monotonic clock. */
+  /** Time of the last status write, on the monotonic clock. */
   statusAt = Number.NEGATIVE_INFINITY;
   /** Start of the last run, on the wall clock. */
   ranAt = Number.NEGATIVE_INFINITY;
@@ -76,7 +76,7 @@ export class TrackedSet {
   readonly #overridden = new Map<string, string>();
   /** Times of removals that were not confirmed by the annotation, on the monotonic clock. */
   #removedAt: readonly number[] = [];
-  /** Time on the monotonic clock from which on all removals within the last minute are known; undefined before the first decision. */
+  /** Time on the monotonic clock from which all removals within the last minute are known; undefined before the first decision. */
   removalsKnownAt: number | undefined;
 
   /** Returns the latest known ManagedToken of a name. */

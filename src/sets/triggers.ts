@@ -113,14 +113,14 @@ function profileTriggers({ clusters, secrets, tokens }: SetInformers, { view, me
   ).pipe(map((key) => ({ key, spacingMs: TOKEN_SPACING_MS })));
 }
 
-/** Matches a change of labels or annotations of the template. */
+/** Matches a change to labels or annotations of the template. */
 const textsChanged = fieldChanged<StoredToken>(({ metadata }) => templateTexts(metadata));
 
-/** Matches a change of the controller. */
+/** Matches a change to the controller. */
 const ownerChanged: Predicate<StoredToken> = (change) =>
   change.type !== 'updated' || goJson(change.object.metadata.ownerReferences) !== goJson(change.previous.metadata.ownerReferences);
 
-/** Matches a change of the result that a ManagedToken reports. */
+/** Matches a change to the result that a ManagedToken reports. */
 const resultChanged: Predicate<StoredToken> = (change) =>
   change.type !== 'updated' || resultOf(change.object) !== resultOf(change.previous);
 
@@ -129,13 +129,13 @@ function resultOf(token: StoredToken): string {
   return [token.status?.observedGeneration, status, reason, message].join('\n');
 }
 
-/** Matches a change of labels, and the start of a deletion. */
+/** Matches a change to labels, and the start of a deletion. */
 const membershipChanged = anyOf<Cluster>(
   labelsChanged,
   fieldChanged(({ metadata }) => metadata.deletionTimestamp),
 );
 
-/** Matches a change of the parts of a Cluster that ClusterProfiles contain. Heartbeats do not match. */
+/** Matches a change to the parts of a Cluster that ClusterProfiles contain. Heartbeats do not match. */
 const healthChanged: Predicate<Cluster> = (change) => change.type === 'updated' && healthOf(change.object) !== healthOf(change.previous);
 
 function healthOf(cluster: Cluster): string {
@@ -143,7 +143,7 @@ function healthOf(cluster: Cluster): string {
   return [cluster.status?.version, status, reason, lastTransitionTime].join('\n');
 }
 
-/** Matches a change of the data of a Secret. */
+/** Matches a change to the data of a Secret. */
 const dataChanged: Predicate<StoredSecret> = (change) =>
   change.type === 'added' || (change.type === 'updated' && change.object.dataDigest !== change.previous.dataDigest);
 
@@ -170,10 +170,13 @@ function setsOfToken(change: Change<StoredToken>, { setsOfNamespace }: SetView):
   return [...new Set([...ownersOf(change), ...rivals.map(objectKey)])];
 }
 
-/** Length of the part of a set's name that the names of its ManagedTokens contain in any case. */
+/** Length of the part of a set's name that the names of its ManagedTokens always contain. */
 const PREFIX_LENGTH = 230;
 
-/** Returns the sets with a Cluster before or after its change. Runs for others would reveal, by the delay of the next, a hidden Cluster. */
+/**
+ * Returns the sets that contain a Cluster before or after its change. Runs for others would reveal, by the delay of the next, a hidden
+ * Cluster.
+ */
 function setsOfCluster(change: Change<Cluster>, { sets, tokens }: SetView, authority: TriggerDeps['authority']): readonly string[] {
   const isMember = (set: StoredSet) => {
     const token = tokens.get(`${set.metadata.namespace}/${childName(set.metadata.name, change.key)}`);

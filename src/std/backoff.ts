@@ -55,7 +55,7 @@ export class Backoff {
   }
 }
 
-/** Returns the delay after a number of earlier failures in a row, without jitter. */
+/** Returns the delay after a number of consecutive failures, without jitter. */
 export function exponentialMs(failures: number, { initialMs, maxMs }: DelayLimits): number {
   return Math.min(initialMs * 2 ** failures, maxMs);
 }

@@ -1,8 +1,8 @@
-// Sanitizes texts of other programs for conditions, events and log lines: short, one line, no tokens.
+// Sanitizes texts from other programs for conditions, events and log lines: short, one line, no tokens.
 
 import { withoutTokens } from './sensitive.ts';
 
-/** Returns one line of limited length without control characters and without long runs that may be part of a token. */
+/** Returns one line of limited length without control characters or long runs that may be part of a token. */
 export function cleanMessage(text: string, maxLength = MAX_LENGTH): string {
   // Invisible characters are removed first, because they could split a token.
   const visible = text.slice(0, MAX_READ).replace(INVISIBLE, '');
@@ -14,7 +14,7 @@ export function cleanMessage(text: string, maxLength = MAX_LENGTH): string {
 }
 
 const MAX_READ = 4_096;
-/** Maximum length of a text of another program, in characters. */
+/** Maximum length of a text from another program, in characters. */
 const MAX_LENGTH = 256;
 /** Control, format, unassigned and surrogate characters except whitespace, which is collapsed later. */
 const INVISIBLE = /(?![\t\n\r])[\p{C}\u2028\u2029]/gu;

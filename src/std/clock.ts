@@ -2,7 +2,7 @@
 
 /** Current time and timers. */
 export interface Clock {
-  /** Returns the wall-clock time in milliseconds since the epoch; it jumps if the clock of the machine is set. */
+  /** Returns the wall-clock time in milliseconds since the epoch; it jumps if the machine's clock is set. */
   now(): number;
   /** Returns monotonic milliseconds, for durations. */
   monotonic(): number;
@@ -12,7 +12,7 @@ export interface Clock {
   wakeAfter(ms: number, wake: () => void): () => void;
 }
 
-/** The clock of the machine. */
+/** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -39,7 +39,7 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** Maximum length of one timer: Node's timers overflow after 25 days and do not notice a change of the wall clock. */
+/** Maximum length of one timer: Node's timers overflow after 25 days and do not notice a change to the wall clock. */
 const MAX_TIMER_MS = 3_600_000;
 
 function arm(leftMs: () => number, wake: () => void): () => void {

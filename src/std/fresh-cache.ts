@@ -47,7 +47,7 @@ export class FreshCache<V> {
     this.#entries.delete(key);
   }
 
-  /** Returns the cached result, or that of a request in progress, or else that of `request`. */
+  /** Returns the cached result, or the result of a request in progress, or else of `request`. */
   async find(key: string, request: () => Promise<V>): Promise<V> {
     return this.get(key) ?? (await this.#pending.do(key, () => this.#request(key, request)));
   }

@@ -1,4 +1,4 @@
-// Strings and JSON in the formats of Go, as in messages and bodies of Kubernetes.
+// Strings and JSON in Go's formats, as in Kubernetes messages and bodies.
 
 /** Quotes a text like strconv.Quote: keeps printable Unicode and escapes all other characters. */
 export function goQuote(text: string): string {
@@ -48,7 +48,7 @@ export function goJsonNumber(value: number): string {
   return String(value).replace(/e([+-])(\d)$/, (_, sign: string, digit: string) => `e${sign}${sign === '-' ? '' : '0'}${digit}`);
 }
 
-/** Formats a number like %v of fmt: integers without exponent, other numbers as floats. */
+/** Formats a number like %v of fmt: integers without an exponent, other numbers as floats. */
 export function goNumber(value: number | bigint): string {
   return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : goFloat(value);
 }

@@ -12,7 +12,7 @@ export interface ListenOptions {
   /** Address to listen on; undefined for all addresses. */
   readonly host?: string | undefined;
   readonly clock: Clock;
-  /** Called with errors of connections that the server could not accept, for example without file descriptors. */
+  /** Called with errors of connections that the server could not accept, for example for lack of file descriptors. */
   readonly report: (error: Error) => void;
 }
 
@@ -77,7 +77,7 @@ function untilEmpty(sockets: ReadonlySet<Socket>, clock: Clock, ms: number): Pro
   });
 }
 
-/** Returns host and port of the URL; a server on all addresses is also reachable on loopback. */
+/** Returns the host and port of the URL; a server on all addresses is also reachable on loopback. */
 function authorityOf(host: string = '', port: number): string {
   return `${host.includes(':') ? `[${host}]` : host || '127.0.0.1'}:${port}`;
 }

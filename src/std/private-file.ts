@@ -20,7 +20,7 @@ export async function writePrivate(path: string, text: string): Promise<void> {
   }
 }
 
-/** Returns whether a file name is that of an unfinished write. */
+/** Returns whether a file name belongs to an unfinished write. */
 export function isDraft(name: string): boolean {
   return name.endsWith(DRAFT);
 }

@@ -7,7 +7,7 @@ export class Recent<V, K = string> {
   readonly #entries = new Map<K, V>();
   #weight = 0;
 
-  /** `weightOf` returns the share of a value in the limit; 1 by default. */
+  /** `weightOf` returns how much of the limit a value uses; 1 by default. */
   constructor(maxWeight: number, weightOf: (value: V) => number = () => 1) {
     this.#maxWeight = maxWeight;
     this.#weightOf = weightOf;

@@ -1,4 +1,4 @@
-// Timestamps in the formats of Kubernetes.
+// Timestamps in Kubernetes formats.
 
 /** Latest time that RFC 3339 can express. */
 export const LATEST_AT = Date.parse('9999-12-31T23:59:59Z');

@@ -125,7 +125,7 @@ export class ClusterClients {
     await Promise.all([...this.#open].map((slot) => this.#end(slot)));
   }
 
-  /** Returns the slot with a newer credential than that of `slot`, which the cluster rejected; undefined without one. */
+  /** Returns the slot with a newer credential than `slot`, whose credential the cluster rejected; undefined without one. */
   async #newerSlot(registered: RegisteredCluster, slot: Slot): Promise<Slot | undefined> {
     if (!this.#isClosed && this.#slotOf(registered) === slot) await this.#fresh.refresh(registered);
     if (this.#isClosed) return undefined;

@@ -16,7 +16,7 @@ import { parseRenewal, type RenewalRecord } from './policy/renewed-secret.ts';
 import { tokenClaims } from './policy/token-claims.ts';
 import { serviceAccountNamespace } from './policy/token-request.ts';
 
-/** Bearer token or client certificate of Purser on a target. */
+/** Purser's bearer token or client certificate on a target. */
 export type StoredCredential =
   | { readonly type: 'token'; readonly token: Sensitive<string> }
   | { readonly type: 'certificate'; readonly certificate: string; readonly key: Sensitive<string>; readonly commonName: string };
@@ -88,7 +88,10 @@ function isExpiredAt(token: string, at: number): boolean {
   return (tokenClaims(token)?.expiresAt ?? Infinity) <= at;
 }
 
-/** Returns the credential in use: the renewed token, or else that of the registered Secret. Throws an IssueError, CredentialMissing. */
+/**
+ * Returns the credential in use: the renewed token, or else the credential in the registered Secret. Throws an IssueError,
+ * CredentialMissing.
+ */
 export function readCredentialInUse(registered: Stored<Secret>, renewed: Secret | undefined): Credential {
   const found = readRenewed(registered, renewed);
   return found === undefined ? readCredential(registered) : { type: 'token', token: found.token };
@@ -119,7 +122,7 @@ export function addressesOf(secret: Secret): readonly string[] {
   return readable(() => serversOf(secret)) ?? [];
 }
 
-/** Reads the permitted uses of the credential. Throws an IssueError, CredentialMissing, for a key that is not readable. */
+/** Reads the permitted uses of the credential. Throws an IssueError, CredentialMissing, for an unreadable key. */
 export function readPins(secret: Secret): Pins {
   return {
     servers: serversOf(secret),
@@ -137,7 +140,7 @@ function serversOf(secret: Secret): readonly string[] {
     .filter((server) => server !== undefined);
 }
 
-/** Returns the names of the Clusters that the credential is for; none if the key is not readable. */
+/** Returns the names of the Clusters that the credential is for; none if the key is unreadable. */
 export function clustersOf(secret: Secret): readonly string[] {
   return readable(() => wordsOf(secret, CredentialSecretKey.cluster)) ?? [];
 }
@@ -170,7 +173,7 @@ function parseCertificates(text: string): readonly X509Certificate[] | undefined
   }
 }
 
-/** Parses a Cluster's caBundle: base64 of PEM, with or without line breaks. Returns undefined for anything else. */
+/** Parses a Cluster's caBundle: base64-encoded PEM, with or without line breaks. Returns undefined for anything else. */
 export function parseBundle(caBundle: string): readonly X509Certificate[] | undefined {
   const base64 = caBundle.replace(/\s/g, '');
   if (base64.length > MAX_CA_LENGTH || !BASE64.test(base64)) return undefined;
@@ -222,7 +225,7 @@ function renewedText(renewed: Secret): string | undefined {
   return text !== undefined && isBearerToken(text) ? text : undefined;
 }
 
-/** Returns the result of `read`; undefined for a key that is not readable. */
+/** Returns the result of `read`; undefined for an unreadable key. */
 function readable<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -241,7 +244,7 @@ function parseProxy(text = ''): Sensitive<string> {
   return new Sensitive(url.href);
 }
 
-/** Scheme, user and password, host and port of a proxy, without path, query and fragment. */
+/** Scheme, user and password, host and port of a proxy, without path, query or fragment. */
 const PROXY = /^https?:\/\/([^\s/\\?#@]+@)?[^\s/\\?#@]+\/?$/i;
 const PROXY_FORM = 'the proxy key of the Secret is not the URL of a proxy, such as https://proxy.example.com:3128';
 const PROXY_PASSWORD = 'the proxy key of the Secret contains a user or password, which require an https URL';

@@ -25,7 +25,7 @@ export function dialPolicy({ allowLoopback }: DialPolicyOptions): (address: stri
 export interface ProxySettings {
   /** URL of the proxy; undefined for none. */
   readonly httpsProxy?: string | undefined;
-  /** Comma-separated hosts without proxy: domains, which include their subdomains, addresses and CIDR blocks. */
+  /** Comma-separated hosts to reach without the proxy: domains, which include their subdomains, addresses and CIDR blocks. */
   readonly noProxy?: string | undefined;
 }
 

@@ -21,9 +21,9 @@ export interface FreshCredentialsOptions {
 /** Keeps newer credentials until the informers have received them. */
 export class FreshCredentials {
   readonly #options: FreshCredentialsOptions;
-  /** Newer credentials by the name of the Cluster. */
+  /** Newer credentials by Cluster name. */
   readonly #newer = new Map<string, { readonly stale: Registration; readonly secrets: CredentialSecrets }>();
-  /** Time of the last read by the name of the Cluster, on the monotonic clock. */
+  /** Time of the last read by Cluster name, on the monotonic clock. */
   readonly #readAt = new Map<string, number>();
   readonly #reading = new SingleFlight<void>();
 

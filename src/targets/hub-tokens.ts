@@ -48,7 +48,7 @@ interface Held {
   readonly times: HubTokenTimes;
   /** Time of the renewal on the monotonic clock. */
   readonly renewAt: number;
-  /** Time from which on the token is not sent, on the monotonic clock. */
+  /** Time from which the token is no longer sent, on the monotonic clock. */
   readonly expiresAt: number;
 }
 

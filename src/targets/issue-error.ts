@@ -71,7 +71,7 @@ export async function orIssueError<T>(response: Promise<T>, reason: IssueFailure
   }
 }
 
-/** Returns what is read; undefined for an IssueError, which is reported elsewhere. */
+/** Returns the result of `read`; undefined for an IssueError, which is reported elsewhere. */
 export function orUndefined<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -187,7 +187,7 @@ export class Target {
     let first: unknown;
     for (const server of this.#choice.order(this.clock.monotonic())) {
       const token = this.credential?.type === 'serviceAccount' ? this.credential.tokens.get(server) : undefined;
-      // The deadline is for the target, and a failure of the hub is not one of the address.
+      // The deadline is for the target, and a failure of the hub is not a failure of the address.
       if (token !== undefined) endsAt += await this.#durationOf(token.get(), signal);
       try {
         const response = await request(this.#client(server, purpose), { signal, timeoutMs: endsAt - this.clock.monotonic() });

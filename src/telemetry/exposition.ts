@@ -96,7 +96,7 @@ export interface CredentialTimes {
   readonly renewAt: number | undefined;
 }
 
-/** Returns the gauges of the times that `times` yields at a scrape. */
+/** Returns gauges for the times that `times` yields at each scrape. */
 export function credentialGauges(times: () => Iterable<CredentialTimes>): readonly Family[] {
   return CREDENTIAL_GAUGES.map(({ name, help, valueOf }) => ({
     name,
@@ -142,7 +142,7 @@ export type Budget = 'reviews' | 'dials' | 'runs' | 'slots' | 'bytes';
 /** A namespace and the budget that it exceeds. */
 export type Excess = readonly [namespace: string, budget: Budget];
 
-/** Returns the gauge of the namespaces that `over` yields at a scrape. */
+/** Returns a gauge for the namespaces that `over` yields at each scrape. */
 export function budgetGauge(over: () => Iterable<Excess>): Family {
   return {
     name: NAME,
@@ -174,7 +174,7 @@ export interface ProfileCounts {
   readonly conflicting: number;
 }
 
-/** Returns the gauge of the ClusterProfiles that `counts` yields at a scrape. */
+/** Returns a gauge for the ClusterProfiles that `counts` yields at each scrape. */
 export function profileGauge(counts: () => Iterable<ProfileCounts>): Family {
   const name = 'purser_clusterprofiles';
   return {

@@ -5,7 +5,7 @@ import { mayTake } from '../std/fair-queue.ts';
 
 export interface LineLimitOptions {
   readonly clock: Clock;
-  /** Called at the end of a minute with the number of lines of a namespace that were suppressed. */
+  /** Called at the end of a minute with the number of suppressed lines of a namespace. */
   readonly onSuppressed: (namespace: string, suppressed: number) => void;
 }
 
@@ -19,7 +19,7 @@ interface Window {
   readonly cancel: () => void;
 }
 
-/** Allows 10 lines per minute and namespace, while the namespace has written no more lines than remain of a total of 100. */
+/** Allows each namespace 10 lines per minute, and at most as many as remain of a total of 100. */
 export class LineLimit {
   readonly #options: LineLimitOptions;
   readonly #windows = new Map<string, Window>();

@@ -1,4 +1,4 @@
-// Log lines: JSON, or one readable line at a terminal.
+// Log lines: JSON, or one readable line on a terminal.
 
 import { type LevelWithSilent, type Logger, pino, stdTimeFunctions } from 'pino';
 import { defined } from '../std/defined.ts';

@@ -1,5 +1,5 @@
-// Gauges of every ManagedToken, ManagedTokenSet and Cluster, from the informers. All replicas export the same values, except that a
-// façade without controller has no ManagedTokens and no sets: alert rules use `max by`.
+// Gauges of every ManagedToken, ManagedTokenSet and Cluster, from the informers. All replicas export the same values, except that a façade
+// without a controller has no ManagedTokens and no sets: alert rules use `max by`.
 
 import type { Cluster, ClusterCondition } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
@@ -60,7 +60,7 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
   {
     name: 'purser_cluster_condition',
     help: 'Conditions of a Cluster: 1 for the current status of each condition, 0 for the other statuses.',
-    // A Cluster without conditions is exported as Unknown, for alerts; a Cluster without credential has no series.
+    // A Cluster without conditions is exported as Unknown, for alerts; a Cluster without a credential has no series.
     samplesOf: ({ spec, status }, cluster) =>
       CLUSTER_TYPES.flatMap((type) => {
         if (spec.authInfo?.controller === undefined) return [];

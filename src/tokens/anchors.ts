@@ -81,7 +81,7 @@ async function deleteFirst(run: TokenRun, token: StoredToken): Promise<void> {
 
 /**
  * Revokes the token: deletes all anchors in status.anchors, then the Secrets. Throws an IssueError if an anchor that the token may be bound
- * to could not be deleted; the other anchors are deleted nevertheless.
+ * to could not be deleted; the other anchors are still deleted.
  */
 export async function revoke(
   run: TokenRun,

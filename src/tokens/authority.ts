@@ -115,7 +115,7 @@ export class Authority {
   }
 
   /**
-   * Looks up the set of a refused token's cluster, of existing and of missing clusters alike. Throws if the informer has another one: a list
+   * Looks up the set of a refused token's cluster, for existing and missing clusters alike. Throws if the informer has another one: a list
    * that is empty by mistake must not cause the removal of a Secret.
    */
   async #confirmSet({ cluster, set }: ReviewedTarget, signal: AbortSignal): Promise<void> {

@@ -161,7 +161,7 @@ export function chargeReviews(hub: KubeClient, budgets: NamespaceBudgets): Autho
 }
 
 /**
- * Charges a reconcile to the namespace if a change in the namespace caused it. Changes of RBAC and of Clusters trigger the ManagedTokens of
+ * Charges a reconcile to the namespace if a change in the namespace caused it. Changes to RBAC and to Clusters trigger the ManagedTokens of
  * many namespaces, which did not cause them.
  */
 export function chargeRun(key: string, { view, memory }: TokenDeps, budgets: NamespaceBudgets): void {

@@ -63,7 +63,7 @@ const SLOTS_PER_NAMESPACE = CONCURRENCY / 8;
 /** Retries of one namespace at a cluster: a fifth of the cluster's own budget. */
 const TENANT_RETRIES = { free: 100, gapMs: 100 };
 
-/** Emits the key of a term. No reconcile runs before: without the key, the removal limits would not recognize issued tokens. */
+/** Emits the key of a term. No reconcile runs before that: without the key, the removal limits would not recognize issued tokens. */
 function recordKeyOf({ hub, clock, random, log, settings: { namespace } }: TokenControllerOptions): Observable<RecordKey> {
   return fromAbortable(async function* (signal) {
     yield await loadRecordKey({ hub, namespace, clock, random, log, signal });
@@ -177,7 +177,7 @@ function retryOf(failure: Failure<string>, { view, clock, memory }: TokenDeps, {
   const spend = () => {
     const lane = token === undefined ? '' : laneOf(token, view);
     const now = clock.monotonic();
-    // A namespace over its own budget does not spend that of its cluster.
+    // A namespace over its own budget does not spend the budget of its cluster.
     return retries.tenants.spend(`${lane} ${namespaceOf(failure.key)}`, now) || retries.lanes.spend(lane, now);
   };
   return planRetry(failure, { random, resource: ManagedTokens, latestAt, spend });

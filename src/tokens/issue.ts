@@ -180,7 +180,7 @@ export interface TokenToWrite {
 
 const MAX_WRITES = 4;
 
-/** Delay of a reconcile after another client wrote a token first, in milliseconds. */
+/** Delay before a reconcile after another client wrote a token first, in milliseconds. */
 const OUTDATED_MS = 1_000;
 
 /** Writes a token. If the Secret has changed, plans again, drops a token that is no longer needed, and returns the type of that plan. */

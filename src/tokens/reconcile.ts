@@ -26,7 +26,7 @@ export async function reconcileToken(deps: TokenDeps, key: string, signal: Abort
   run.tracked.isDialing = false;
   run.tracked.limitVerifiedAt(deps.startedAt, deps.clock.now());
   const step = await runUntilDeadline(run, observe(run, token));
-  // Withdrawal must not wait for the retry of a failed write of the status.
+  // Withdrawal must not wait for the retry of a failed status write.
   run.tracked.requeueAt = step.requeueAt;
   await writeStatus(run, step);
   if (step.error !== undefined) throw step.error;
@@ -134,7 +134,7 @@ function needsPermission({ type }: TokenPlan): boolean {
   return type !== 'revoke' && type !== 'release' && type !== 'none';
 }
 
-/** Returns the step with the failure that its error stands for, unless rotation is suspended. */
+/** Returns the step with the failure that its error represents, unless rotation is suspended. */
 function withFailure(step: Step): Step {
   const { error, failure, observation } = step;
   if (error === undefined || failure !== undefined || observation.token.spec.rotation.suspend) return step;

@@ -204,7 +204,7 @@ function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<Mana
   };
 }
 
-/** Returns the annotations under Purser's prefix, the defined ones first: a change of any of them triggers a reconcile. */
+/** Returns the annotations under Purser's prefix, the defined ones first: a change to any of them triggers a reconcile. */
 function ownAnnotations({ annotations = {} }: ObjectMeta): readonly (readonly [string, string])[] {
   const own = Object.entries(annotations).filter(([name]) => name.startsWith(`${TokensGroup}/`));
   return own.toSorted(([a], [b]) => Number(DEFINED.includes(b)) - Number(DEFINED.includes(a))).slice(0, MAX_ANNOTATIONS);
@@ -217,7 +217,7 @@ function setByTemplate(metadata: ObjectMeta, part: 'labels' | 'annotations'): re
   return names.flatMap((name) => (Object.hasOwn(texts, name) ? [[name, texts[name] ?? ''] as const] : [])).slice(0, MAX_TEMPLATE_TEXTS);
 }
 
-/** Replaces the long value of an annotation by its digest: Purser only compares values. */
+/** Replaces the long value of an annotation with its digest: Purser only compares values. */
 function reduceText([annotation, value]: readonly [string, string]): readonly [string, string] {
   return [annotation, shortenText(value)];
 }
@@ -233,7 +233,7 @@ function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
   const { labels: ___, annotations = {}, finalizers, ...identity } = metadata;
   // An administrator may revoke the token of any ManagedToken.
   const requests = Object.entries(annotations).filter(([name]) => STUB_ANNOTATIONS.has(name));
-  // Of an overlong list only Purser's own finalizer is kept, which shows that there are anchors.
+  // From an overlong list, only Purser's own finalizer is kept, which shows that there are anchors.
   const ours = finalizers?.filter((finalizer) => finalizer === AnchorFinalizer) ?? [];
   const own = bytesIn(finalizers) > MAX_PART_BYTES ? ours : finalizers;
   return {

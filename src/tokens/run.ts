@@ -113,7 +113,7 @@ export function failedStep({ clock }: TokenRun, { observation, state }: Situatio
   return { ...failed, requeueAt: nextReconcileAt(clock.now(), [state.record?.expiresAt]) };
 }
 
-/** Returns the failure of a ManagedToken that an error stands for. */
+/** Returns the failure of a ManagedToken that an error represents. */
 export function toFailure({ reason, status, detail }: IssueError, token: StoredToken): TokenFailure {
   if (reason === 'InvalidSpec') return invalidSpecFailure(detail === '' ? [] : [detail]);
   return tokenFailure(reason === 'ServiceAccountRecreated' ? 'RequestRejected' : reason, token, status?.message);

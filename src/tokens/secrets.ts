@@ -80,7 +80,7 @@ export async function findStray(run: TokenRun, observation: TokenObservation): P
 }
 
 /**
- * Deletes Secrets after a withdrawal, and removes the token from those that finalizers keep. Changes of a Secret do not prevent it: a
+ * Deletes Secrets after a withdrawal, and removes the token from those that finalizers keep. Changes to a Secret do not prevent this: a
  * tenant could change it constantly to keep the token. Throws an IssueError if a Secret still holds the token.
  */
 export async function withdrawSecrets(run: TokenRun, observation: TokenObservation, names: readonly string[]): Promise<TokenObservation> {

@@ -86,7 +86,7 @@ export class TrackedToken {
   allowedAs: string | undefined;
   /** Set of the cluster in the last review that allowed a run to issue the token; undefined before the first one. */
   reviewedSet: string | undefined;
-  /** Time of the next reconcile that the plans of the last run requested; undefined for none, and if the run failed before. */
+  /** Time of the next reconcile that the plans of the last run requested; undefined if they requested none, or if the run failed first. */
   requeueAt: number | undefined;
   /** Failure of the last run; undefined if it succeeded. */
   failure: TokenFailure | undefined;
@@ -105,7 +105,7 @@ export class TrackedToken {
   writtenSecret: SecretReference | undefined;
   /** Time of the last run despite an exceeded budget, on the monotonic clock. */
   urgentAt = Number.NEGATIVE_INFINITY;
-  /** Time at which a run was deferred last because of an exceeded budget, on the monotonic clock; infinitely early since a run. */
+  /** Time at which a run was last deferred because of an exceeded budget, on the monotonic clock; -Infinity after a run. */
   deferredAt = Number.NEGATIVE_INFINITY;
   /** True if a change in the namespace has triggered the ManagedToken since its last run. */
   isTriggeredByTenant = false;
@@ -125,7 +125,7 @@ export class TrackedToken {
   #secret: OwnWrite<StoredSecret> | undefined;
   /** Identity of the Secret that was written last. */
   written: { readonly resourceVersion: string | undefined; readonly tokenDigest: string | undefined } | undefined;
-  /** Present during a write of the Secret, with the version that the watch delivered last, most likely that of the write. */
+  /** Present during a write of the Secret, with the version that the watch delivered last, most likely the version of the write. */
   #writing: { delivered: string | undefined } | undefined;
   #isOvertaken = false;
   #repairs: Backoff | undefined;
@@ -219,7 +219,9 @@ export class TrackedToken {
     return this.#rbacChanges;
   }
 
-  /** Records a change of RBAC for the requester, or of the cluster's set: neither earlier reviews nor a review in progress apply any longer. */
+  /**
+   * Records a change to RBAC for the requester, or to the cluster's set: neither earlier reviews nor a review in progress apply any longer.
+   */
   recordRbacChange(): void {
     this.#rbacChanges += 1;
     this.#unexpectedRefusals = 0;

@@ -141,7 +141,7 @@ function trackToken(change: Change<StoredToken>, memory: TrackedTokens): void {
   const uid = object.metadata.uid;
   if (type === 'deleted') return memory.forget(uid);
   memory.of(uid).observeToken(object);
-  // A change of RBAC reaches only the ManagedTokens that name the requester at that time.
+  // A change to RBAC reaches only the ManagedTokens that name the requester at that time.
   if (new Set(statesOf(change).map(requesterKeyOf)).size > 1) memory.of(uid).recordRbacChange();
 }
 

@@ -1,5 +1,5 @@
-// The verification of issued tokens: a TokenReview on its cluster for every token now and then, and for one token of each cluster once a
-// minute, so that a rotated signing key is noticed early.
+// The verification of issued tokens: a TokenReview on its cluster for every token at long intervals, and for one token of each cluster once
+// a minute, so that a rotated signing key is noticed early.
 
 import { merge, type Observable, Subject } from 'rxjs';
 import { objectKey } from '../kube/paths.ts';
@@ -49,7 +49,7 @@ export class Verification {
   readonly #options: VerificationOptions;
   readonly #sampled = new Map<string, Sampled>();
   readonly #requested$ = new Subject<string>();
-  /** Number of issuances, of which older ones count less, at `#countedAt`. */
+  /** Number of issuances at `#countedAt`, weighted by age. */
   #issued = 0;
   #countedAt: number;
 
@@ -101,7 +101,7 @@ export class Verification {
     const { clock, intervalMs, view } = this.#options;
     const now = clock.now();
     sampled.rejected = [];
-    // A tenant may own most tokens of the cluster, and re-create their accounts again and again.
+    // A tenant may own most tokens of the cluster, and re-create their service accounts repeatedly.
     if (sampled.doubtedAt <= now && now < sampled.doubtedAt + intervalMs) return [];
     sampled.doubtedAt = now;
     return view.tokensForCluster(clusterName).map(objectKey);
@@ -163,7 +163,7 @@ export class Verification {
     return items[Math.floor(this.#options.random() * items.length)];
   }
 
-  /** Returns the number of issuances, of which older ones count less. */
+  /** Returns the number of issuances, weighted by age. */
   #issuances(): number {
     return this.#issued * Math.exp((this.#countedAt - this.#options.clock.monotonic()) / AVERAGED_MS);
   }
@@ -181,16 +181,16 @@ function isLikeAny({ metadata, spec }: StoredToken, others: readonly StoredToken
 
 /** Maximum number of requests for verifications, relative to those for issuances. */
 const SHARE = 0.2;
-/** Number of requests of an issuance: the review of the permission, the token, the Secret and the status. */
+/** Number of requests for an issuance: the review of the permission, the token, the Secret and the status. */
 const ISSUANCE_REQUESTS = 4;
-/** Number of requests of a verification: the Secret and the TokenReview. */
+/** Number of requests for a verification: the Secret and the TokenReview. */
 const VERIFICATION_REQUESTS = 2;
 /** Number of requests per second for verifications that any installation may send. */
 const MIN_PER_SECOND = 1;
 
 /**
- * Returns the interval between two verifications of each of `tokens` tokens: `intervalMs`, or so many times as long, by a power of two, that
- * verifications stay within their share of the requests.
+ * Returns the interval between two verifications of each of `tokens` tokens: `intervalMs`, multiplied by the power of two that keeps
+ * verifications within their share of the requests.
  */
 export function stretchedIntervalMs(intervalMs: number, tokens: number, issuancesPerSecond: number): number {
   const allowedPerSecond = Math.max(MIN_PER_SECOND, SHARE * ISSUANCE_REQUESTS * issuancesPerSecond);

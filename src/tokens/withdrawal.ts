@@ -152,7 +152,7 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
   const situation = situationOf(observation, run.clock.now());
   const isContinued = tracked.isRemoved;
   const isReported = ownedNames(observation).length > 0 && !isContinued;
-  // A target that does not respond must not keep the Secret, nor a hub that does not respond the anchors.
+  // A target that does not respond must not delay the removal of the Secret, nor the hub the deletion of the anchors.
   const [secrets, anchors] = await Promise.allSettled([removeSecrets(run, situation), dropAnchors(run, token, places)]);
   if (secrets.status === 'rejected') throw secrets.reason;
   const removed = secrets.value;

@@ -20,7 +20,7 @@ interface Asset {
 
 type Coding = 'br' | 'gzip' | 'identity';
 
-/** Response with a file, or with its absence of changes. */
+/** Response with a file, or the statement that it has not changed. */
 export interface AssetReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export interface AssetOptions {
   readonly needsLogin: boolean;
 }
 
-/** Headers of every response with a file of the web UI. Nothing but the files and the API of the same origin can be loaded. */
+/** Headers of every response with a file of the web UI. Only the files and the API of the same origin can be loaded. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
@@ -87,17 +87,17 @@ export class Assets {
     const page = (statics.get(PAGE) ?? '').replace('<!-- modules -->', preloads).replace('LOGIN', needsLogin ? 'token' : 'none');
     statics.delete(PAGE);
     const assets = new Map<string, Asset>();
-    // One after the other: each compression takes megabytes while it runs.
+    // One after another: each compression takes megabytes while it runs.
     for (const [path, text] of [...modules, ...statics, ['', page] as const]) assets.set(path, await toAsset(path, text));
     return new Assets(assets);
   }
 
-  /** Number of bytes of all files, compressed for browsers. */
+  /** Total size of all files, compressed for browsers, in bytes. */
   get compressedBytes(): number {
     return [...this.#assets.values()].reduce((sum, { bodies }) => sum + bodies.br.length, 0);
   }
 
-  /** Returns the response for a path below that of the page. Throws 404 for another path. */
+  /** Returns the response for a path below the page's path. Throws 404 for another path. */
   reply(path: string, { acceptEncoding = '', ifNoneMatch = '' }: AssetRequest): AssetReply {
     const asset = this.#assets.get(path);
     if (asset === undefined) throw pathNotFound();
@@ -112,7 +112,7 @@ export class Assets {
 
 const EMPTY = Buffer.alloc(0);
 
-/** Returns the redirect from the path without a slash at its end, below which relative addresses would be wrong. */
+/** Returns the redirect from the path without a trailing slash, at which relative addresses would be wrong. */
 export function redirectTo(location: string): AssetReply {
   return { status: 308, headers: { ...SECURITY_HEADERS, location }, body: EMPTY };
 }
@@ -180,5 +180,5 @@ async function toAsset(path: string, text: string): Promise<Asset> {
 
 /** Quality 11 is 5% smaller, and takes thirty times as long at each start. */
 const BROTLI_QUALITY = 9;
-/** 64 KiB, as large as the files are. */
+/** 64 KiB, about the size of the files. */
 const BROTLI_WINDOW = 16;

@@ -26,7 +26,7 @@ describe('issueNames', () => {
   });
 
   it.each(['kube-system', 'kube-public', 'kube-node-lease'])(
-    'returns neither the bare name of the cluster nor that of its set for the namespace %s',
+    'returns neither the bare cluster name nor the bare set name for the namespace %s',
     (namespace) => {
       const scopes = ['prod-eu', 'set:prod'];
       const names = scopes.flatMap((scope) => [`${scope}/${namespace}/deployer`, `${scope}/${namespace}`]);

@@ -148,7 +148,7 @@ describe('RbacIndex', () => {
     );
   });
 
-  it('matches RBAC for a namespaced kind after any change of Roles, ClusterRoles and their bindings', () => {
+  it('matches RBAC for a namespaced kind after any change to Roles, ClusterRoles and their bindings', () => {
     fc.assert(
       fc.property(fc.array(namespacedChange, { maxLength: 30 }), (changes) => {
         const index = new RbacIndex(SeeTokens);
@@ -203,7 +203,7 @@ describe('RbacIndex', () => {
     );
   });
 
-  it('reports a change of every subject after it has forgotten which ones changed', () => {
+  it('reports a change for every subject after it has forgotten which ones changed', () => {
     const index = new RbacIndex(SeeTokens);
     index.setRole('all', { rules: [SEE_TOKENS] });
     const { changes } = index;
@@ -215,7 +215,7 @@ describe('RbacIndex', () => {
     expect(index.hasChanged('User/alice', index.changes)).toBe(false);
   });
 
-  it('grants a subject at most 256 roles of one namespace, and those of other namespaces', () => {
+  it('grants a subject at most 256 roles of one namespace, in addition to those of other namespaces', () => {
     const index = new RbacIndex(SeeTokens);
     for (const namespace of ['team-a', 'team-b'])
       for (let at = 0; at < 300; at += 1) {

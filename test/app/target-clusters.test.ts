@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const close of closing.reverse()) await close();
 });
 
-it('drops connections and credential of a deleted Cluster, also without a controller', async () => {
+it('drops the connections and credential of a deleted Cluster, even without a controller', async () => {
   const world = await ClusterWorld.start();
   closing.push(() => world.close());
   const held: WireReply[] = [];

@@ -16,8 +16,8 @@ export interface ChildProcess<T> {
 }
 
 /**
- * Starts a program of this repository, optionally with Node.js options, and waits for its message. The process ends with the bench.
- * Rejects if it exits before.
+ * Starts a program of this repository, optionally with Node.js options, and waits for its message. The process ends with the bench. Rejects
+ * if it exits first.
  */
 export async function startChild<T>(
   path: string,
@@ -28,7 +28,7 @@ export async function startChild<T>(
   return await whenReady(child, once(child, 'message') as Promise<[T]>);
 }
 
-/** Starts another program, and waits for its first line, which is its message. */
+/** Starts another program, and waits for its first line, the message. */
 export async function startBinary(path: string, args: readonly string[]): Promise<ChildProcess<string>> {
   const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   return await whenReady(child, once(createInterface({ input: child.stdout }), 'line') as Promise<[string]>);

@@ -5,7 +5,7 @@ import type { Figure } from './scenario.ts';
 
 /** The figures of one run. */
 export interface PastRun extends Pick<Run, 'name' | 'scale' | 'date'> {
-  /** Values by the name of the figure. */
+  /** Values by figure name. */
   readonly values: Readonly<Record<string, number>>;
 }
 
@@ -23,7 +23,7 @@ const MAX_RUNS = 20;
 /** Change of a ratio that is reported: repeated runs on a quiet machine differ by less. */
 const MIN_PERCENT = 15;
 
-/** Returns the history with these runs. A run replaces the one of the same time. */
+/** Returns the history with these runs. A run replaces an earlier one with the same time. */
 export function withRuns(history: readonly PastRun[], runs: readonly Run[]): readonly PastRun[] {
   const added = runs.map(({ name, scale, date, figures }) => ({
     name,

@@ -25,7 +25,7 @@ export interface HubWithFacade {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a real kube-apiserver; `callers` have static tokens, in addition to the users of the tests. */
+/** Starts a real kube-apiserver; `callers` have static tokens, in addition to the test users. */
 export async function startRealHub(callers: ReadonlyMap<string, User> = new Map()): Promise<Hub> {
   const { url, port, kubeconfig, stop } = await startRealCluster({ tokens: new Map([...TEST_USERS, ...callers]) });
   return { url, pid: await pidOf(`--secure-port=${port}`), kubeconfig, stop };

@@ -5,11 +5,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { cpuSeconds, round } from './process-usage.ts';
 import { ADMIN, ALICE, ALICE_SELECTOR, type ListServer, type RegistryWorld } from './registry-world.ts';
 
-/** Number of clusters in all lists together, so that the kernel's resolution of 10 ms is not significant. */
+/** Total number of listed clusters, large enough to make the kernel's 10 ms resolution insignificant. */
 const LISTED = 200_000;
 const MIN_LISTS = 20;
 const SMALL_LISTS = 300;
-/** Share of lists from kube-apiserver, which takes long for each. */
+/** Share of the lists that kube-apiserver serves, because each takes it a long time. */
 const HUB_SHARE = 1 / 4;
 
 /** Compares lists of all clusters with those of the hub and of a static body, and lists of the clusters that Alice sees. */

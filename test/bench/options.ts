@@ -7,7 +7,7 @@ export interface BenchOptions {
   /** Names of scenarios; empty: all. */
   readonly only: readonly string[];
   readonly scale: Scale;
-  /** Size; undefined for that of the scale. */
+  /** Size; undefined for the size of the scale. */
   readonly size: number | undefined;
   /** Folder for figures and charts. */
   readonly out: string;

@@ -1,4 +1,4 @@
-// Purser as a separate process, started as by `npm start`.
+// Purser as a separate process, started as `npm start` does.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ export interface Purser {
 export interface PurserReady {
   readonly afterMs: number;
   readonly facade: string | undefined;
-  /** URL of the server of metrics. */
+  /** URL of the metrics server. */
   readonly metrics: string | undefined;
 }
 

@@ -32,7 +32,7 @@ export interface RegistryWorld {
 }
 
 export interface RegistryWorldOptions {
-  /** Callers with static tokens, in addition to the users of the tests. */
+  /** Callers with static tokens, in addition to the test users. */
   readonly callers?: ReadonlyMap<string, User>;
   /** Options of Purser, in addition to those of every bench. */
   readonly options?: readonly string[];

@@ -9,7 +9,7 @@ import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
 import { adminOf, allow, base64, NAMESPACE, seedHub } from './hub.ts';
 import { inParallel } from './in-parallel.ts';
 
-/** User name of Purser on the hub and on the target. */
+/** Purser's user name on the hub and on the target. */
 export const PURSER_USER = 'purser';
 const PER_NAMESPACE = 100;
 

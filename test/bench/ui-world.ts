@@ -28,7 +28,7 @@ export interface FleetSizes {
 
 /** Token of a user who sees everything by a permission in each namespace. */
 export const VIEWER = 'alicetoken';
-/** Namespace of the last tokens, on which the viewer's permission changes again and again, and their number. */
+/** Namespace of the last tokens, on which the viewer's permission changes repeatedly, and their number. */
 const BATCH = 'batch';
 const BATCH_SIZE = 100;
 const ROLE = 'fleet-viewer';
@@ -83,7 +83,7 @@ async function startEmbeddedHub(): Promise<Hub> {
   return { url: message.url, pid, kubeconfig: () => Promise.resolve(kubeconfig), stop: () => stop().then(remove) };
 }
 
-/** Events for the viewer: changes of tokens, and tokens that a permission hides and shows again, in a second; and their duration. */
+/** Events for the viewer: changes to tokens, and tokens that a permission hides and shows again, in a second; and their duration. */
 interface Rate {
   readonly changes: number;
   readonly hidden: number;

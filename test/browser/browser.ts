@@ -4,7 +4,7 @@ import { accessSync, constants } from 'node:fs';
 import * as axeCore from 'axe-core';
 import { type Browser, type BrowserContext, launch, type Page, type Viewport } from 'puppeteer-core';
 
-/** Path of Chromium. Without it, the tests fail: apt-get install chromium. */
+/** Path of Chromium, which the tests require: apt-get install chromium. */
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 
 /** Time to wait for a state of the page, in milliseconds. Long, so that no test fails because the machine is busy. */
@@ -31,7 +31,7 @@ export async function launchBrowser(): Promise<Browser> {
   });
 }
 
-/** A page with what its console, its Content-Security-Policy and its scripts reported. */
+/** A page with the reports of its console, its Content-Security-Policy and its scripts. */
 export class Tab implements AsyncDisposable {
   readonly page: Page;
   readonly #problems: string[] = [];

@@ -47,7 +47,7 @@ async function createViewer(namespace: string): Promise<string> {
   return (JSON.parse(body) as { readonly status: { readonly token: string } }).status.token;
 }
 
-/** Waits until kubectl shows an expiry for all ManagedTokens; returns namespace, name, cluster and expiry of each. */
+/** Waits until kubectl shows an expiry for all ManagedTokens; returns the namespace, name, cluster and expiry of each. */
 async function untilIssued(): Promise<readonly string[]> {
   const columns = 'NS:.metadata.namespace,NAME:.metadata.name,CLUSTER:.spec.clusterName,EXPIRY:.status.expirationTimestamp';
   for (;;) {
@@ -56,7 +56,7 @@ async function untilIssued(): Promise<readonly string[]> {
   }
 }
 
-/** Returns namespace, name, cluster and expiry of each row of the page. */
+/** Returns the namespace, name, cluster and expiry in each row of the page. */
 async function shownTokens(tab: Tab): Promise<readonly string[]> {
   const rows = await tab.page.$$eval('.token-grid .space .row', (elements) =>
     elements.map((row) => {
@@ -181,7 +181,7 @@ describe('purser ui', () => {
     expect(tab.problems).toEqual([]);
   });
 
-  it('gives nothing to a page of another origin', async () => {
+  it('sends nothing to a page of another origin', async () => {
     await using closing = new AsyncDisposableStack();
     const url = await startPurserUi(closing);
     await using tab = await Tab.open(browser);

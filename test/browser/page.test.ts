@@ -28,7 +28,7 @@ async function withPage(
   expect(tab.problems).toEqual([]);
 }
 
-/** Returns the cells that are not completely inside of their row. */
+/** Returns the cells that are not completely inside their row. */
 function cellsOutsideOfRows(): readonly string[] {
   return [...document.querySelectorAll('.space .row > *')]
     .filter((cell) => cell.checkVisibility())
@@ -115,7 +115,7 @@ describe('page of the web UI', () => {
     });
   });
 
-  it('is used with the keyboard alone', async () => {
+  it('can be used with the keyboard alone', async () => {
     await withPage('#/overview', async (tab) => {
       const { keyboard } = tab.page;
       await keyboard.press('/');

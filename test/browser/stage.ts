@@ -67,7 +67,7 @@ export class Stage implements AsyncDisposable {
     this.#send(list, { type: 'DELETED', object: { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#revision) } } });
   }
 
-  /** Ends all watches, as a server does that restarts. */
+  /** Ends all watches, as a restarting server does. */
   endWatches(): void {
     for (const response of this.#watches.keys()) response.destroy();
   }

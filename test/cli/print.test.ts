@@ -52,7 +52,7 @@ describe('purser print', () => {
   });
 
   it.each([[['--namespaces', 'deploy,argocd']], [['--namespaces=deploy,argocd,deploy']]])(
-    'grants for %j in those namespaces the permissions that it otherwise grants in all',
+    'grants the same permissions for %j, but only in those namespaces',
     async (options) => {
       const isWide = ({ kind, metadata }: Printed) => kind === 'ClusterRoleBinding' && metadata.name === 'purser';
       const everywhere = await print('target-rbac');
@@ -116,7 +116,7 @@ describe('purser print', () => {
     expect(recipe).not.toMatch(/create token|--from-literal=token/);
   });
 
-  it('prints a user name with characters that replacements of text interpret', async () => {
+  it('prints a user name with characters that are special in text replacements', async () => {
     const objects = (await print('target-rbac', '--user', '$&$1')) as readonly (Printed & { subjects?: { name: string }[] })[];
     expect(objects.flatMap(({ subjects = [] }) => subjects.map(({ name }) => name))).toEqual(['$&$1', '$&$1']);
   });
@@ -125,7 +125,7 @@ describe('purser print', () => {
     await expect(printText('target-rbac', '--user', user)).rejects.toThrow('--user must be a user name without quotes');
   });
 
-  it('grants on the hub the token requests for named service accounts only, to all parts of Purser', async () => {
+  it('grants all components of Purser token requests on the hub, only for the named service accounts', async () => {
     const rules = [{ apiGroups: [''], resources: ['serviceaccounts/token'], resourceNames: ['a', 'b'], verbs: ['create'] }];
     const accounts = ['a', 'b'].map((name) => ({ kind: 'ServiceAccount', metadata: { name, namespace: 'tokens' } }));
     const subjectsOf = (...names: readonly string[]) => names.map((name) => ({ kind: 'ServiceAccount', namespace: 'tokens', name }));

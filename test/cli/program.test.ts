@@ -30,7 +30,7 @@ describe('runProgram', () => {
     expect(host.exits).toEqual([0]);
   });
 
-  it('prints a StartError in one line and exits with 2', async () => {
+  it('prints a StartError on one line and exits with 2', async () => {
     const { host, ended } = run(() => Promise.reject(new StartError('port 1 is taken')));
     await ended;
 

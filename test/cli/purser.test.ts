@@ -79,7 +79,7 @@ describe('purser', () => {
     expect(await ran(line)).toEqual({ code: 2, output: '', stderr: `purser: ${problem}\n` });
   });
 
-  it('exits with 1 and prints other errors in one line, without tokens and control characters', async () => {
+  it('exits with 1 and prints other errors on one line, without tokens or control characters', async () => {
     const token = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
     const result = await runPurser(['run'], {}, { run: () => Promise.reject(new Error(`a\n \u001B[31mb ${token}`)) });
     expect(result).toMatchObject({ code: 1, output: '', stderr: 'purser: a [31mb [redacted]\n' });

@@ -93,7 +93,7 @@ describe('requestChange', () => {
     );
   });
 
-  it('exits with 3 and a hint if Purser does not run', async () => {
+  it('exits with 3 and a hint if Purser is not running', async () => {
     await world.create();
     expect(await run('rotate', { timeoutMs: 5_000 })).toContain('check that Purser is running');
   });
@@ -117,7 +117,7 @@ describe('inspect', () => {
     return Object.fromEntries(links.map((link) => [link.name, link.verdict === 'unchecked' ? link.message : link.verdict]));
   };
 
-  it('confirms each link but the Cluster, which nothing probes here', async () => {
+  it('confirms each link except the Cluster, which nothing probes here', async () => {
     await issued();
     const verdicts = { permission: 'ok', cluster: 'failed', 'service account': 'ok', token: 'ok', secret: 'ok' };
     expect(await chain()).toEqual(verdicts);

@@ -32,7 +32,7 @@ async function messageOf(name: string): Promise<string | undefined> {
   return (await world.get(name)).status?.conditions?.find(({ type }) => type === 'Authorized')?.message;
 }
 
-it('shows Authorized=True with permissions in the namespaces of ManagedTokens alone', async () => {
+it('shows Authorized=True with permissions in only the namespaces of ManagedTokens', async () => {
   const server = await world.serve(allowingIn('deploy', 'argocd'));
   for (const namespace of ['deploy', 'argocd', 'elsewhere']) await world.wantToken('narrow', namespace);
   await world.wantToken('another', 'other');

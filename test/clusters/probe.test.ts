@@ -6,7 +6,7 @@ import { afterEach, expect, it } from '@jest/globals';
 const SUPPORT = join(import.meta.dirname, '../support');
 const children: ChildProcess[] = [];
 
-/** Starts a test program with this limit of open files and sockets. */
+/** Starts a test program with this limit on open files and sockets. */
 function start(program: string, args: readonly string[], limit: number): ChildProcess {
   const script = `ulimit -n ${limit} && exec "$0" --disable-warning=ExperimentalWarning "$@"`;
   const child = spawn('/bin/sh', ['-c', script, process.execPath, join(SUPPORT, program), ...args], {

@@ -14,7 +14,7 @@ describe('TrackedClusters', () => {
     expect(clusters.track(withRenewed('2'))).toMatchObject({ probeAt: 5, accessAt: 6 });
   });
 
-  it('probes a cluster at once that rejected the token before it was renewed', () => {
+  it('immediately probes a cluster that rejected the token before it was renewed', () => {
     const clusters = new TrackedClusters();
     Object.assign(clusters.track(withRenewed('1')), { probeAt: 5, rejections: 1 });
     expect(clusters.track(withRenewed('2'))).toMatchObject({ probeAt: -Infinity, rejections: 0 });

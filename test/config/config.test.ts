@@ -163,7 +163,7 @@ describe('parseConfig', () => {
     await expect(configOf(['dev', ...args])).rejects.toThrow(new Error(`purser: ${problem} (for help, run purser dev --help)\n`));
   });
 
-  it('lists all invalid values in one line', async () => {
+  it('lists all invalid values on one line', async () => {
     await expect(configOf(['run', '--facade-rate', '-1', '--clusters', 'x'], { PURSER_LOG_LEVEL: 'loud' })).rejects.toThrow(
       'purser: --facade-rate must be an integer from 0 to 1000000, not "-1"; --clusters must be an integer from 0 to 100, not "x"; ' +
         'PURSER_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud" (for help, run purser run --help)\n',

@@ -210,7 +210,7 @@ describe('RBAC objects', () => {
     expect([status, body.message]).toEqual([422, expect.stringContaining(problem)]);
   });
 
-  it('rejects a change of the roleRef of a binding', async () => {
+  it('rejects a change to the roleRef of a binding', async () => {
     await create(server, `${RBAC}/clusterrolebindings`, {
       metadata: { name: 'fixed' },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },

@@ -132,7 +132,7 @@ describe('CEL transition rule', () => {
     expect(result).toBe(expected === '200' ? '200' : `422 Invalid: Ruled.rules.test "${name}" is invalid: ${expected}`);
   });
 
-  it('evaluates only rules of the status in a change of the status', async () => {
+  it('evaluates only status rules in a change to the status', async () => {
     const { name } = await createRuled({ fixed: 'a' });
     expect(await change(name, { status: { used: 5 } }, '/status')).toBe(
       `422 Invalid: Ruled.rules.test "${name}" is invalid: status: Invalid value: limit exceeded`,

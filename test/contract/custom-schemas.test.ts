@@ -185,7 +185,7 @@ describe('accepted custom resource', () => {
     expect([status, body['spec']]).toEqual([201, expected]);
   });
 
-  it('separates writes of the status from writes of the spec', async () => {
+  it('separates status writes from spec writes', async () => {
     const { name, body } = word({ spec: { text: 'a' }, status: { x: 'invalid' } });
     expect((await send(WORDS, { body })).body).not.toHaveProperty('status');
     const headers = { 'content-type': 'application/merge-patch+json' };

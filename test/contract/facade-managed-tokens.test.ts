@@ -56,7 +56,7 @@ async function send(to: 'hub' | 'facade', path: string, accept?: string): Promis
 function comparable({ status, body }: Answer): unknown {
   const { metadata, items, rows, ...rest } = body;
   const { selfLink: _, resourceVersion: __, continue: next, ...others } = fieldsOf(metadata);
-  // A single object has public metadata, too.
+  // A single object also has public metadata.
   if (rest['kind'] === 'ManagedToken') return { status, ...publicForm(body) };
   return {
     status,
@@ -109,13 +109,13 @@ describe('list of ManagedTokens beside the hub', () => {
     ['a table of one object', '/namespaces/team-a/managedtokens/a', TABLE],
     ['metadata', '/managedtokens', METADATA],
     ['YAML', '/managedtokens', 'application/yaml'],
-  ])('responds as the hub to a request for %s', async (_, path, accept) => {
+  ])('responds like the hub to a request for %s', async (_, path, accept) => {
     const [hub, listed] = [await send('hub', path, accept), await send('facade', path, accept)];
     expect(comparable(listed)).toEqual(comparable(hub));
     expect(JSON.stringify(listed)).not.toContain('hidden');
   });
 
-  it('has the public form in what the façade returns, without a further conversion', async () => {
+  it('returns objects in their public form, without a further conversion', async () => {
     const { body } = await send('facade', '/namespaces/team-a/managedtokens/a');
     expect(body).toEqual({ ...publicForm(body), metadata: body['metadata'] });
     expect(Object.keys(fieldsOf(body['metadata'])).sort()).toEqual(

@@ -90,7 +90,7 @@ const MANAGED_TOKENS: WireKind = {
   },
 };
 
-/** The listed kinds, with their plural names for titles of tests. */
+/** The listed kinds, with their plural names for test titles. */
 export const WIRE_KINDS = [CLUSTERS, MANAGED_TOKENS].map((kind) => [kind.plural, kind] as const);
 
 function rulesFor(what: { readonly apiGroups: string[]; readonly resources: string[] }, resourceNames: readonly string[]) {

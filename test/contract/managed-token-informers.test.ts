@@ -50,7 +50,7 @@ describe('createManagedTokenInformers', () => {
     expect(['team-a', 'team-b'].map((namespace) => bindings.store.has(`${namespace}/alice-tokens`))).toEqual([true, true]);
   });
 
-  it.each([[['team-a']], [['team-a', 'none']]])('follows the namespaces %j alone', async (namespaces) => {
+  it.each([[['team-a']], [['team-a', 'none']]])('follows only the namespaces %j', async (namespaces) => {
     const { objects, roles, bindings } = await start(namespaces);
     expect(objects.store.keys()).toEqual(['team-a/a']);
     expect([...roles.store.keys(), ...bindings.store.keys()].filter((key) => !key.startsWith('team-a/'))).toEqual([]);

@@ -87,7 +87,7 @@ describe('garbage collector', () => {
 describe('namespace controller', () => {
   const namespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 
-  it('creates and re-creates the default service account', async () => {
+  it('creates the default service account, and re-creates it after its deletion', async () => {
     await objects.create(NAMESPACES, namespace('staffed'));
     await eventually(async () => expect((await objects.get(`${NAMESPACES}/staffed/serviceaccounts/default`)).status).toBe(200));
     await objects.delete(`${NAMESPACES}/staffed/serviceaccounts/default`);

@@ -98,7 +98,7 @@ describe('Secret', () => {
     expect(outcome(await objects.post(SECRETS, secret('checked', rest)))).toMatch(expected);
   });
 
-  it('rejects a change of the type', async () => {
+  it('rejects a change to the type', async () => {
     await objects.create(SECRETS, secret('typed'));
     expect(outcome(await objects.merge(`${SECRETS}/typed`, { type: 'other' }))).toBe(
       '422 Invalid: Secret "typed" is invalid: type: Invalid value: "other": field is immutable',

@@ -251,7 +251,7 @@ describe('content negotiation', () => {
     [`,,${JSON_TYPE}`, JSON_TYPE],
     ['application/json;as=Nonsense;v=v1;g=meta.k8s.io,application/json', JSON_TYPE],
     ['application/json;as=Table;v=v2;g=meta.k8s.io,application/yaml', YAML_TYPE],
-  ])('selects for Accept: %s the media type %s', async (accept, expected) => {
+  ])('maps Accept: %s to the media type %s', async (accept, expected) => {
     for (const path of [`${MAPS}/a`, `${WIDGETS}/a`]) {
       const { status, headers, body } = await admin.get(path, { accept });
       expect([status, headers['content-type'], body.startsWith('{')]).toEqual([200, expected, expected === JSON_TYPE]);

@@ -89,7 +89,7 @@ describe('label selector', () => {
     ['env=prod,env=dev', ''],
     [' env\t=\nprod ', 'a'],
     ['in notin (in)', 'abcd'],
-  ])('selects by %j the objects %j', async (selector, expected) => {
+  ])('uses the selector %j to select the objects %j', async (selector, expected) => {
     expect((await admin.names(`${WIDGETS}?labelSelector=${encodeURIComponent(selector)}`)).join('')).toBe(expected);
   });
 
@@ -148,7 +148,7 @@ describe('field selector', () => {
     ['spec.round=', 'bd'],
     [',metadata.name=a,', 'a'],
     [String.raw`metadata.name=a\,b`, ''],
-  ])('selects by %j the objects %j', async (selector, expected) => {
+  ])('uses the selector %j to select the objects %j', async (selector, expected) => {
     expect((await admin.names(`${WIDGETS}?fieldSelector=${encodeURIComponent(selector)}`)).join('')).toBe(expected);
   });
 
@@ -224,7 +224,7 @@ describe('selectable fields', () => {
     [EVENTS, 'regarding.name', named],
     ['/apis/selectors.test/v1/globes', 'metadata.namespace', named],
     ['/apis/selectors.test/v1/globes', 'spec.color', named],
-  ])('rejects at path %s the field %s', async (path, field, text) => {
+  ])('rejects a selector at path %s with the field %s', async (path, field, text) => {
     const response = await admin.get(`${path}?fieldSelector=${field}%3Dx`);
     expect([response.status, messageOf(response)]).toEqual([400, text(field)]);
   });

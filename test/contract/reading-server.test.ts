@@ -113,7 +113,7 @@ describe('discovery', () => {
     ['*/*', 'application/json'],
     ['application/yaml', 'application/yaml'],
     [`${AGGREGATED.replace('v2', 'v2beta1')},application/json`, 'application/json'],
-  ])('selects for Accept: %s the media type %s', async (accept, type) => {
+  ])('maps Accept: %s to the media type %s', async (accept, type) => {
     for (const path of ['/api', '/apis']) expect((await admin.get(path, { accept })).headers['content-type']).toBe(type);
   });
 

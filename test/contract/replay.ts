@@ -5,9 +5,9 @@ import { type Outcome, type Recording, type Relaxation, Replay } from '../suppor
 import type { ContractServer } from './server.ts';
 
 export interface ReplayOptions {
-  /** Relaxations of the comparison, by the name of a recording. */
+  /** Relaxations of the comparison, by recording name. */
   readonly relax?: (recording: Recording) => Relaxation | undefined;
-  /** Waits for later effects of a request, by the name of a recording. */
+  /** Waits for later effects of a request, by recording name. */
   readonly settle?: Readonly<Record<string, () => Promise<void>>>;
 }
 

@@ -79,7 +79,7 @@ export function warningsOf({ headers }: ApiResponse): readonly string[] {
   return texts.map((text) => JSON.parse(text.slice('299 - '.length)) as string);
 }
 
-/** Returns a response in one line: `409 AlreadyExists: configmaps "x" already exists`, or `200` for success. */
+/** Returns a response on one line: `409 AlreadyExists: configmaps "x" already exists`, or `200` for success. */
 export function outcome({ status, body }: KubeResponse): string {
   if (body.kind !== 'Status' || body['status'] === 'Success') return String(status);
   return `${status}${body.reason === undefined ? '' : ` ${body.reason}`}: ${body.message}`;

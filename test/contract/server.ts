@@ -80,7 +80,7 @@ async function startReal(options: ContractServerOptions): Promise<Started> {
 }
 
 async function startEmbedded(issuer: string): Promise<Started> {
-  // A static import would fail the tests of the real server, too, if the embedded server cannot be loaded.
+  // A static import would also fail the tests of the real server if the embedded server cannot be loaded.
   const { startApiServer } = await import('../../apiserver/server.ts');
   const folder = await mkdtemp(join(tmpdir(), 'purser-embedded-'));
   const faults: unknown[] = [];

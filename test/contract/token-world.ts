@@ -51,7 +51,7 @@ export async function allowAlice(server: ContractServer): Promise<void> {
   await eventually(() => expectAllowed(server, 'alice', issue));
 }
 
-/** Removes the managedFields, which the façade leaves out of every response, from a body of JSON or YAML. */
+/** Removes the managedFields, which the façade omits from every response, from a JSON or YAML body. */
 export function withoutManagedFields(body: string): string {
   return body
     .replace(/,\s*"managedFields":\s*\[.*?"subresource":\s*"token"\s*\}\s*\]/s, '')

@@ -34,7 +34,10 @@ type Action =
   | { readonly type: 'register' }
   | { readonly type: 'terms'; readonly lifetime: string; readonly overlap: string }
   | { readonly type: 'lose' }
-  /** The process loses all requests from one on, and is replaced after a time, in which the Secret with the record may be lost. */
+  /**
+   * The process loses all requests starting with one of them, and is replaced after a time, in which the Secret with the record may be
+   * lost.
+   */
   | {
       readonly type: 'crash';
       readonly after: number;

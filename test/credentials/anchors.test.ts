@@ -86,7 +86,7 @@ describe('credential controller', () => {
     await world.shows('True CredentialValid');
   });
 
-  it('deletes the anchor of the renewed token after the registered Secret was deleted and created again', async () => {
+  it('deletes the anchor of the renewed token after the registered Secret was re-created', async () => {
     await world.begin();
     await world.run({ isProbing: false });
     const first = await world.nextToken();
@@ -146,7 +146,7 @@ describe('credential controller', () => {
     expect([acceptedOf([third, token]), world.target.anchors.size]).toEqual([[token], 1]);
   });
 
-  it('renews a token for the first time although the target forbids to list anchors', async () => {
+  it('renews a token for the first time although the target forbids listing anchors', async () => {
     await world.begin();
     world.target.intercept = (name, reply) => name === 'GET secrets' && forbid(reply);
     await world.run({ isProbing: false });

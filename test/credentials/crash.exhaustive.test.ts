@@ -17,7 +17,7 @@ interface Crash {
   readonly when: 'before' | 'after';
 }
 
-/** Counts requests to hub and target, and loses all of them from the crash on. */
+/** Counts requests to hub and target, and loses all of them starting with the crash. */
 class Process {
   requests = 0;
   #crash: Crash | undefined;

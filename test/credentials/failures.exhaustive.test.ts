@@ -179,7 +179,7 @@ describe('renewal with a changed hub', () => {
     await world.shows('True CredentialValid');
   });
 
-  it('renews once more after the registered Secret was deleted and created again', async () => {
+  it('renews once more after the registered Secret was re-created', async () => {
     const before = await beginRenewed();
     const registered = await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name });
     await world.hub.admin.delete(Secrets, { namespace: CREDENTIALS, name: world.name });
@@ -313,7 +313,7 @@ onlyExhaustive(() =>
 
 onlyExhaustive(() =>
   describe('renewal with another tool that changes its Secrets for hours', () => {
-    it('restores the Secret with the renewed token with growing delays if another tool deletes it again and again', async () => {
+    it('restores the Secret with the renewed token with growing delays if another tool repeatedly deletes it', async () => {
       const token = await beginRenewed('168h');
       let restores = 0;
       for (const end = world.clock.now() + 20 * MINUTE_MS; world.clock.now() < end; ) {

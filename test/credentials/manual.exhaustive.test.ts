@@ -112,7 +112,7 @@ describe('credential with renewal Manual', () => {
     });
   });
 
-  it('renews at once again with renewal Auto, and reports no earlier failure', async () => {
+  it('renews again at once with renewal Auto, and reports no earlier failure', async () => {
     const { renewed } = await beginRenewed(60, '2h');
     await setRenewal('Manual');
     await world.shows('False CredentialNotRetired');
@@ -172,7 +172,7 @@ describe('credential with renewal Manual', () => {
     await world.shows('True CredentialValid');
   });
 
-  it('reports no failure of renewals before', async () => {
+  it('reports no earlier renewal failure', async () => {
     await world.begin();
     world.target.intercept = (name, reply) => name === 'POST token' && forbid(reply);
     await world.run();
@@ -222,7 +222,7 @@ describe('credential with renewal Auto', () => {
     expect(world.target.requests.every(({ bearer }) => bearer !== before)).toBe(true);
   });
 
-  it('renews with the renewed token if its expiry has passed only by the clock of Purser, and the registered one is rejected', async () => {
+  it("renews with the renewed token if its expiry has passed only by Purser's clock, and the registered one is rejected", async () => {
     await world.begin({ lifetime: '1h' });
     await world.register(world.target.issueToken(60));
     const replica = await world.run({ isProbing: false });

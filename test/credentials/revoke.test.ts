@@ -93,7 +93,7 @@ describe('revocation of a credential', () => {
     }
   });
 
-  it('reports the cause and the remedy while the target forbids to list anchors, and requests no further token', async () => {
+  it('reports the cause and the remedy while the target forbids listing anchors, and requests no further token', async () => {
     const first = await beginRenewed();
     world.target.intercept = (name, reply) => name === 'GET secrets' && forbid(reply);
     await request('now');

@@ -27,7 +27,7 @@ describe('health of a ManagedToken in Argo CD', () => {
     ...Object.keys(ReadyReason)
       .filter((reason) => !['Issued', 'Pending', 'Suspended'].includes(reason))
       .map((reason) => [reason, 'False', 'Degraded'] as const),
-  ])('follows the reason %s of Ready with status %s: %s', (reason, status, expected) => {
+  ])('maps the reason %s of Ready with status %s to %s', (reason, status, expected) => {
     expect(health([{ type: 'RotationFailing', status: 'False' }, ready(status, reason)])).toBe(`${expected}: message of Ready`);
   });
 
@@ -48,7 +48,7 @@ describe('health of a Cluster in Argo CD', () => {
     ['True', 'Healthy'],
     ['False', 'Degraded'],
     ['Unknown', 'Progressing'],
-  ])('follows the status %s of Ready: %s', (status, expected) => {
+  ])('maps the status %s of Ready to %s', (status, expected) => {
     expect(health(ready(status, 'Any'))).toBe(`${expected}: message of Ready`);
   });
 

@@ -7,7 +7,7 @@ import { FakeClock } from '../support/clock.ts';
 const host = { clock: new FakeClock(), env: {}, print: () => {}, warn: () => {}, signal: new AbortController().signal };
 const purser = purserCommand(host, { run: async () => {}, dev: async () => {} });
 
-/** Returns the first word of a command line, up to a pipe, that is no command or option; undefined if there is none. */
+/** Returns the first word of a command line, up to a pipe, that is not a command or option; undefined if there is none. */
 export function commandProblem(line: string): string | undefined {
   let command: Command = purser;
   const [first = ''] = line.split(/ [|>] /);

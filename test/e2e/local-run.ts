@@ -38,7 +38,7 @@ export interface ExitResult {
   readonly tookMs: number;
 }
 
-/** Starts a local run, and waits until it is ready. Throws with its output if it exits before. */
+/** Starts a local run, and waits until it is ready. Throws with its output if it exits first. */
 export async function startLocalRun(folder: string, ...args: readonly string[]): Promise<LocalRun> {
   const readyFile = join(folder, 'ready.json');
   const child = launch({}, 'dev', '--data-dir', join(folder, 'data'), '--api-port', '0', '--ready-file', readyFile, ...args);

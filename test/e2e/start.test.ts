@@ -144,7 +144,7 @@ describe('npm start', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: "purser: unknown option '--nope' (for help, run purser dev --help)\n" });
   });
 
-  it('warns of unknown environment variables that look like options of npm start', async () => {
+  it('warns about unknown environment variables that look like options of npm start', async () => {
     const folder = await newFolder();
     await writeFile(join(folder, 'thesis.txt'), 'years of work');
     const { stderr } = await runToExit(['dev', '--data-dir', folder], { PURSER_VERIFY_INTERVALL: '1h' });

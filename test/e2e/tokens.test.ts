@@ -57,7 +57,7 @@ describe('npm start with sample ManagedTokens', () => {
     expect(JSON.parse(response.body)).toMatchObject({ status: { userInfo: { username: 'system:serviceaccount:deploy:deployer' } } });
   });
 
-  it('issues a token for every sample, and keeps all tokens over a restart', async () => {
+  it('issues a token for every sample, and keeps all tokens across a restart', async () => {
     const samples = ['argo-cd-target-1', 'ci-deployer', 'flux-target-1', 'contractor'];
     await eventually(async () => expect(await readyNames(first.ready)).toEqual(samples));
     const before = await versions(first.ready);

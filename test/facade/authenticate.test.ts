@@ -288,7 +288,7 @@ const headers = array(tuple(constantFrom('authorization', 'Authorization', 'x-re
 });
 
 describe('bearerToken', () => {
-  it('returns the token after Bearer and one space, else undefined', () => {
+  it('returns the token after Bearer and one space, otherwise undefined', () => {
     assert(
       property(schemes, string({ unit: 'binary' }), (scheme, rest) => {
         const token = bearerToken(['Authorization', `${scheme} ${rest}`]);

@@ -172,7 +172,7 @@ async function sendFramesFrom(localAddress: string, ...frames: readonly Buffer[]
   return socket;
 }
 
-/** Frames of a client that opens and resets streams, and makes an error now and then. */
+/** Frames of a client that opens and resets streams, and occasionally makes an error. */
 class RandomFrames {
   readonly #random: () => number;
   readonly #open: { readonly id: number; readonly hasBody: boolean }[] = [];
@@ -255,7 +255,7 @@ describe('requests over HTTP/2', () => {
     expect(socket.alpnProtocol).toBe('http/1.1');
   });
 
-  it('writes non-ASCII text of a Warning header as UTF-8', async () => {
+  it('writes non-ASCII text in a Warning header as UTF-8', async () => {
     endpoint = async ({ warn }) => {
       warn('größer ✓');
       return OK;
@@ -399,7 +399,7 @@ describe('the limits on HTTP/2 connections', () => {
     expect(await protocolFor('127.0.0.10')).toBe('h2');
   });
 
-  it('closes connections of the address with the most without an authenticated request above 256 connections', async () => {
+  it('closes connections of the address with the most connections without an authenticated request above 256 connections', async () => {
     const silent = open({ localAddress: '127.0.0.9' });
     await get(silent, '/document');
     const [few = '', ...full] = ADDRESSES;

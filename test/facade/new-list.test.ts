@@ -127,7 +127,7 @@ function keysOf(objects: readonly Pick<Widget, 'metadata'>[]): readonly string[]
   return objects.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
 }
 
-/** Returns types and keys of the events since the last call. */
+/** Returns the types and keys of the events since the last call. */
 function eventsOf(stream: WatchStream): readonly string[] {
   return stream.take().map(({ type, object: changed }) => `${type} ${keysOf([changed as unknown as Widget])[0]}`);
 }

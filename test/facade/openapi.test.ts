@@ -70,7 +70,7 @@ describe('openApiDocument', () => {
 });
 
 describe('openApi', () => {
-  it('describes 404, 503 and 504 of each operation by causes of that operation', () => {
+  it('describes the causes of 404, 503 and 504 for each operation', () => {
     interface Documented {
       readonly operationId: string;
       readonly responses: Readonly<Record<string, { readonly description: string }>>;
@@ -359,7 +359,7 @@ function operationOf(path: string, method: 'get' | 'post'): DocumentedOperation 
   return (paths as Readonly<Record<string, Readonly<Record<string, unknown>>>>)[path]?.[method] as DocumentedOperation;
 }
 
-/** Checks code, headers and body of a response against the document. */
+/** Checks the code, headers and body of a response against the document. */
 function expectDocumented({ status, headers, body }: ApiResponse, path: string, method: 'get' | 'post'): void {
   const { headers: documented = {}, content = {} } = operationOf(path, method).responses[status] ?? {};
   const { schema = { not: {} } } = content[String(headers['content-type'])] ?? {};

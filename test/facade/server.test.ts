@@ -19,7 +19,7 @@ import { isWhole, RawConnection, responsesIn, statusOf } from './raw-connection.
 
 const OK: Reply = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok' };
 const LIMIT = 3 * 1024 * 1024;
-/** Larger than the buffers of the kernel for one connection, and than half of the limit on unread responses of an address. */
+/** Larger than the kernel's buffers for one connection, and than half the limit on unread responses of an address. */
 const LARGE = Buffer.alloc(8_000_000);
 
 let authority: Certificate;
@@ -255,7 +255,7 @@ describe('Warning header', () => {
     ['a stream', request(POST, 'Content-Length: 0'), streamed],
     ['a stream without a body', request('HEAD /things'), streamed],
     ['a body before the end of the request', request(POST, 'Content-Length: 500000'), { ...OK, body: 'ü' }],
-  ])('writes non-ASCII text of a Warning header as UTF-8: %s', async (_case, bytes, reply) => {
+  ])('writes non-ASCII text in a Warning header as UTF-8: %s', async (_case, bytes, reply) => {
     endpoint = async ({ warn }) => {
       warn('größer ✓');
       return reply;
@@ -400,7 +400,7 @@ describe('pipelined requests', () => {
   });
 });
 
-describe('streams that take their connection over', () => {
+describe('streams that take over their connection', () => {
   let streams: BodyStream[];
   let ended: number;
   beforeEach(() => {

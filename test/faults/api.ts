@@ -176,7 +176,7 @@ export function base64(value: string): string {
   return Buffer.from(value).toString('base64');
 }
 
-/** Returns status and reason of a condition, such as `True/Issued`, or an empty string if the condition is absent. */
+/** Returns the status and reason of a condition, such as `True/Issued`, or an empty string if the condition is absent. */
 export function conditionOf({ status }: KubeObject, type: string): string {
   const condition = status?.conditions?.find((each) => each.type === type);
   return condition === undefined ? '' : `${condition.status}/${condition.reason ?? ''}`;

@@ -162,7 +162,7 @@ export class Bench {
     return textOf(await this.findSecret(name));
   }
 
-  /** Returns status and reason of a condition of a ManagedToken. */
+  /** Returns the status and reason of a condition of a ManagedToken. */
   async readCondition(name: string, type = 'Ready'): Promise<string> {
     return conditionOf(await this.getToken(name), type);
   }

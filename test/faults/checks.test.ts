@@ -71,7 +71,7 @@ describe('checkHistory', () => {
     expect(findInvariants(created, ...grants, issued(5))).toEqual([]);
   });
 
-  it('reports a write other than of the Lease while nothing is due', () => {
+  it('reports a write other than to the Lease while nothing is due', () => {
     const marks = [at(1, { type: 'quiet', begins: true }), at(20, { type: 'quiet', begins: false })] as const;
     const write = at(5, {
       type: 'request',

@@ -103,7 +103,7 @@ export type Entry =
   | { readonly type: 'end'; readonly fault: string }
   /** Action of the random schedule or of a hostile tenant. */
   | { readonly type: 'step'; readonly description: string }
-  /** Change of the fault mode of a proxy. */
+  /** Change to the fault mode of a proxy. */
   | { readonly type: 'wire'; readonly server: string; readonly isFaulty: boolean }
   /** Event that allows one new token; `*` stands for all tokens. */
   | { readonly type: 'cause'; readonly token: string; readonly reason: string }

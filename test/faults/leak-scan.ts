@@ -58,7 +58,7 @@ async function collectTexts({ clusters, folder, historyFile, pursers }: Bench): 
   return [...objects.flat(), ...metrics, ...texts];
 }
 
-/** Returns the objects of a cluster; of Secrets, the metadata. Purser's kinds exist only on hubs. */
+/** Returns the objects of a cluster; for Secrets, only the metadata. Purser's kinds exist only on hubs. */
 async function collectObjects({ name, api }: BenchCluster): Promise<readonly Text[]> {
   const list = async (path: string): Promise<Text> => {
     const objects = await api.list(path).catch((error: unknown) => {

@@ -5,7 +5,7 @@ import { type CustomFault, GRAMMAR, parseFault } from './custom-fault.ts';
 
 export interface FaultOptions {
   readonly seed: number;
-  /** Length of the attack by hostile tenants, of the renewals and the sets under faults and of the random faults, in minutes. */
+  /** Duration of the attack by hostile tenants, of the renewals and sets under faults, and of the random faults, in minutes. */
   readonly minutes: number;
   /** IDs of faults; empty: all. */
   readonly only: readonly string[];

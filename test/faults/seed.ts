@@ -37,7 +37,7 @@ export interface Registration {
   readonly namespaces?: readonly string[];
   /** Lifetime of the registered token, in seconds; default: a day. */
   readonly expirationSeconds?: number;
-  /** Terms of renewal in the Cluster; default: those of the CRD. */
+  /** Renewal terms in the Cluster; default: those of the CRD. */
   readonly renewal?: { readonly lifetime: string; readonly overlap: string };
 }
 

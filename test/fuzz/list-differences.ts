@@ -23,7 +23,7 @@ function mapLines({ body, ...rest }: Comparable, change: (object: Fields, index:
   return { ...rest, body: lines.join('\n') };
 }
 
-/** Removes the managed fields of an object, also within a table or an event. */
+/** Removes the managed fields of an object, including one within a table or an event. */
 function hideManagedFields(value: Fields): Fields {
   return JSON.parse(JSON.stringify(value, (name, each: unknown) => (name === 'managedFields' ? undefined : each))) as Fields;
 }
@@ -31,7 +31,7 @@ function hideManagedFields(value: Fields): Fields {
 /** Private fields of a ManagedToken that the tests set. */
 const PRIVATE = new Set(['managedFields', 'finalizers', 'tokenDigest', 'secretRef']);
 
-/** Removes the private fields of a ManagedToken, also within a table or an event. */
+/** Removes the private fields of a ManagedToken, including one within a table or an event. */
 function hidePrivateFields(value: Fields): Fields {
   const hide = (name: string, each: unknown) => {
     if (PRIVATE.has(name)) return undefined;

@@ -264,7 +264,7 @@ const LIST: readonly Parameter[] = [
 ];
 /** Parameters of a caller who sees no object; the versions of such a caller are not those of the hub. */
 const UNPRIVILEGED: readonly Parameter[] = [label, field, limit, pretty, includeObject, initial];
-/** Parameters of a caller who sees one namespace; pages of kube-apiserver for such a caller are those of the namespace alone. */
+/** Parameters of a caller who sees one namespace; kube-apiserver's pages for such a caller contain only that namespace. */
 const PARTLY_PRIVILEGED: readonly Parameter[] = [label, field, pretty, includeObject, initial];
 const WATCH: readonly Parameter[] = [
   label,

@@ -117,7 +117,7 @@ function varint(value: number): Buffer {
   return Buffer.from([...bytes, rest]);
 }
 
-/** Returns the message with one byte removed, changed or cut off with the rest. */
+/** Returns the message with one byte removed or changed, or truncated at one byte. */
 function garble(random: Random, message: Buffer): Buffer {
   const at = Math.floor(random() * message.length);
   // Texts that are not UTF-8 are a documented difference.

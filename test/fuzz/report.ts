@@ -1,4 +1,4 @@
-// The report of a difference, which fits a screen.
+// The report of a difference, which fits on one screen.
 
 import type { FuzzRequest } from './request.ts';
 import { toCurl } from './request.ts';

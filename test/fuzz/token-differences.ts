@@ -257,7 +257,7 @@ function hasBytesAfterJson(text: string): boolean {
   return text.trimStart().startsWith('{') && ends.some((end) => !/^\s*(---|$)/.test(text.slice(end)) && isJson(text.slice(0, end)));
 }
 
-/** Returns the message for a body of YAML that cannot be parsed. It ends with the first bytes, in hexadecimal unless they are JSON. */
+/** Returns the message for a YAML body that cannot be parsed. It ends with the first bytes, in hexadecimal unless they are JSON. */
 function unrecognized(bytes: Buffer): string {
   const encoding = bytes.toString().startsWith('{') ? 'utf8' : 'hex';
   const start = bytes.length > 30 ? `${bytes.subarray(0, 30).toString(encoding)} ...` : bytes.toString(encoding);

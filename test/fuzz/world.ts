@@ -67,7 +67,7 @@ export class World {
       settings: { protectedNamespaces: [] },
     });
     const world = new World({ cluster, facade, kube, admin, expired });
-    // The façade follows ManagedTokens, and has a history of them, from the first request on.
+    // The façade follows ManagedTokens, and has a history of them, starting with the first request.
     for (const { path } of COMPARED_LISTS) await eventually(async () => void (await world.#readFacade(path)));
     for (let change = 0; change < NAMED_CHANGES; change += 1) await world.change();
     return world;
@@ -131,7 +131,7 @@ export class World {
     return (JSON.parse(body) as { metadata: { continue?: string } }).metadata.continue ?? '';
   }
 
-  /** Returns the response of the façade for a path of kube-apiserver. */
+  /** Returns the façade's response for a path on kube-apiserver. */
   async #readFacade(path: string): Promise<string> {
     const { status, body } = await sendRequest(this.#facade, 'GET', facadePath(path), { headers: ADMIN_HEADERS });
     if (status !== 200) throw new Error(`the façade returned ${status} for ${path}`);

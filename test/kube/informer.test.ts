@@ -123,7 +123,7 @@ describe('createInformer', () => {
     await eventually(() => expect(informer.synced).toBe(true));
   });
 
-  it('resets its backoff after a lasting watch only, not after a list', async () => {
+  it('resets its backoff only after a lasting watch, not after a list', async () => {
     const informer = inform();
     const waits: number[] = [];
     informer.problems$.subscribe(({ retryMs }) => waits.push(retryMs));

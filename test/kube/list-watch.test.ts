@@ -81,7 +81,7 @@ describe('listWatch', () => {
     ]);
   });
 
-  it('lists by pages if the server rejects WatchList', async () => {
+  it('lists in pages if the server rejects WatchList', async () => {
     collection.offersWatchList = false;
     for (const name of ['a', 'b', 'c']) collection.put(name, '1');
     collection.pageLimit = 2;
@@ -95,7 +95,7 @@ describe('listWatch', () => {
     expect(queries().slice(1, 3)).toEqual(['limit=500', 'limit=500&continue=%5B103%2C2%5D']);
   });
 
-  it('lists by pages once after a WatchList without end of the initial events', async () => {
+  it('lists in pages once after a WatchList whose initial events do not end', async () => {
     collection.put('a', '1');
     collection.faults.push((_, reply) => void reply.open().lines({ type: 'ADDED', object: collection.objects.get('a') }));
     const cursor = startCursor();

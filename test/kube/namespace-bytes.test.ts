@@ -35,7 +35,7 @@ function expectedStubs(objects: readonly Stored<ConfigMap>[]): string[] {
     .sort();
 }
 
-/** Returns whether an object counts towards the budget and is not kept in any case. */
+/** Returns whether an object counts toward the budget and is not kept in any case. */
 function mayBeOver(object: Stored<ConfigMap>): boolean {
   return !isOverBudget(object) && bytesOf(object) > BUDGET.small;
 }

@@ -26,7 +26,7 @@ describe('OwnWrite', () => {
     expect(write.resolve(undefined, 1)).toBeUndefined();
   });
 
-  it('forgets the write once the watch delivers it, also before the response', () => {
+  it('forgets the write once the watch delivers it, even before the response', () => {
     const write = new OwnWrite();
     write.record(version('2'), version('1'), 0);
     expect([write.acknowledge(version('1')), write.acknowledge(version('2')), write.resolve(version('1'), 1)]).toEqual([

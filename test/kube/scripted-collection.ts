@@ -13,10 +13,10 @@ interface Entry {
 /** Handler of the next request in place of the normal response. */
 export type Fault = (request: WireRequest, reply: WireReply) => void;
 
-/** ConfigMaps of one namespace, served like kube-apiserver does. */
+/** ConfigMaps of one namespace, served as kube-apiserver does. */
 export class ScriptedCollection {
   readonly objects = new Map<string, ConfigMap>();
-  /** Faults of the next requests, one each. */
+  /** Faults for the next requests, one each. */
   readonly faults: Fault[] = [];
   offersWatchList = true;
   pageLimit = Infinity;

@@ -7,7 +7,7 @@ function shared<T extends object>(object: T): T {
 }
 
 describe('shareFields', () => {
-  it('replaces a value by an earlier one that equals it', () => {
+  it('replaces a value with an earlier equal one', () => {
     const spec = () => ({ cluster: 'a', audiences: ['b'] });
     const first = shared({ spec: spec() });
     const second = shared({ spec: spec() });

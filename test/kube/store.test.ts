@@ -52,7 +52,7 @@ describe('ObjectStore', () => {
     expect(store.apply({ type: 'deleted', object: object('b', '2'), resourceVersion: '2' })).toEqual([]);
   });
 
-  it('returns the previous object of an update and the last one of a deletion', () => {
+  it('returns the previous object of an update and the last object of a deletion', () => {
     const store = new ObjectStore<ConfigMap>();
     store.apply(listed(object('a', '1')));
     const [updated] = store.apply({ type: 'applied', object: object('a', '2'), resourceVersion: '2' });
@@ -98,7 +98,7 @@ describe('ObjectStore', () => {
     ]);
   });
 
-  it('removes a deleted object from its index values, also if the event of the deletion has others', () => {
+  it('removes a deleted object from its index values, even if the deletion event has others', () => {
     const store = new ObjectStore<ConfigMap>();
     const valueOf = ({ data }: ConfigMap) => data?.['value'] ?? '';
     const byValue = store.index((each) => [valueOf(each), valueOf(each)]);

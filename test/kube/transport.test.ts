@@ -123,19 +123,19 @@ describe('transport', () => {
       await expect(reply).rejects.toMatchObject({ code: 'ETIMEDOUT' });
     };
 
-    it('are not used again', async () => {
+    it('does not reuse connections from before a request without a response', async () => {
       const { server, transport } = await dropped();
       await timeOut(server, transport);
       await expect(transport.request(GET)).resolves.toMatchObject({ status: 200 });
     });
 
-    it('are not used again after the failure of another transport to the server', async () => {
+    it('does not reuse older connections after another transport to the server fails', async () => {
       const { server, transport, beside } = await dropped();
       await timeOut(server, beside);
       await expect(transport.request(GET)).resolves.toMatchObject({ status: 200 });
     });
 
-    it('are replaced once for several requests that fail', async () => {
+    it('replaces older connections once if several requests fail', async () => {
       const { server, transport } = await dropped();
       const before = server.requests.length;
       const replies = [0, 1].map(() => transport.request({ ...GET, timeoutMs: 3_000 }).catch((error: unknown) => error));
@@ -303,7 +303,7 @@ describe('transport', () => {
       expect(clock.pending).toBe(0);
     });
 
-    it('keeps a stream open that is silent for longer than the timeout of a request', async () => {
+    it('keeps open a stream that is silent for longer than the request timeout', async () => {
       const server = await serve((_, reply) => void reply.open());
       const stream = await connect(server).stream({ ...GET, timeoutMs: 3_000, idleMs: 100_000 });
       if (stream.type !== 'stream') throw new Error('rejected');

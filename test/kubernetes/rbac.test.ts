@@ -172,7 +172,7 @@ describe('decide', () => {
       expect(decide(account, inProd, policy(bindings, roles))).toEqual({ allowed: true, reason });
     });
 
-    it('never matches a subject without namespace in a ClusterRoleBinding', () => {
+    it('never matches a subject without a namespace in a ClusterRoleBinding', () => {
       const bindings = [{ name: 'b', subjects: [{ kind: 'ServiceAccount', name: 'deployer' }], roleRef: reader }];
       expect(decide(account, inProd, policy(bindings, roles)).allowed).toBe(false);
     });
@@ -186,7 +186,7 @@ describe('rulesFor', () => {
     { name: 'c', namespace: 'prod', subjects: toAlice, roleRef: { kind: 'Role', name: 'local' } },
   ];
 
-  it('joins the rules of cluster and namespace and reports missing roles', () => {
+  it('joins the rules of the cluster and the namespace, and reports missing roles', () => {
     expect(rulesFor(alice, 'prod', policy(bindings, roles))).toEqual({
       rules: [readPods, { ...readPods, verbs: ['delete'] }],
       missing: [{ kind: 'ClusterRole', name: 'gone' }],

@@ -83,7 +83,7 @@ describe('API errors', () => {
     expect(error.message).toBe(expected.message);
   });
 
-  it('encodes fields in the order of Kubernetes', () => {
+  it('encodes fields in Kubernetes order', () => {
     expect(Object.keys(notFound(secrets, 'a').status)).toEqual([
       'kind',
       'apiVersion',

@@ -2,7 +2,7 @@
 
 import { run } from '../support/run.ts';
 
-/** Time after which a packet without an answer counts as dropped, in milliseconds. */
+/** Time after which a packet without a response is considered dropped, in milliseconds. */
 const DROPPED_MS = 3_000;
 
 /** Connects from the network of a process, and returns `connected`, `dropped`, or the code of the error. */

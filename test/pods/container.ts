@@ -35,7 +35,7 @@ export function mountOptions(pid: number, path: string): readonly string[] {
   return mounts.find(([, target]) => target === path)?.[3]?.split(',') ?? [];
 }
 
-/** Peak of the memory of a container and its limit, in bytes. */
+/** Peak memory of a container and its memory limit, in bytes. */
 export function memoryOf(pid: number): { readonly peak: number; readonly limit: number } {
   const groups = readFileSync(`/proc/${pid}/cgroup`, 'utf8')
     .split('\n')
@@ -48,7 +48,7 @@ export function memoryOf(pid: number): { readonly peak: number; readonly limit: 
     : { peak: read('memory.max_usage_in_bytes'), limit: read('memory.limit_in_bytes') };
 }
 
-/** Gives an image of the node another name. */
+/** Gives an image on the node another name. */
 export async function tagImage(name: string, other: string): Promise<void> {
   const { code, stderr } = await run('ctr', [...CTR(), 'images', 'tag', '--force', name, other]);
   if (code !== 0) throw new Error(stderr);

@@ -1,4 +1,4 @@
-// Starts the cluster of the tests in the namespaces of namespaces.ts: a hub with a node, and a target. They end with the namespaces.
+// Starts the test cluster in the namespaces of namespaces.ts: a hub with a node, and a target. They end with the namespaces.
 
 import { globSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';

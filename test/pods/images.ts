@@ -9,14 +9,14 @@ import { buildah, createImage, exportImage, limitStorage } from './buildah.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 
-/** Image of pauses and of clients: BusyBox, which sleeps unless another command is given. */
+/** Image for pause containers and clients: BusyBox, which sleeps unless another command is given. */
 export const BUSYBOX = 'localhost/busybox:1';
 
 /** Builds the image of Purser from the Dockerfile, and writes it into an OCI archive. */
 export async function buildPurser(file: string): Promise<void> {
   await limitStorage();
   const base = await baseImage();
-  // npm and apt of the build trust the authorities of this machine, which may include one of a proxy.
+  // During the build, npm and apt trust the authorities of this machine, which may include that of a proxy.
   const trust = existsSync(CERTIFICATES) ? [`--volume=${CERTIFICATES}:${CERTIFICATES}:ro`] : [];
   await buildah('bud', '--layers', '--isolation=chroot', ...trust, `--build-arg=NODE_IMAGE=${base}`, '--tag', IMAGE, REPOSITORY);
   await exportImage(IMAGE, file);

@@ -56,7 +56,7 @@ async function leaderInTrouble(): Promise<string> {
   return name;
 }
 
-describe('installation by the README', () => {
+describe('installation as in the README', () => {
   it('has the checksums of all files', async () => {
     expect(await runBlock(verify, release)).toEqual([]);
   });
@@ -132,7 +132,7 @@ describe('installation by the README', () => {
 });
 
 describe('pods', () => {
-  it('run without privileges on a read-only file system', async () => {
+  it('runs pods without privileges on a read-only file system', async () => {
     for (const pod of await purserPods()) {
       const pid = await processOf(pod);
       const none = '0000000000000000';
@@ -152,7 +152,7 @@ describe('pods', () => {
     }
   });
 
-  it('need less than half of their memory limit', async () => {
+  it('needs less than half of the memory limit in each pod', async () => {
     for (const pod of await purserPods()) {
       const { peak, limit } = memoryOf(await processOf(pod));
       expect(limit).toBe(512 * 2 ** 20);

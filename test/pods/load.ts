@@ -8,7 +8,7 @@ import { createToken, facadeUrl, purserAgent, purserTls } from './world.ts';
 
 const TOKEN_PATH = '/orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
 const CALLERS = 8;
-/** Pause of a caller between requests, in milliseconds. All callers together stay below the limit on the rate of one user. */
+/** Pause of a caller between requests, in milliseconds. All callers together stay below the rate limit of one user. */
 const PAUSE_MS = 100;
 /** Every caller requests a token instead of a list at each of these requests. */
 const TOKEN_EVERY = 10;

@@ -1,5 +1,5 @@
-// `npm run test:pods`: builds the image and the programs of a node, and runs the tests of this folder on a cluster with one node.
-// Further arguments are those of Jest. The cluster has its own network, without a route to other machines; the build needs a network.
+// `npm run test:pods`: builds the image and the programs of a node, and runs the tests of this folder on a cluster with one node. Further
+// arguments are passed to Jest. The cluster has its own network, without a route to other machines; the build needs a network.
 
 import { spawnSync } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';

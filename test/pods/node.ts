@@ -21,7 +21,7 @@ interface NodeOptions {
   readonly folder: string;
   /** Name of the control group of the node, below the root of each hierarchy. */
   readonly controlGroup: string;
-  /** OCI archives of the images of the node. */
+  /** OCI archives of the node's images. */
   readonly images: readonly string[];
 }
 
@@ -74,16 +74,16 @@ export async function startNode(cluster: RealCluster, options: NodeOptions): Pro
   ];
 }
 
-/** Starts the program that enforces NetworkPolicies, and sends packets to it that open a connection of a pod. */
+/** Starts the program that enforces NetworkPolicies, and sends it the packets that open a connection of a pod. */
 async function enforcePolicies(cluster: RealCluster, folder: string): Promise<Program> {
   const log = join(folder, 'network-policies.log');
   const flags = [`--kubeconfig=${await cluster.kubeconfig('admin')}`, `--node=${NODE_NAME}`];
   const program = await startProgram(findProgram('network-policies', POLICIES_MODULE), flags, log);
   const queue = '-m conntrack --ctstate NEW -j NFQUEUE --queue-num 100';
   const commands = [
-    // Bridged packets pass the rules, too.
+    // Bridged packets also pass the rules.
     'sysctl -q -w net.bridge.bridge-nf-call-iptables=1',
-    // Programs of the node, such as kubelet with its probes, may connect to all pods.
+    // Programs on the node, such as kubelet with its probes, may connect to all pods.
     'iptables -t mangle -A POSTROUTING -m owner --uid-owner 0 -j ACCEPT',
     `iptables -t mangle -A POSTROUTING ${queue}`,
     `iptables -t mangle -A INPUT -i cni0 ${queue}`,
@@ -93,7 +93,7 @@ async function enforcePolicies(cluster: RealCluster, folder: string): Promise<Pr
   return program;
 }
 
-/** Returns the roots of the hierarchies of control groups: one of version 2, or one for each controller of version 1. */
+/** Returns the roots of the control group hierarchies: one for version 2, or one for each controller for version 1. */
 export async function hierarchies(): Promise<readonly string[]> {
   if (existsSync('/sys/fs/cgroup/cgroup.controllers')) return ['/sys/fs/cgroup'];
   const mounts = (await readFile('/proc/self/mounts', 'utf8')).split('\n').map((line) => line.split(' '));

@@ -51,7 +51,7 @@ export async function runAsOwner(folder: string, command: readonly string[], { c
 export async function removeAbandonedRuns(parent = tmpdir()): Promise<void> {
   const folders = readdirSync(parent).filter((name) => name.startsWith(PREFIX));
   for (const folder of folders.map((name) => join(parent, name))) {
-    // Another user could name any process in a folder of this name.
+    // Another user could create a folder of this name that names any process.
     if (statSync(folder).uid !== process.getuid?.() || (await isAlive(join(folder, 'owner')))) continue;
     console.log(`Removing ${folder} of a run that was killed.`);
     const identity = await readFile(join(folder, 'namespaces'), 'utf8').catch(() => '');

@@ -1,4 +1,4 @@
-// The cluster of the tests: a hub with a node, and a target; kubectl has a context for each.
+// The test cluster: a hub with a node, and a target; kubectl has a context for each.
 
 import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
@@ -127,7 +127,7 @@ export async function createToken(namespace: string, serviceAccount: string): Pr
   return (await kubectl('-n', namespace, 'create', 'token', serviceAccount)).trim();
 }
 
-/** Returns what verifies the certificate of Purser: the published CA, and the name of the Service. */
+/** Returns the TLS options that verify Purser's certificate: the published CA, and the name of the Service. */
 export async function purserTls(): Promise<{ readonly ca: string; readonly servername: string }> {
   const ca = await kubectl('-n', NAMESPACE, 'get', 'configmap', 'purser-facade-ca', '-o', 'jsonpath={.data.ca\\.crt}');
   return { ca, servername: 'purser.purser-system.svc' };

@@ -167,7 +167,7 @@ describe('purser-repoint against a writer of Clusters', () => {
     expect(await world.send('writer', `PATCH ${CLUSTERS}/dying`, patch)).toMatchObject({ code: 403 });
   });
 
-  it('rejects a change of spec.credential if the CRD has it, and repointing through another version', async () => {
+  it('rejects a change to spec.credential if the CRD has it, and repointing through another version', async () => {
     const credential = { type: 'object', properties: { renewal: { type: 'string' } } };
     await addVersion('clusters.registry.purser.dev', 'v1beta1', { credential });
     const urls = [`${CLUSTERS}/prod`, `${CLUSTERS.replace('v1alpha1', 'v1beta1')}/prod`];

@@ -121,7 +121,7 @@ describe('admission policies', () => {
       expect(await world.send('registrar', `POST ${CLUSTERS}`, generated)).toMatchObject({ code: 201 });
     });
 
-    it.each(REPOINTING)('rejects a change of %s without the verb "repoint": %j', async (field, patch) => {
+    it.each(REPOINTING)('rejects a change to %s without the verb "repoint": %j', async (field, patch) => {
       expectRejection(
         await world.send('writer', `PATCH ${CLUSTERS}/prod`, patch),
         `"repoint" on clusters.registry.purser.dev "prod"`,
@@ -136,7 +136,7 @@ describe('admission policies', () => {
       expect(await world.send('registrar', `POST ${CLUSTERS}?dryRun=All`, labelled)).toMatchObject({ code: 201 });
     });
 
-    it('rejects change and removal of the set label without the verb "repoint"', async () => {
+    it('rejects a change or removal of the set label without the verb "repoint"', async () => {
       await world.admin(`POST ${CLUSTERS}`, { ...cluster('in-set'), metadata: { name: 'in-set', labels: { [SET]: 'prod' } } });
       for (const labels of [{ [SET]: 'dev' }, { [SET]: null }, null]) {
         const response = await world.send('writer', `PATCH ${CLUSTERS}/in-set`, { metadata: { labels } });
@@ -240,7 +240,7 @@ describe('admission policies', () => {
       expect(await world.send('tenant', `PATCH ${url}`, restored, Patch.apply)).toMatchObject({ code: 200 });
     });
 
-    it.each(RECORDING)('rejects a change of %s without the verb "record": %j', async (field, patch) => {
+    it.each(RECORDING)('rejects a change to %s without the verb "record": %j', async (field, patch) => {
       const verb = '"record" on managedtokens.tokens.purser.dev "ci" in namespace "team-a"';
       expectRejection(await world.send('tenant', `PATCH ${TOKENS}/ci`, patch), verb, field);
       expect(await world.send('recorder', `PATCH ${TOKENS}/ci?dryRun=All`, patch)).toMatchObject({ code: 200 });
@@ -261,7 +261,7 @@ describe('admission policies', () => {
       }
     });
 
-    it.each([Patch.merge, Patch.json, Patch.apply])('rejects a change of status by %s without the verb "record"', async (type) => {
+    it.each([Patch.merge, Patch.json, Patch.apply])('rejects a change to the status by %s without the verb "record"', async (type) => {
       const status = { secretName: 'forged' };
       const kind = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken' };
       const body = type === Patch.json ? [{ op: 'add', path: '/status', value: status }] : { ...kind, status };

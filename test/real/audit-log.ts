@@ -15,7 +15,7 @@ interface ObjectRef {
   readonly subresource?: string;
 }
 
-/** Requests of one user since the last call of `skip`. */
+/** Requests of one user since the last call to `skip`. */
 export class AuditLog {
   readonly #path: string;
   readonly #user: string;

@@ -146,7 +146,7 @@ describe('Helm chart', () => {
     expect(unknownSubjects).toEqual([]);
   });
 
-  it('creates several service accounts for federation, and grants requests for their tokens alone', async () => {
+  it('creates several service accounts for federation, and grants only requests for their tokens', async () => {
     const objects = await renderChart({ federation: { serviceAccounts: ['a', 'b'] } }, 'tokens');
     const [role] = [...objects].flatMap(([key, object]) => (key === 'Role/tokens/purser-federation' ? [object] : []));
     expect([...objects.keys()].filter((key) => key.startsWith('ServiceAccount/'))).toEqual(

@@ -146,7 +146,7 @@ async function purser(line: string): Promise<RunResult> {
 
 const TARGET_KINDS: readonly Resource<ApiObject>[] = [ClusterRoleBindings, ClusterRoles, RoleBindings, Roles, ServiceAccounts, Secrets];
 
-/** Returns the names of all objects of Purser on both clusters, besides those of its own installation. */
+/** Returns the names of all of Purser's objects on both clusters, except those of its own installation. */
 async function leftovers(): Promise<readonly string[]> {
   const onTarget = await Promise.all(
     TARGET_KINDS.map(async (kind) => (await admin.target.list(kind)).items.map(({ metadata }) => metadata.name)),
@@ -200,7 +200,7 @@ class Interruption {
   }
 }
 
-/** Runs a command until the response to its `last`-th request; returns false if it completes before. */
+/** Runs a command until the response to its `last`-th request; returns false if it completes first. */
 async function interrupt(last: number, command: 'add' | 'remove'): Promise<boolean> {
   const interruption = new Interruption(last);
   const sides = { hub: await interruption.peer('hub', 'hub-token'), target: await interruption.peer('target cluster', 'target-token') };
@@ -432,11 +432,11 @@ describe('purser cluster', () => {
     });
   });
 
-  it('renews the credential, also with a new token of the context', async () => {
+  it('renews the credential, including with a new token from the context', async () => {
     const renewed = { namespace: 'purser-system', name: 'eu-credential-renewed' };
     const token = async () => (await admin.hub.get(Secrets, renewed)).data?.['token'];
     const before = await token();
-    // At the same time, because Purser renews a credential every ten seconds at most.
+    // At the same time, because Purser renews a credential at most every ten seconds.
     const results = await Promise.all(
       ['', ' --context target-token'].map((more) => purser(`cluster renew eu --hub-context hub-token${more}`)),
     );

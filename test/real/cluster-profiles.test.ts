@@ -102,7 +102,7 @@ const SET = {
 };
 
 describe('ClusterProfile on a real hub', () => {
-  it('lets a consumer with the plugin of upstream list the namespaces of the target', async () => {
+  it('lets a consumer with the upstream plugin list the namespaces of the target', async () => {
     await world.apply([SET]);
     await world.waitFor('-n', 'team-a', 'mts/fleet', '--for=condition=ClusterProfilesPublished');
     await world.waitFor('-n', 'team-a', PROFILE, '--for=condition=ControlPlaneHealthy');

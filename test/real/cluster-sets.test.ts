@@ -65,7 +65,7 @@ async function get(query = ''): Promise<string> {
 const list = async () => JSON.parse(await get()) as ClusterList;
 const namesOf = ({ items }: ClusterList) => items.map(({ metadata }) => metadata.name);
 
-/** Watches from a version for so many seconds, and returns types and names of the events. */
+/** Watches from a version for a number of seconds, and returns the types and names of the events. */
 async function watch(resourceVersion: string, seconds: number): Promise<readonly string[]> {
   const body = await get(`?watch=true&resourceVersion=${resourceVersion}&timeoutSeconds=${seconds}`);
   const events = body.trim() === '' ? [] : body.trim().split('\n');

@@ -145,7 +145,7 @@ describe('kubectl with purser credential', () => {
     expect((await kubectl('--context', 'mine', 'auth', 'whoami')).output).toContain(DEPLOYER);
   });
 
-  it('reports a missing permission in one line', async () => {
+  it('reports a missing permission on one line', async () => {
     const { code, stderr } = await purser('token', 'target-1', 'deploy/default');
     expect([code, stderr]).toEqual([
       1,

@@ -92,7 +92,7 @@ async function expectMetricsForbidden(name: string): Promise<void> {
 
 /** Returns the permissions for cases that these tests do not cover, as in deploy.test.ts. */
 const expectedUnused = (tokenScope: string, ...eventScopes: readonly string[]): readonly string[] => [
-  // Used for an event that repeats within minutes, such as that of a second renewal.
+  // Used for an event that repeats within minutes, such as the event of a second renewal.
   ...eventScopes.map((scope) => `patch events ${scope}`),
   `record managedtokens ${tokenScope}`,
   'update configmaps purser-facade-ca in purser-system (purser-controller)',

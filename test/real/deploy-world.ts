@@ -265,7 +265,7 @@ export class DeployWorld {
     return Buffer.from(await this.kubectl('get', ...secret, '-o', 'jsonpath={.data.token}'), 'base64').toString();
   }
 
-  /** Puts a new token into the registered Secret of a target, and waits until Purser has renewed it. */
+  /** Writes a new token into the registered Secret of a target, and waits until Purser has renewed it. */
   async replaceCredential(name: string, namespace = 'purser-system'): Promise<void> {
     const renewed = ['-n', namespace, `secret/${name}-credential-renewed`];
     await this.waitFor(...renewed, '--for=create');

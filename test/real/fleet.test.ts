@@ -1,4 +1,4 @@
-// A ManagedTokenSet for 200 registered Clusters, which are names of two real servers, with Purser as the manifests deploy it.
+// A ManagedTokenSet for 200 registered Clusters, which all refer to two real servers, with Purser as the manifests deploy it.
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Clusters, Leases, ManagedTokenSets, ManagedTokens, Secrets } from '../../src/api/resources.ts';
@@ -93,7 +93,7 @@ async function allowAll(): Promise<void> {
   await world.kubectl('create', 'clusterrolebinding', 'fleet', '--clusterrole=fleet', `--serviceaccount=${NAMESPACE}:default`);
 }
 
-/** Returns counts and conditions of the set for the current spec; empty until Purser has seen it. */
+/** Returns the counts and conditions of the set for the current spec; empty until Purser has seen it. */
 async function summary(): Promise<string> {
   const { metadata, status = {} } = await admin.get(ManagedTokenSets, SET);
   if (status.observedGeneration !== metadata.generation) return '';

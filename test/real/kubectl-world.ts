@@ -12,7 +12,7 @@ import { TEST_USERS } from '../support/users.ts';
 export interface KubectlWorld {
   /** Folder for files that kubectl reads. */
   readonly folder: string;
-  /** Runs kubectl against both servers. Spaces separate arguments, except in single quotes. SERVER is replaced by the server's name. */
+  /** Runs kubectl against both servers. Spaces separate arguments, except in single quotes. SERVER is replaced with the server's name. */
   readonly kubectl: (command: string) => Promise<Both<Outcome>>;
   /** Runs kubectl against both servers, and returns the unchanged output. */
   readonly output: (command: string) => Promise<Both<string>>;
@@ -24,7 +24,7 @@ export interface Both<T> {
   readonly real: T;
 }
 
-/** Normalized output of kubectl, standard error included, and its exit code. */
+/** Normalized output of kubectl, including standard error, and its exit code. */
 export interface Outcome {
   readonly code: number | null;
   readonly text: string;

@@ -158,7 +158,7 @@ describe('ManagedTokenSet on real servers', () => {
     );
   });
 
-  it('removes what the template no longer has, with one write for each ManagedToken', async () => {
+  it('removes fields that the template no longer has, with one write for each ManagedToken', async () => {
     const audit = new AuditLog(world.hub.auditLog, 'system:serviceaccount:purser-system:purser');
     await audit.skip();
     await world.apply([set({ expirationSeconds: 7200 }, { labels: { other: 'x' } })]);
@@ -172,7 +172,7 @@ describe('ManagedTokenSet on real servers', () => {
     expect(metadata.managedFields?.map(({ manager, operation }) => `${manager} ${operation}`)).toContain('purser-sets Apply');
   });
 
-  it('removes the ManagedToken and the Secret of a Cluster that stops to match, and of one without permission', async () => {
+  it('removes the ManagedToken and the Secret of a Cluster that stops matching, and of one without permission', async () => {
     await label('eu-1', 'env=test');
     await allow('eu-2');
     await complete(1);

@@ -283,7 +283,7 @@ describe('ManagedToken on real clusters', () => {
     expect([await isAccepted(next, two()), await isAccepted(token, two())]).toEqual([true, true]);
   });
 
-  it('causes no write except of the Lease after a restart with nothing due', async () => {
+  it('causes no write except to the Lease after a restart with nothing due', async () => {
     await app.stop();
     const sites = [hub, ...targets];
     await Promise.all(sites.map(({ audit }) => audit.skip()));

@@ -1,4 +1,4 @@
-// An informer with the events of a test; its store and its changes are the real ones.
+// An informer whose events a test supplies; its store and its changes are real.
 
 import { BehaviorSubject, finalize, mergeMap, type Observable, Subject, share } from 'rxjs';
 import type { ApiObject } from '../../src/api/resources.ts';

@@ -91,7 +91,7 @@ describe('report', () => {
     expect(lines).toMatchObject([{ durationMs: 12, latenessMs: 1 }]);
   });
 
-  it('logs the failure of an object once per change of its reason, and again after it was reconciled', () => {
+  it('logs the failure of an object once per change to its reason, and again after it was reconciled', () => {
     const unpinned = failed('transient', new IssueError('EndpointNotPinned'));
     const late = failed('transient', new IssueError('ClusterTimeout'));
     const { lines, runs } = runReport(unpinned, unpinned, late, late, reconciled(), late);

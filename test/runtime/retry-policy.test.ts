@@ -85,7 +85,7 @@ describe('planRetry', () => {
     expect(waits).toEqual([200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]);
   });
 
-  it('shortens delays by a jitter of up to a half', () => {
+  it('shortens delays by a random share of up to half', () => {
     expect(plan(new Error('x'), { random: 0.999_999, failures: 3 }).waitMs).toBe(1_001);
     expect(plan(modified(tokens, 'ci'), { random: 0.5 }).waitMs).toBe(150);
   });

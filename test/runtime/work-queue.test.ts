@@ -21,7 +21,7 @@ function takeAll(queue: WorkQueue<string>, now: number): string[] {
   return keys;
 }
 
-/** Runs all due keys one after the other. */
+/** Runs all due keys one after another. */
 function runAll(queue: WorkQueue<string>, now: number): string[] {
   const keys: string[] = [];
   for (let request = queue.take(now); request !== undefined; request = queue.take(now)) {
@@ -39,7 +39,7 @@ describe('WorkQueue', () => {
     expect([queue.take(10), queue.nextDueAt()]).toEqual([{ key: 'a', dueAt: 10 }, undefined]);
   });
 
-  it('counts due keys that do not run', () => {
+  it('counts due keys that are not running', () => {
     const queue = queueOf({ concurrency: 1 });
     for (const [index, key] of ['a', 'b', 'c', 'd'].entries()) queue.add(key, index);
     expect(queue.depth(2)).toBe(3);
@@ -141,7 +141,7 @@ describe('WorkQueue', () => {
     expect(queue.running).toBe(0);
   });
 
-  it('rejects NaN as due time and limits below one', () => {
+  it('rejects NaN as a due time, and limits below one', () => {
     expect(() => queueOf().add('a', Number.NaN)).toThrow(RangeError);
     expect(() => queueOf({ concurrency: 0 })).toThrow('concurrency must be at least 1, not 0');
     expect(() => queueOf({ concurrencyPerLane: Number.NaN })).toThrow(RangeError);
@@ -179,7 +179,7 @@ describe('WorkQueue with lanes', () => {
     expect(runAll(queue, 0)).toEqual(['1', '2', '3', 'unreadable', 'garbage']);
   });
 
-  it('determines lane and deadline of a key when it becomes ready, and again for a request while it is ready', () => {
+  it('determines the lane and deadline of a key when it becomes ready, and again for a request while it is ready', () => {
     let place: Priority = { lane: 'eu', deadlineAt: 1 };
     const queue = queueOf({ concurrencyPerLane: 1, priorityOf: (key) => (key === 'moving' ? place : { lane: 'eu', deadlineAt: 0 }) });
     queue.add('hangs', 0);

@@ -139,7 +139,7 @@ describe('set controller', () => {
     expect(world.tokens.clock.now() - before).toBeLessThanOrEqual(2_000);
   });
 
-  it('removes the ManagedToken 15 s after its Cluster stops to match', async () => {
+  it('removes the ManagedToken 15 s after its Cluster stops matching', async () => {
     await begin(['a', 'b']);
     await world.create();
     await world.until(complete(2));
@@ -185,7 +185,7 @@ describe('set controller', () => {
     await world.admin.patch(Clusters, { name: 'a' }, { metadata: { finalizers: null } });
   });
 
-  it('removes a ManagedToken that a user gives to the set under a name of no cluster', async () => {
+  it('removes a ManagedToken that a user gives to the set under a name that belongs to no cluster', async () => {
     await begin(['a']);
     const { metadata } = await world.create();
     await world.until(complete(1));

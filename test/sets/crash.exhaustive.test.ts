@@ -21,7 +21,7 @@ afterAll(() => world.tokens.close());
 
 type When = 'before' | 'after';
 
-/** A client of the hub that stops to work at one of the counted requests. */
+/** A client of the hub that stops working at one of the counted requests. */
 class DyingHub {
   readonly client: KubeClient;
   isDead = false;
@@ -58,7 +58,7 @@ class DyingHub {
     this.#when = when;
   }
 
-  /** Lets the process live unless it dies already. Returns whether it is dead. */
+  /** Lets the process live unless it is already dying. Returns whether it is dead. */
   async disarm(): Promise<boolean> {
     this.#left = Infinity;
     await this.#last;
@@ -188,7 +188,7 @@ describe('set controller that crashes after any request', () => {
     expect(requests).toBeGreaterThan(4);
   });
 
-  it('finishes a rollout with one change of each ManagedToken', async () => {
+  it('finishes a rollout with one change to each ManagedToken', async () => {
     await begin(2, 1);
     const before = await uids();
     let seconds = 3_600;

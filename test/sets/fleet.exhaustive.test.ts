@@ -40,11 +40,11 @@ class Fleet {
   readonly deps: SetDeps;
   readonly calls: string[] = [];
   readonly triggered = new Set<string>();
-  /** Error of creations; undefined if they succeed. */
+  /** Error that creations fail with; undefined if they succeed. */
   rejection: Error | undefined;
   /** True if the watch does not deliver deletions. */
   isWatchLate = false;
-  /** Largest number of requests at the same time. */
+  /** Maximum number of concurrent requests. */
   concurrent = 0;
   #running = 0;
   #version = 1;

@@ -1,4 +1,4 @@
-// ClusterProfiles in a SetWorld: their CustomResourceDefinition, and the actions of tests on them.
+// ClusterProfiles in a SetWorld: their CustomResourceDefinition, and test actions on them.
 
 import type { ClusterProfile, ClusterProfileStatus } from '../../src/api/cluster-profile.ts';
 import { ClusterProfiles, Clusters, CustomResourceDefinitions, type Stored } from '../../src/api/resources.ts';
@@ -40,7 +40,7 @@ const clusterFields = {
   extensions: list(extension),
 };
 
-/** Returns the CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api, reduced to the fields of tests. */
+/** Returns the CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api, reduced to the fields that tests use. */
 const definition = (cluster: object) => ({
   metadata: { name: 'clusterprofiles.multicluster.x-k8s.io' },
   spec: {

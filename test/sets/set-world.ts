@@ -1,4 +1,4 @@
-// ManagedTokenSets in a TokenWorld: Clusters that all register the same target, and the actions of tests on sets.
+// ManagedTokenSets in a TokenWorld: Clusters that all register the same target, and test actions on sets.
 
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { ManagedTokenSet } from '../../src/api/managed-token-set.gen.ts';
@@ -80,7 +80,7 @@ export class SetWorld {
     await this.admin.delete(ManagedTokenSets, { namespace: this.namespace, name });
   }
 
-  /** Withdraws these verbs of Purser's permissions for ClusterProfiles. Returns a function that grants them again. */
+  /** Withdraws these verbs from Purser's permissions for ClusterProfiles. Returns a function that grants them again. */
   async withdrawProfiles(withdrawn: readonly string[]): Promise<() => Promise<void>> {
     const name = 'purser-controller-tokens';
     const { rules = [] } = await this.admin.get(ClusterRoles, { name });
@@ -104,7 +104,7 @@ export class SetWorld {
     return (await this.children()).map(({ metadata }) => metadata.name ?? '').sort();
   }
 
-  /** Returns counts and conditions of a set as one text. */
+  /** Returns the counts and conditions of a set as one text. */
   async summary(name = 'fleet'): Promise<string> {
     const { status = {} } = await this.get(name);
     const conditions = status.conditions?.map(({ type, status: is, reason }) => `${type}=${is} ${reason}`) ?? [];

@@ -50,7 +50,7 @@ describe('TrackedProfiles', () => {
     expect([tracked.controlled.size, tracked.isPartial]).toEqual([10, false]);
   });
 
-  it('keeps the time of an own write, and takes the digests of the ClusterProfile in the list', async () => {
+  it("keeps the time of Purser's own write, and takes the digests of the ClusterProfile in the list", async () => {
     const tracked = new TrackedProfiles();
     tracked.controlled.set('fleet-a', { uid: 'uid-fleet-a', digests: { main: 'm', status: 's' }, writtenAt: 7 });
     await tracked.replace(pages([aProfile('fleet-a')]), SET, new Set(['fleet-a']));

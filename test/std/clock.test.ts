@@ -14,7 +14,7 @@ describe('systemClock', () => {
     return { wake, cancel: systemClock.wakeAt(at, wake) };
   }
 
-  it('returns the time of the machine', () => {
+  it("returns the machine's time", () => {
     expect(systemClock.now()).toBe(NOON);
   });
 

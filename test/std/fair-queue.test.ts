@@ -8,7 +8,7 @@ function drain(queue: FairQueue<string>): readonly string[] {
 }
 
 describe('FairQueue', () => {
-  it('returns the items of tenants in turn, those of one tenant in order', () => {
+  it('returns the items of tenants in turn, and the items of one tenant in order', () => {
     const queue = new FairQueue<string>(20);
     for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']) queue.add(item.slice(0, 1), item);
     expect(drain(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);

@@ -41,7 +41,7 @@ const OPEN_MANY = `
       Atomics.notify(counter, 0);
     });
 `;
-/** Maximum wait of a failing test, in milliseconds. */
+/** Maximum time that a failing test waits, in milliseconds. */
 const QUEUED_MS = 10_000;
 
 describe('listen', () => {

@@ -1,4 +1,4 @@
-// Temporary folders of tests, removed after each test file.
+// Temporary test folders, removed after each test file.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

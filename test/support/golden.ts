@@ -22,7 +22,7 @@ export interface Recording {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
     readonly body?: string;
-    /** List with the names of its items alone; replaces `body`. */
+    /** List with only the names of its items; replaces `body`. */
     readonly summary?: Summary;
   };
 }

@@ -12,7 +12,7 @@ export async function loadKubeConfigText(text: string): Promise<KubeConfigSource
   return await loadKubeConfig(path);
 }
 
-/** Returns a kubeconfig with the static token of the administrator of tests. */
+/** Returns a kubeconfig with the static token of the test administrator. */
 export function adminKubeConfig(server: string, ca: string): string {
   return JSON.stringify({
     clusters: [{ name: 'hub', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],

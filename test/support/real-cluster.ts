@@ -115,7 +115,7 @@ interface Running {
   readonly controllers: Program | undefined;
 }
 
-/** Address of the service `kubernetes`, the first one of the range of services. */
+/** Address of the service `kubernetes`, the first of the service range. */
 const SERVICE_ADDRESS = '10.0.0.1';
 /** Usual port of an API server. */
 const NODE_PORT = 6443;

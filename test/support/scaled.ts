@@ -1,4 +1,5 @@
-// Size of exhaustive tests, the files `*.exhaustive.test.ts`: `npm run test:exhaustive` runs all their cases, `npm test` few of each kind.
+// Size of exhaustive tests, the files `*.exhaustive.test.ts`: `npm run test:exhaustive` runs all their cases, `npm test` runs a few of each
+// kind.
 
 /** Returns `full` in `npm run test:exhaustive`, and `quick` in other runs. */
 export function scaled<T>({ full, quick }: { readonly full: T; readonly quick: T }): T {

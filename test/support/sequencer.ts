@@ -1,4 +1,4 @@
-// Order of test files: files that take long begin first, so that no core waits for one of them at the end.
+// Order of test files: slow files start first, so that no core waits for one of them at the end.
 //
 // Jest orders files by their duration in earlier runs. A fresh clone has none, and files that wait for real timeouts are small.
 

@@ -9,7 +9,7 @@ export interface SlowProxy {
   close(): Promise<void>;
 }
 
-/** Starts a proxy to a port of loopback, without delay at first. */
+/** Starts a proxy to a loopback port, initially without a delay. */
 export async function startSlowProxy(to: number): Promise<SlowProxy> {
   let delayMs = 0;
   const sockets = new Set<Socket>();

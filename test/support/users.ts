@@ -1,4 +1,4 @@
-// Users of tests, and their static tokens.
+// Test users, and their static tokens.
 
 import type { User } from '../../apiserver/access/user.ts';
 

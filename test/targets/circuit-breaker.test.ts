@@ -56,7 +56,7 @@ describe('circuit breaker', () => {
     expect(pauses).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
   });
 
-  it('admits the next request as test when the test request is abandoned', () => {
+  it('admits the next request as a test when the test request is abandoned', () => {
     const { breaker = CLOSED } = admit(after(failures(5)), 5_000);
     expect(admit(endRequest(breaker, 'abandoned', 5_010), 5_010).breaker).toEqual({ type: 'probing', since: 5_010, pauseMs: 5_000 });
   });

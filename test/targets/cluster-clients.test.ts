@@ -485,7 +485,7 @@ describe('ClusterClients with a circuit breaker', () => {
     await expect(world.issue(at([server], { name: 'b', uid: 'b' }))).resolves.toBeDefined();
   });
 
-  it('opens the circuit for a proxy without backend', async () => {
+  it('opens the circuit for a proxy without a backend', async () => {
     const server = await world.serve((_, reply) => reply.text(503, 'no backend'));
     await failures(at([server]), 5);
     expect(await world.failure(at([server]))).toMatchObject({ reason: 'CircuitOpen' });
@@ -497,7 +497,7 @@ describe('ClusterClients with a circuit breaker', () => {
     expect(tokenRequests(server)).toHaveLength(6);
   });
 
-  it('sends the next request as test when the test request is canceled', async () => {
+  it('sends the next request as a test when the test request is canceled', async () => {
     const server = await world.serve((_, reply) => reply.reset());
     await failures(at([server]), 5);
     world.clock.advance(5_000);

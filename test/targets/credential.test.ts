@@ -90,7 +90,7 @@ describe('clustersOf', () => {
     ['no', {}],
     ['a blank', { cluster: 'Cg==' }],
     ['an unreadable', { cluster: '%' }],
-  ])('returns no name for a Secret with %s key cluster', (_, data) => {
+  ])('returns no name for a Secret with %s cluster key', (_, data) => {
     expect(clustersOf({ ...aCredential({}), data })).toEqual([]);
   });
 });
@@ -184,7 +184,7 @@ describe('proxy of readPins', () => {
 });
 
 describe('parseBundle', () => {
-  it('parses base64 of one or several PEM certificates, with or without line breaks', () => {
+  it('parses one or several base64-encoded PEM certificates, with or without line breaks', () => {
     const pem = `# Acme Root\n${authority.certificate}\n${createAuthority(Date.now()).certificate}`;
     expect(parseBundle(base64(pem))).toHaveLength(2);
     expect(parseBundle(base64(authority.certificate).replace(/(.{60})/g, '$1\n'))).toHaveLength(1);

@@ -31,7 +31,7 @@ let target: WireServer;
 let other: WireServer;
 let client: KubeClient;
 let clients: ClusterClients;
-/** User name of Purser on the hub. */
+/** Purser's user name on the hub. */
 let ownUsername: string;
 /** Actions that the hub allows the service account. */
 let allowed: readonly string[];

@@ -143,7 +143,7 @@ describe('hub recognition', () => {
     else expect(await world.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnNamespace' });
   });
 
-  it('rejects the service account of federation and its siblings if a token issued by the hub is the credential on the hub itself', async () => {
+  it('rejects the federation service account and its siblings if a token issued by the hub is the credential on the hub itself', async () => {
     await start({ uid: 'a' });
     const itself = await world.serve(() => undefined);
     itself.handle(respondsAs({ uid: 'a', username: 'system:serviceaccount:purser-system:federated' }));

@@ -47,7 +47,7 @@ describe('issueOwnToken', () => {
     expect(tokenRequests()).toEqual([]);
   });
 
-  it('rejects the token that Purser uses already, and a token for another service account', async () => {
+  it('rejects the token that Purser already uses, and a token for another service account', async () => {
     target.handle((request, reply) =>
       request.path.endsWith('/token')
         ? grant(request, reply, { status: { token: CREDENTIAL } })

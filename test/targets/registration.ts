@@ -22,7 +22,7 @@ export interface Registration {
 
 /** Namespace of credentials. */
 export const CREDENTIALS = 'purser-system';
-/** Default token of Purser on targets. */
+/** Purser's default token on targets. */
 export const CREDENTIAL = 'opaque-credential-of-purser';
 
 const REFERENCE = { kind: 'Secret', namespace: CREDENTIALS, name: 'credential' } as const;

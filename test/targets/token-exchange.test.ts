@@ -53,7 +53,7 @@ describe('issueToken', () => {
     expect(Math.abs(expiresAt - issuedAt - seconds * 1000)).toBeLessThan(30_000);
   });
 
-  it('corrects for the clock of the target by its Date header', async () => {
+  it("corrects for the target's clock with its Date header", async () => {
     const now = Date.now() + 2 * HOUR;
     const server = await world.serve(grants({ now, headers: { date: new Date(now).toUTCString() } }));
     const { issuedAt, expiresAt } = await world.issueAt(server);

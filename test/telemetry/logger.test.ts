@@ -23,7 +23,7 @@ describe('createLogger', () => {
     expect(lines.join('')).toMatch(/^\d\d:\d\d:\d\d WARN {2}failed: too late server=hub count=2\n( {4}at .+\n)+$/);
   });
 
-  it('escapes control characters of keys, values and messages in a readable line', () => {
+  it('escapes control characters in keys, values and messages of a readable line', () => {
     const { lines, log } = logger({ readable: true });
     const forged = '\n12:00:00 INFO  token issued\r\u001b[2K\u009b2K\u2028\u202e';
     log.warn({ error: new Error(forged), [`key${forged}`]: 1, boundObject: forged, list: [forged] }, `failed${forged}`);

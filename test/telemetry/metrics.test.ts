@@ -268,7 +268,7 @@ describe('Metrics', () => {
     expect(samples?.get(labelsKey({ namespace: 'other', budget: 'reviews' }))).toBe(1);
   });
 
-  it('names a namespace once that exceeds the same budget of two controllers', async () => {
+  it('names a namespace that exceeds the same budget of two controllers only once', async () => {
     const { metrics } = world();
     metrics.observeBudgets('managed-token', () => [['team-a', 'runs']]);
     metrics.observeBudgets('managed-token-set', () => [

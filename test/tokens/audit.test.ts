@@ -92,7 +92,7 @@ it('logs an audit line for a token that is revoked with its ManagedToken', async
   });
 });
 
-it('logs audit lines also where only errors are logged', async () => {
+it('logs audit lines even if only errors are logged', async () => {
   const controller = await world.run({ logLevel: 'error' });
   await world.create();
   await world.ready();

@@ -1,4 +1,4 @@
-// After any edits of a tenant and any failures: no token remains once an administrator withdraws a permission or revokes the token.
+// After any edits by a tenant and any failures: no token remains once an administrator withdraws a permission or revokes the token.
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
@@ -185,7 +185,7 @@ describe('token controller and an administrator', () => {
           const finalizers = isKept ? ['example.com/theirs'] : [];
           hub.change((token) => ({
             ...token,
-            // A deletion changes the generation, too.
+            // A deletion also changes the generation.
             spec: { ...token.spec },
             metadata: { ...token.metadata, deletionTimestamp, finalizers: [...(token.metadata.finalizers ?? []), ...finalizers] },
           }));

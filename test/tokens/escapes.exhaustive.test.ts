@@ -35,7 +35,7 @@ async function issued(revocation: 'None' | 'BoundSecret' = 'BoundSecret'): Promi
   return await world.tokenText();
 }
 
-/** Allows a name besides that of the token; the permission is not withdrawn later. */
+/** Allows a name in addition to the token's name; the permission is not withdrawn later. */
 const allowBesides = (name: string) => world.allow(name, { name: `${world.namespace}-besides` });
 
 /** Registers a second cluster that does not respond, and allows all its service accounts. */
@@ -62,7 +62,7 @@ async function hasAnchor(namespace = 'deploy'): Promise<boolean> {
   return items.some(({ metadata }) => metadata.name === name);
 }
 
-/** Withdraws the permission of the token and lets the time of a withdrawal pass. */
+/** Withdraws the permission of the token and waits for the time that a withdrawal takes. */
 async function withdraw(): Promise<void> {
   await world.forbid();
   await world.reconciled();

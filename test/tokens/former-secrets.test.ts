@@ -41,7 +41,7 @@ async function reconcile(): Promise<number> {
 }
 
 describe('reconcileToken with 40 Secrets of former names', () => {
-  it('deletes 16 Secrets at most', async () => {
+  it('deletes at most 16 Secrets', async () => {
     copy(secret.data);
     expect([await reconcile(), await reconcile(), await reconcile()]).toEqual([25, 9, 1]);
     expect(world.hub.secrets.has('ci')).toBe(true);

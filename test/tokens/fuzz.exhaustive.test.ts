@@ -1,4 +1,4 @@
-// Random actions of users, clusters and the hub: no defect, no foreign Secret changed, few tokens, and convergence at the end.
+// Random actions of users, clusters and the hub cause no defect, no change to a foreign Secret and few tokens, and end in convergence.
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';

@@ -31,7 +31,7 @@ describe('token controller and a new ManagedToken', () => {
     expect(text(await world.secret(), 'server')).toBe(world.target.url);
   });
 
-  it('sends six requests at most, the event included', async () => {
+  it('sends at most six requests, including the event', async () => {
     await world.run();
     await world.create();
     await world.ready();

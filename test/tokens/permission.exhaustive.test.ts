@@ -304,7 +304,7 @@ describe('token controller after a withdrawal', () => {
     await world.eventually(async () => expect((await world.get()).status?.secretRef).toBeUndefined());
   });
 
-  it('keeps a Secret of others that has the name of a withdrawn one', async () => {
+  it("keeps another owner's Secret that has the name of a withdrawn one", async () => {
     await world.run();
     await issued();
     await world.reconciled();

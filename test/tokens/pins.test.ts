@@ -84,7 +84,7 @@ describe('token controller with a Cluster outside the pins', () => {
   it.each([
     ['another address', 'EndpointNotPinned', () => ({ serverEndpoints: [endpoint(evil().url)] })],
     ['junk for a CA', 'TLSVerifyFailed', () => ({ caBundle: base64('junk') })],
-  ])('keeps a token to its expiry without retries after the Cluster gets %s', async (_, reason, change) => {
+  ])('keeps a token until its expiry without retries after the Cluster gets %s', async (_, reason, change) => {
     const { outcomes, logged } = await world.run();
     await world.create();
     await world.ready();

@@ -16,7 +16,7 @@ import { stored } from '../support/stored.ts';
 
 const KILOBYTE = 1_024;
 
-/** A ManagedToken of this many kilobytes, as far as its metadata goes. */
+/** A ManagedToken with this many kilobytes of metadata. */
 function large(index: number, kilobytes: number): ManagedToken {
   const annotations = { 'example.com/filler': 'x'.repeat(kilobytes * KILOBYTE) };
   return aToken()
@@ -171,7 +171,7 @@ describe('reduceToken', () => {
     expect(annotations).toEqual({ 'example.com/long': expect.stringMatching(/^sha256:/) });
   });
 
-  it('replaces a long request by a digest that differs for another request', () => {
+  it('replaces a long request with a digest that differs for another request', () => {
     const [one, same, other] = ['a', 'a', 'b'].map(
       (letter) =>
         reduceToken(stored(aToken().annotated(Annotation.rotate, letter.repeat(100_000)).build())).metadata.annotations?.[

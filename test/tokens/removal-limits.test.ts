@@ -93,7 +93,7 @@ describe('RemovalLimits and the global limit', () => {
     expect([await check(first), isPaused]).toEqual(['delayed', false]);
   });
 
-  it('ignores tokens that lost permission by a change of their tenant', async () => {
+  it('ignores tokens that lost permission because of a change by their tenant', async () => {
     const [first] = lose(FIVE, true);
     expect([await check(first), isPaused]).toEqual(['allowed', false]);
     limits.recordRemoval(first as TrackedToken);

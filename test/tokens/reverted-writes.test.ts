@@ -134,7 +134,7 @@ describe('reconcileToken while it backs off', () => {
 
   const isExpired = () => clock.now() >= Date.parse(hub.secrets.get('ci')?.metadata.annotations?.['tokens.purser.dev/expires-at'] ?? '');
 
-  it('retries a token that could not be written within a fifth of the remaining validity of the old token', async () => {
+  it("retries within a fifth of the old token's remaining validity if a new token could not be written", async () => {
     await firstToken();
     clock.advance(45 * MINUTE);
     hub.isReadOnly = true;

@@ -305,7 +305,7 @@ describe('token controller with revocation BoundSecret and a deleted Secret', ()
 });
 
 describe('token controller and a ManagedToken that is being deleted', () => {
-  it('keeps the finalizer for ten minutes at most while the target is down', async () => {
+  it('keeps the finalizer for at most ten minutes while the target is down', async () => {
     const controller = await world.run();
     await issued();
     await world.target.stop();
@@ -540,7 +540,7 @@ describe('token controller without revocation', () => {
     expect(await world.tokenText()).toBe(token);
   });
 
-  it('does not report a token as revoked that is replaced by a revocable one', async () => {
+  it('does not report a token that is replaced by a revocable one as revoked', async () => {
     const controller = await world.run();
     await world.create('ci', {});
     await world.ready();
@@ -564,7 +564,7 @@ describe('token controller and a Cluster that is deleted and re-created', () => 
     await world.register(world.cluster, world.targets[1]);
   }
 
-  it('does not report a token as revoked whose anchor is not found on the new cluster', async () => {
+  it('does not report a token whose anchor is not found on the new cluster as revoked', async () => {
     await world.run();
     const token = await issued();
     await world.patch('ci', { spec: { rotation: { suspend: true } } });
@@ -577,7 +577,7 @@ describe('token controller and a Cluster that is deleted and re-created', () => 
     expect([(await world.get()).status?.lastRevokeRequest, await world.isAccepted(token)]).toEqual([undefined, true]);
   });
 
-  it('keeps a deleted ManagedToken for ten minutes whose anchor is not found on the new cluster, and reports the anchor', async () => {
+  it('keeps a deleted ManagedToken whose anchor is not found on the new cluster for ten minutes, and reports the anchor', async () => {
     await world.run();
     await issued();
     await world.patch('ci', { spec: { rotation: { suspend: true } } });
@@ -607,7 +607,7 @@ describe('token controller and a Cluster that is deleted and re-created', () => 
     expect((await world.get()).status?.anchors).not.toEqual(status?.anchors);
   });
 
-  it('reports no anchor as orphaned that is found on the new cluster, and binds the next token to it', async () => {
+  it('does not report an anchor that is found on the new cluster as orphaned, and binds the next token to it', async () => {
     await world.run();
     const first = await issued();
     const before = await anchor();

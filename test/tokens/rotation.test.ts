@@ -61,7 +61,7 @@ describe('token controller and rotation', () => {
     const { issuedAt } = (await world.get()).status ?? {};
     await world.pass(MINUTE + 10_000, 1_000);
     await world.renewed(first);
-    // By the clock of the controller, which waits advance, too.
+    // By the controller's clock, which waits also advance.
     await world.until(async () => (await world.get()).status?.issuedAt !== issuedAt);
     const ageMs = Date.parse((await world.get()).status?.issuedAt ?? '') - Date.parse(issuedAt ?? '');
     expect(ageMs).toBeGreaterThanOrEqual(MINUTE);

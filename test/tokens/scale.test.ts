@@ -268,7 +268,7 @@ describe('token controller with objects of a namespace that change continually',
 
     // Six at once and two a minute for each of 82 ManagedTokens.
     expect([lists > 100, lists <= 82 * (6 + 2)]).toEqual([true, true]);
-    // Each of 32 ManagedTokens is deferred once a second at most.
+    // Each of 32 ManagedTokens is deferred at most once a second.
     expect(world.looked.filter((key) => key.startsWith('restless/')).length).toBeLessThanOrEqual(lists + 32 * 12);
     expect([...world.overBudget()]).toContainEqual(['restless', 'reviews']);
     expect(world.looked).toContain('team-due/t-0');

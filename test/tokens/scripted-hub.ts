@@ -20,7 +20,7 @@ export class ScriptedHub {
   set: string | undefined;
   /** True if the hub rejects all writes of Secrets. */
   isReadOnly = false;
-  /** Faults of the next requests, one each. */
+  /** Faults for the next requests, one each. */
   readonly faults: Fault[] = [];
   /** Mutating webhook for written Secrets. */
   webhook: (secret: Secret) => Secret = (secret) => secret;

@@ -43,7 +43,7 @@ describe('reconcileToken of a stale leader', () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  it('writes its token when another client only labelled the Secret', async () => {
+  it('writes its token when another client only labeled the Secret', async () => {
     const [first, second] = await rivals();
     const before = stored();
     hub.put({ ...before, metadata: { namespace: 'team-a', ...before?.metadata, labels: { ...before?.metadata.labels, theirs: 'x' } } });

@@ -144,12 +144,12 @@ export class TestReconciler {
     this.#rbac.bindings.list();
   }
 
-  /** Forgets the permission, as after a change of RBAC. */
+  /** Forgets the permission, as after a change to RBAC. */
   forgetPermissions(): void {
     this.#memory.of(this.#options.hub.token.metadata.uid ?? '').recordRbacChange();
   }
 
-  /** True if the removal limits take the refusal for one that the tenant caused. */
+  /** True if the removal limits treat the refusal as caused by the tenant. */
   get isSelfCaused(): boolean {
     return this.#memory.of(this.#options.hub.token.metadata.uid ?? '').isSelfCaused;
   }

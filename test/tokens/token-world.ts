@@ -154,7 +154,7 @@ export interface RunningController {
 
 let count = 0;
 
-/** One hub, its targets, and the actions of tests on them. */
+/** One hub, its targets, and test actions on them. */
 export class TokenWorld {
   readonly calls = new WireCalls();
   readonly hub: TestServer;
@@ -540,7 +540,7 @@ function ignoreGone(error: unknown): false {
   throw error;
 }
 
-/** Returns the shipped cluster-wide roles of the controller, bound to the group of the tests' controller. */
+/** Returns the shipped cluster-wide roles of the controller, bound to the group of the test controller. */
 async function hubAccess() {
   const manifests = (await shipped()).filter(
     ({ kind, metadata }) => kind !== 'Role' && kind !== 'RoleBinding' && metadata.name !== 'purser-facade',

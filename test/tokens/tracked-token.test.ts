@@ -48,7 +48,7 @@ describe('TrackedTokens', () => {
 });
 
 describe('TrackedToken', () => {
-  it('trusts a review that contradicts the indexed RBAC 30 seconds after the first one, even for a new ManagedToken', () => {
+  it('trusts a review that contradicts the indexed RBAC rules 30 seconds after the first one, even for a new ManagedToken', () => {
     const tracked = new TrackedTokens().keep('a');
     const unexpected = { ...allowance(0), isExpected: false };
     const reviewedAt = [0];
@@ -126,7 +126,7 @@ describe('TrackedToken.issuing', () => {
     expect(issuing.remainingMs(clock.monotonic())).toBe(0);
   });
 
-  it('confirms no permission by a review that began before RBAC changed', () => {
+  it('does not confirm a permission with a review that began before RBAC changed', () => {
     const tracked = new TrackedTokens().keep('a');
     const { rbacChanges } = tracked;
     tracked.recordRbacChange();

@@ -268,7 +268,7 @@ describe('Verification', () => {
     expect(requested).toEqual(['team-a1/t', 'team-a1/t']);
   });
 
-  it('verifies no token again and again after the clock was set back', async () => {
+  it('does not verify a token repeatedly after the clock was set back', async () => {
     list(aToken('a1', 'a'));
     const verification = start();
     await pass(MINUTE);

@@ -70,7 +70,7 @@ function isCollectionRead({ method, path }: WireCall): boolean {
   return method === 'GET' && (COLLECTION.test(path) || !/^\/apis?\//.test(path) || path.split('/').length <= 4);
 }
 
-/** Returns the part of a path after version and namespace. */
+/** Returns the part of a path after the version and namespace. */
 function short(path: string): string {
   return path.replace(/^\/(api|apis\/[^/]+)\/v[0-9a-z]+\/(namespaces\/[^/]+\/(?=.))?/, '');
 }

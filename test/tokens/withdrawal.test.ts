@@ -42,7 +42,7 @@ describe('withdrawSecrets', () => {
   const held = () => world.hub.secrets.get('ci') as Secret;
   const hasToken = () => Object.hasOwn(held().data ?? {}, 'token');
 
-  /** Adds a finalizer to the Secret of an issued token, withdraws the permission, and waits for the time of the removal. */
+  /** Adds a finalizer to the Secret of an issued token, withdraws the permission, and waits until the removal is due. */
   async function withdraw(reconciler: TestReconciler, change = (issued: Secret) => issued): Promise<void> {
     await issue(reconciler);
     world.hub.put(change({ ...secret, metadata: { ...secret.metadata, finalizers: ['example.com/hold'] } }));
@@ -139,7 +139,7 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
     await reconciler.close();
   });
 
-  it('counts a token that Purser issued although the write of the status was lost', async () => {
+  it('counts a token that Purser issued although the status write was lost', async () => {
     const reconciler = world.reconciler();
     await issue(reconciler);
     world.hub.change(({ apiVersion, kind, metadata, spec }) => ({ apiVersion, kind, metadata, spec }));
@@ -199,7 +199,7 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
     await reconciler.close();
   });
 
-  it('ignores a token whose record names a later expiry than that of the issued token', async () => {
+  it("ignores a token whose record names a later expiry than the issued token's", async () => {
     const reconciler = world.reconciler();
     await issue(reconciler);
     const { annotations } = secret.metadata;

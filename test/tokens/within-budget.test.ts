@@ -141,7 +141,7 @@ describe('reconcileWithinBudget in a namespace over its budget', () => {
     expect(world.hub.token.metadata.finalizers).toEqual([]);
   });
 
-  it('reconciles a ManagedToken with an urgent removal once a second at most', async () => {
+  it('reconciles a ManagedToken with an urgent removal at most once a second', async () => {
     await issue();
     world.hub.isAllowed = false;
     reconciler.forgetPermissions();

@@ -46,7 +46,7 @@ describe('Assets', () => {
     expect(decoded('identity').headers).not.toHaveProperty('content-encoding');
   });
 
-  it('answers 304 for a file that the browser has', () => {
+  it('returns 304 for a file that the browser has', () => {
     const { etag = '' } = assets.reply('', NONE).headers;
     expect(assets.reply('', { ...NONE, ifNoneMatch: `"other", W/${etag}` })).toMatchObject({ status: 304, body: Buffer.alloc(0) });
     expect(assets.reply('', { ...NONE, ifNoneMatch: '"other"' }).status).toBe(200);

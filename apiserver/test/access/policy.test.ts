@@ -70,7 +70,7 @@ describe('authorize', () => {
     ['bob', 'other', false],
     ['bob', '', false],
     ['carol', 'lab', false],
-  ])('decides for the user %s in the namespace "%s" by stored roles', (name, namespace, isAllowed) => {
+  ])('authorizes the user %s in the namespace "%s" by stored roles', (name, namespace, isAllowed) => {
     const attempt = () => authorize({ name, groups: [] }, resource({ namespace }), policy);
     if (isAllowed) expect(attempt).not.toThrow();
     else expect(attempt).toThrow(`secrets is forbidden: User "${name}" cannot list resource "secrets" in API group ""`);

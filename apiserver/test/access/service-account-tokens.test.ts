@@ -51,7 +51,7 @@ function decoded(part: string | undefined): unknown {
 }
 
 describe('verifyServiceAccountToken', () => {
-  it('signs the claims of Kubernetes in sorted order', async () => {
+  it('signs the Kubernetes claims in sorted order', async () => {
     const [header, claims] = (await token({ bound: bound.pod, lifetimeSeconds: 31_536_000 })).split('.');
     expect(decoded(header)).toEqual({ alg: 'RS256', kid: key.id });
     expect(Buffer.from(claims ?? '', 'base64url').toString()).toBe(

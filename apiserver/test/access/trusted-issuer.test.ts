@@ -53,7 +53,7 @@ describe('TrustedTokens', () => {
     expect(issuer.requests.map(({ path }) => path)).toEqual(['/.well-known/openid-configuration', '/openid/v1/jwks']);
   });
 
-  it('returns the id of the token with the user, as kube-apiserver does', async () => {
+  it('returns the token ID with the user, as kube-apiserver does', async () => {
     expect(await verify({ jti: 'a-jti' })).toMatchObject({ extra: { 'authentication.kubernetes.io/credential-id': ['JTI=a-jti'] } });
   });
 
@@ -70,7 +70,7 @@ describe('TrustedTokens', () => {
     expect(await verify(claims)).toBeUndefined();
   });
 
-  it('rejects a text that is not a token, and a token of another key', async () => {
+  it('rejects a text that is not a token, and a token signed with another key', async () => {
     expect(await tokens.verify('opaque', NOW)).toBeUndefined();
     const other = parseSigningKey(await generateSigningKey());
     expect(await verify({}, other)).toBeUndefined();
@@ -100,7 +100,7 @@ describe('TrustedTokens', () => {
 });
 
 describe('authenticate with a trusted issuer', () => {
-  it('accepts a token of the issuer for the audiences of this server only', async () => {
+  it('accepts a token of the issuer only for the audiences of this server', async () => {
     const serviceAccounts = {
       issuer: SERVER,
       key: parseSigningKey(await generateSigningKey()),

@@ -33,7 +33,7 @@ describe('startControllers', () => {
     expect(world.find(account)).toBeDefined();
   });
 
-  it('creates a default service account that a full disk rejected, after the disk has space', async () => {
+  it('creates a default service account that a full disk rejected, once the disk has space', async () => {
     const account = inNamespace('ServiceAccount', 'default');
     world.api.store.subscribe('serviceaccounts', ({ type }) => {
       if (type === 'DELETED') world.disk.isFull = true;

@@ -18,7 +18,7 @@ const hub: Omit<LocalServer, 'issueServing'> = {
 const target: Omit<LocalServer, 'issueServing'> = { ...hub, name: 'target-1', url: 'https://127.0.0.1:9', tokens: { admin: 'opaque-c' } };
 
 describe('createKubeconfig', () => {
-  it('returns a context for each user of the hub, first that of the administrator', () => {
+  it("returns a context for each user of the hub, the administrator's first", () => {
     const config = createKubeconfig(hub);
 
     expect(config.contexts).toEqual([

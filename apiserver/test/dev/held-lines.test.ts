@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { HeldLines } from '../../dev/held-lines.ts';
 
-it('writes lines in order, those before the release with it', () => {
+it('writes lines in order, and holds earlier lines until the release', () => {
   const written: string[] = [];
   const lines = new HeldLines((line) => written.push(line));
   lines.write('a');

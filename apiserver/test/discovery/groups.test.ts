@@ -3,7 +3,7 @@ import { groupsOf } from '../../discovery/groups.ts';
 import { KINDS, widgetKind } from './discover.ts';
 
 describe('groupsOf', () => {
-  it('returns groups in the order of Kubernetes, custom groups last', () => {
+  it('returns groups in Kubernetes order, with custom groups last', () => {
     expect(groupsOf([widgetKind(), ...KINDS]).map(({ name }) => name)).toEqual([
       '',
       'authentication.k8s.io',

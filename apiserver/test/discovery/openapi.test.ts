@@ -55,7 +55,7 @@ describe('openApiReply', () => {
     expect(discover('/openapi/v3/nope')).toEqual({ status: 404, headers: {}, body: '' });
   });
 
-  it('returns a document of OpenAPI v2 without kinds, in the encodings that clients request', () => {
+  it('returns an OpenAPI v2 document without kinds, in the encodings that clients request', () => {
     const protobuf = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
     expect(discover('/openapi/v2', { accept: protobuf })).toMatchObject({
       status: 200,

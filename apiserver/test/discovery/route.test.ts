@@ -103,7 +103,7 @@ describe('discoveryRoute for aggregated discovery', () => {
     });
   });
 
-  it('omits group and version of built-in kinds', () => {
+  it('omits the group and version of built-in kinds', () => {
     const body = bodyText('/api', { accept: AGGREGATED });
     expect(body).toMatch(
       /^{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io\/v2","metadata":{},"items":\[{"metadata":{},"versions":/,

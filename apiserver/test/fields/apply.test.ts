@@ -210,7 +210,7 @@ describe('applyPatch with conflicts', () => {
     });
   });
 
-  it('groups conflicts by owner, with version and subresource of updates', () => {
+  it('groups conflicts by owner, with the version and subresource of updates', () => {
     expect(resultOrStatus(() => apply(live, ledger({ data: { l: '9', m: '9', k: '9' } }), { manager: 'b' }))).toMatchObject({
       message:
         'Apply failed with 3 conflicts: conflicts with "a":\n- .data.k\n- .data.l\nconflicts with "u" with subresource "status" using v1:\n- .data.m',
@@ -218,7 +218,7 @@ describe('applyPatch with conflicts', () => {
     });
   });
 
-  it('takes fields of other managers by force', () => {
+  it('takes fields from other managers with force', () => {
     expect(fieldsOf(apply(live, ledger({ data: { k: '9', l: '2' } }), { manager: 'b', force: true }))).toEqual({
       a: { 'f:data': { 'f:l': {} } },
       b: { 'f:data': { 'f:k': {}, 'f:l': {} } },

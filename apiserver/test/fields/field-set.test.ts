@@ -18,7 +18,7 @@ const fields = fc.array(fc.array(element, { minLength: 1, maxLength: 3 }), { max
 const textsOf = (set: FieldSet): ReadonlySet<string> => new Set([...pathsOf(set)].map((path) => path.join(' ')));
 
 describe('field sets', () => {
-  it('encodes fields in the order of Kubernetes', () => {
+  it('encodes fields in Kubernetes order', () => {
     const set = fieldSetOfPaths([
       ['v:"b"'],
       ['k:{"port":443}', 'f:note'],

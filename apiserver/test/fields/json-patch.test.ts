@@ -152,7 +152,7 @@ describe('mergePatch', () => {
   });
 
   it('returns the same document for a third application', () => {
-    // The first may replace an object by a list with nulls; the second replaces that list and drops the nulls.
+    // The first may replace an object with a list that contains nulls; the second replaces that list and drops the nulls.
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue()), (document, patch) => {
         const twice = mergePatch(mergePatch(document, patch) as Record<string, unknown>, patch) as Record<string, unknown>;

@@ -66,7 +66,7 @@ describe('strategicMerge', () => {
     expect(() => strategicMerge(LIVE, patch, LEDGER)).toThrow(expect.objectContaining({ message, code: 400 }));
   });
 
-  it('transforms any list into any other by the patch that kubectl apply sends', () => {
+  it('transforms any list into any other with the patch that kubectl apply sends', () => {
     const list = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { minLength: 1 });
     fc.assert(
       fc.property(list, list, (before, after) => {

@@ -176,7 +176,7 @@ describe('customResourceDefinitionKind on update and delete', () => {
     ]);
   });
 
-  it('rejects a change of the version name', () => {
+  it('rejects a change to the version name', () => {
     const next = updated({ versions: [{ ...v1, name: 'v2' }] });
     expect(kind.rules.validateUpdate(next, old).map(fieldErrorText)).toEqual([
       'spec.versions[0].name: Forbidden: the local API server does not support a change of the stored version; use a real cluster',

@@ -117,7 +117,7 @@ describe('validateMetadataUpdate', () => {
     expect(changeErrors(next)).toEqual(expected);
   });
 
-  it('rejects new finalizers of an object that is being deleted, twice together with the check of its kind', () => {
+  it('rejects new finalizers of an object that is being deleted, and again in the check of its kind', () => {
     const deleting = { ...old, deletionTimestamp: '2026-01-02T00:00:00Z', finalizers: ['example.dev/hold'] };
     const next = widget({ ...deleting, finalizers: ['example.dev/hold', 'example.dev/more'] });
     const text =
@@ -133,7 +133,7 @@ describe('labelName and rbacName', () => {
     expect(labelName('a.b', false)).toEqual(['must not contain dots']);
   });
 
-  it('accepts any path segment as a name of a role', () => {
+  it('accepts any path segment as the name of a role', () => {
     expect(rbacName('System:Role with spaces', false)).toEqual([]);
     expect(rbacName('a%b', false)).toEqual(["may not contain '%'"]);
   });
@@ -152,7 +152,7 @@ describe('keepSystemMetadata', () => {
     expect(keepSystemMetadata(widget({ name: 'x', generation: 9, creationTimestamp: '2020-01-01T00:00:00Z' }), old)).toEqual(old);
   });
 
-  it('keeps the uid that a client sends, for the check of the uid', () => {
+  it('keeps the uid that a client sends, so that it can be checked', () => {
     expect(keepSystemMetadata(widget({ name: 'x', uid: 'v' }), widget({ name: 'x', uid: 'u' })).metadata.uid).toBe('v');
   });
 });
@@ -164,7 +164,7 @@ describe('withIncrementedGeneration', () => {
     expect(withIncrementedGeneration(widget({ name: 'x' }, { spec: { size: 2 } }), old).metadata.generation).toBe(5);
   });
 
-  it('keeps the generation for changes of metadata', () => {
+  it('keeps the generation for changes to metadata', () => {
     const next = widget({ name: 'x', generation: 4, labels: { a: 'b' } }, { spec: { size: 1 } });
     expect(withIncrementedGeneration(next, old)).toBe(next);
   });

@@ -90,7 +90,7 @@ describe('roleBindingKind and clusterRoleBindingKind', () => {
     ]);
   });
 
-  it('rejects a change of roleRef', () => {
+  it('rejects a change to roleRef', () => {
     expect(updateErrors(clusterRoleBindingKind, { roleRef: { ...roleRef, name: 'other' } }, { roleRef })).toEqual([
       'roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"ClusterRole","Name":"other"}: cannot change roleRef',
     ]);

@@ -40,7 +40,7 @@ describe('secretKind', () => {
     expect(createErrors(secretKind, { type, data })).toEqual(expected);
   });
 
-  it('rejects a change of the type', () => {
+  it('rejects a change to the type', () => {
     expect(updateErrors(secretKind, { type: 'kubernetes.io/basic-auth', data: { token: 'eA==' } }, { data: { token: 'eA==' } })).toEqual([
       'type: Invalid value: "kubernetes.io/basic-auth": field is immutable',
       'data[username]: Required value',

@@ -1,4 +1,4 @@
-// Purser's permissions on a target cluster. Several registrations of one target share the roles and bindings, so that subjects of other
+// Purser's permissions on a target cluster. Several registrations of one target share the roles and bindings, so subjects of other
 // registrations are kept.
 
 import {
@@ -65,7 +65,7 @@ export async function withdrawAccess(client: KubeClient, objects: readonly ApiOb
   );
 }
 
-/** Returns the objects of several sets without duplicates, besides the service account and its namespace. */
+/** Returns the objects of several sets without duplicates, except for the service account and its namespace. */
 export function permissionsIn(...sets: readonly (readonly ApiObject[])[]): readonly ApiObject[] {
   const all = sets.flat().filter(({ kind }) => kind !== Namespaces.kind && kind !== ServiceAccounts.kind);
   return [...new Map(all.map((object) => [`${object.kind} ${objectKey(object)}`, object])).values()];
@@ -86,7 +86,7 @@ async function findBinding(client: KubeClient, binding: Binding, options: CallOp
   return await undefinedFor(client.get(resourceOf(binding), nameOf(binding), options), 'NotFound');
 }
 
-/** Returns the subjects of an existing binding that the wanted one does not have. */
+/** Returns the subjects of an existing binding that the desired binding does not have. */
 function subjectsBesides(found: Binding | undefined, { subjects = [] }: Binding): readonly Subject[] {
   const own = new Set(subjects.map(encodeSubject));
   return (found?.subjects ?? []).filter((subject) => !own.has(encodeSubject(subject)));

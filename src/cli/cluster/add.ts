@@ -103,7 +103,7 @@ interface Found {
   readonly secretName: NamespacedName;
 }
 
-/** Throws a CommandError if both contexts refer to one cluster: Purser's own service account there is not that of a target. */
+/** Throws a CommandError if both contexts refer to the same cluster: Purser's own service account there is not the one for a target. */
 export async function checkIsNotHub({ hub, target }: Pick<Addition, 'hub' | 'target'>, options: CallOptions): Promise<void> {
   const identity = async (client: KubeClient) =>
     (await undefinedFor(client.get(Namespaces, { name: 'kube-system' }, options), 'Forbidden', 'NotFound'))?.metadata.uid;
@@ -138,7 +138,7 @@ async function readFound(client: KubeClient, { registration }: Addition, options
   return { cluster, secret, secretName };
 }
 
-/** Sends requests that begin with a read again if the write conflicts: Purser may write the status of the Cluster between both. */
+/** Repeats a read and the write that follows it if the write conflicts: Purser may update the Cluster's status in between. */
 async function retryConflicts<T>(hub: Peer, send: (client: KubeClient) => Promise<T>): Promise<T> {
   return await callPeer(hub, async (client) => {
     for (let attempt = 1; ; attempt++)
@@ -190,8 +190,8 @@ function isAuthorized(cluster: Cluster | undefined): boolean {
 }
 
 /**
- * Writes Secret and Cluster if they differ, in this order, so that Purser finds the credential. Returns the version of the Cluster whose
- * status is outdated; undefined if the status applies.
+ * Writes the Secret and then the Cluster, if they differ: Purser must find the credential. Returns the version of the Cluster whose status
+ * is outdated; undefined if the status applies.
  */
 async function register(addition: Addition, found: Found, credential: SuppliedCredential, host: CommandHost): Promise<string | undefined> {
   const { hub, registration } = addition;

@@ -14,7 +14,9 @@ export interface AddressCheck {
   readonly findAddresses: NameLookup;
 }
 
-/** Throws a StartError for an address that Purser cannot use: no https URL, this machine, or an address that Purser never connects to. */
+/**
+ * Throws a StartError for an address that Purser cannot use: not an https URL, this machine, or an address that Purser never connects to.
+ */
 export async function checkAddress(server: string, { source, allowLoopback, findAddresses }: AddressCheck): Promise<void> {
   const url = serverUrl(server);
   if (url === undefined)

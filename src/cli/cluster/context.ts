@@ -13,7 +13,7 @@ export interface RegistrationRequest {
   readonly namespace: string;
   /** Context of the target, with its API server. */
   readonly context: ContextServer & { readonly name: string };
-  /** Address of the target for Purser; undefined for that of the context. */
+  /** Address at which Purser reaches the target; undefined for the context's address. */
   readonly server?: string;
   /** True if Purser runs on this machine. */
   readonly allowLoopback?: boolean;

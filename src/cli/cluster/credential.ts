@@ -52,7 +52,7 @@ export async function readClusters(
   return await callPeer(hub, (client) => client.listAll(Clusters, { labelSelector, signal }));
 }
 
-/** Returns the name of the Secret that a Cluster refers to; undefined for the hub, and without a credential. */
+/** Returns the name of the Secret that a Cluster refers to; undefined for the hub, and for a Cluster without a credential. */
 export function secretNameOf({ spec }: Cluster): NamespacedName | undefined {
   const controller = spec.authInfo?.controller;
   return controller?.kind === 'Secret' ? { namespace: controller.namespace, name: controller.name } : undefined;

@@ -47,7 +47,7 @@ function explainStatus(peer: Peer, error: StatusError): string {
   return `the ${role} responded: ${text}`;
 }
 
-/** Returns whether a server does not have the kind of the request: the 404 for a path, without the name of an object. */
+/** Returns whether the server does not serve the requested kind: the 404 is for the path, and names no object. */
 function isUnknownKind(error: StatusError): boolean {
   return hasReason(error, 'NotFound') && error.status.details?.name === undefined;
 }

@@ -15,11 +15,11 @@ export interface TargetRegistration {
   readonly name: string;
   /** Purser's namespace on the hub. */
   readonly namespace: string;
-  /** Address as an https URL, in the spelling of the user. */
+  /** Address as an https URL, in the user's spelling. */
   readonly server: string;
   /** PEM certificates of the authorities; undefined for public ones. */
   readonly ca: string | undefined;
-  /** URL of the proxy for all connections of Purser; undefined for none. */
+  /** URL of the proxy for all of Purser's connections; undefined for none. */
   readonly proxy: string | undefined;
   /** Namespaces of the service accounts that Purser can issue tokens for; undefined for all. */
   readonly namespaces: readonly string[] | undefined;
@@ -33,8 +33,8 @@ export type SuppliedCredential = { readonly token: string } | { readonly service
 export const TOKEN_PLACEHOLDER = 'TOKEN';
 
 /**
- * Returns the name of the Secret: that of an existing Cluster, or one derived from the name of the Cluster. Throws a CommandError if the
- * existing Cluster describes another server.
+ * Returns the name of the Secret, taken from an existing Cluster or derived from the Cluster's name. Throws a CommandError if the existing
+ * Cluster describes another server.
  */
 export function credentialName({ name, namespace, server }: TargetRegistration, found: Cluster | undefined): NamespacedName {
   const fallback = { namespace, name: `${name}-credential` };
@@ -122,7 +122,7 @@ export function isSameSpec(a: Cluster | undefined, b: Cluster): boolean {
   return JSON.stringify(specOf(a)) === JSON.stringify(specOf(b));
 }
 
-/** Keys of an existing Secret that stay: further addresses and Clusters, and a proxy that only Purser needs. */
+/** Keys of an existing Secret that are kept: further addresses and Clusters, and a proxy that only Purser needs. */
 const KEPT_KEYS: ReadonlySet<string> = new Set([CredentialSecretKey.cluster, CredentialSecretKey.server, CredentialSecretKey.proxy]);
 
 function checkSecret({ name, server }: TargetRegistration, secretName: NamespacedName, found: Secret | undefined): void {
@@ -136,7 +136,7 @@ function checkSecret({ name, server }: TargetRegistration, secretName: Namespace
   throw nameTaken(`${text} and describes ${described}, not ${name} at ${server}`, name);
 }
 
-/** Returns no pins for a Secret that is not readable. */
+/** Returns no pins for an unreadable Secret. */
 function pinsOf(secret: Secret): Pick<Pins, 'servers' | 'authorities'> {
   try {
     return readPins(secret);

@@ -1,5 +1,5 @@
 // `purser cluster remove`: removes a Cluster and its credential from the hub and, on request, Purser's access from the target cluster.
-// Every step can be repeated. The Secret goes last: a second run finds the cluster by it after the Cluster was deleted.
+// Every step can be repeated. The Secret is deleted last: a second run uses it to find the cluster after the Cluster was deleted.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
@@ -21,7 +21,7 @@ import { callPeer, contextText, type Peer } from './peer.ts';
 export interface Removal {
   /** Name of the Cluster. */
   readonly name: string;
-  /** Purser's namespace on the hub, in which a Secret without Cluster is searched. */
+  /** Purser's namespace on the hub, which is searched for a Secret without a Cluster. */
   readonly namespace: string;
   readonly hub: Peer;
   /** The target, to remove Purser's access there; undefined to keep it. */
@@ -135,7 +135,7 @@ async function checkTarget(
   );
 }
 
-/** Returns the anchors of Purser's own tokens, of all registrations of the target. */
+/** Returns the anchors of Purser's own tokens for all registrations of the target. */
 async function listAnchors(target: Peer, namespace: string, options: CallOptions): Promise<readonly Stored<Secret>[]> {
   return await callPeer(
     target,
@@ -191,8 +191,8 @@ function isFederated(secret: Secret): boolean {
 }
 
 /**
- * Deletes the registered and the renewed Secret, unless other Clusters use them. A Secret that does not name the Cluster stays: users who
- * write Clusters choose the reference, and could refer to any Secret.
+ * Deletes the registered and the renewed Secret, unless other Clusters use them. A Secret that does not name the Cluster is kept: users who
+ * write Clusters choose the reference, and could name any Secret.
  */
 async function deleteSecrets({ name, hub }: Removal, secret: Stored<Secret>, host: CommandHost): Promise<void> {
   const { namespace, name: secretName, uid } = secret.metadata;

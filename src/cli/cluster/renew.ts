@@ -77,7 +77,7 @@ function isRenewable(cluster: Cluster): boolean {
   return secretNameOf(cluster) !== undefined && cluster.spec.credential?.renewal !== 'Manual';
 }
 
-/** Annotation of the renewed Secret that proves an action of Purser. */
+/** Annotation of the renewed Secret that proves that Purser has acted. */
 export interface ActionRecord {
   readonly annotation: string;
   readonly value: string;

@@ -67,7 +67,7 @@ async function recreateAccount(
   return await issueBootstrapToken(target, serviceAccount, host);
 }
 
-/** Returns whether anchors on the target are those of another registration. Without permission to list them, the revocation goes on. */
+/** Returns whether anchors on the target belong to another registration. Without permission to list them, the revocation continues. */
 async function isShared(target: Peer, namespace: string, { registered }: StoredSecrets, { signal }: CommandHost): Promise<boolean> {
   const selected = { namespace, labelSelector: Label.credential, signal };
   const anchors = await callPeer(target, (client) => undefinedFor(client.list(Secrets, selected), 'Forbidden'));

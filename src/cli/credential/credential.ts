@@ -14,14 +14,16 @@ import { visibleText } from '../visible-text.ts';
 import { type CachedCredential, cacheFolder, type Entry, NO_HOME, removeAll, removeExpired, versionOf } from './cache.mjs';
 import { type CredentialRequest, encodeExecCredential, printFromCache } from './print-cached.mjs';
 
-/** Prints an ExecCredential. Of several processes with the same request, one sends it; the others wait for its credential or failure. */
+/**
+ * Prints an ExecCredential. If several processes have the same request, one sends it, and the others wait for its credential or failure.
+ */
 export async function printCredential(wanted: WantedToken & { readonly forceRefresh?: true }, host: CommandHost): Promise<void> {
   const { env, clock } = host;
   const warn = host.warn.bind(host);
   const cacheHost = { env, now: () => clock.now(), print: host.print.bind(host), warn, notify: warn };
   const { code, cache, client = '' } = printFromCache(toRequest(wanted), cacheHost, wanted.forceRefresh === true);
   if (code === 0) return;
-  // The cause is printed already.
+  // The cause has already been printed.
   if (code !== undefined) throw new CommandError('', code);
   /** Changes the cache; the credential is valid without it. */
   const change = (action: (opened: CachedCredential) => void) => {
@@ -67,13 +69,13 @@ async function requestEntry(wanted: WantedToken, host: CommandHost): Promise<Omi
   await using connections = new Connections(host, wanted.kubeconfig);
   const ca = wanted.facadeCa === undefined || wanted.facadeCa === SystemAuthorities ? [] : [resolve(wanted.facadeCa)];
   const files = [...(await connections.credentialFiles(wanted.context)), ...ca];
-  // Before the request: a file that changes during the request is then noticed.
+  // Read before the request, so that a file that changes during the request is noticed.
   const inputs = files.map((path) => ({ path, version: versionOf(path) }));
   await using facade = await Facade.open(wanted, host);
   return { ...toEntry(await requestToken(facade, wanted)), inputs };
 }
 
-/** Returns a token with its validity on the clock of this machine, which may differ from that of the cluster. */
+/** Returns a token with its validity by this machine's clock, which may differ from the cluster's clock. */
 export function toEntry({ request, sentAt, serverAt }: IssuedToken): Omit<Entry, 'inputs' | 'request'> {
   const { token = '', expirationTimestamp } = request.status ?? {};
   const claims = tokenClaims(token);

@@ -26,9 +26,9 @@ import type { FacadeOptions } from './options.ts';
 /** A token, and the times of its request. */
 export interface IssuedToken {
   readonly request: TokenRequest;
-  /** Time before the request was sent on the clock of this machine, in epoch milliseconds. */
+  /** Time before the request was sent, by this machine's clock, in epoch milliseconds. */
   readonly sentAt: number;
-  /** Time of the response on the clock of the façade, in epoch milliseconds. */
+  /** Time of the response, by the façade's clock, in epoch milliseconds. */
   readonly serverAt: number;
 }
 
@@ -173,7 +173,7 @@ interface FacadeAccess {
   readonly pod?: PodPort;
 }
 
-/** Maximum time without a byte of a watch, in milliseconds. Servers send bookmarks every minute. */
+/** Maximum time without data on a watch, in milliseconds. Servers send bookmarks every minute. */
 const IDLE_MS = 180_000;
 const DEFAULT_PATH = 'orchestrator';
 const SERVICE = 'purser';
@@ -199,7 +199,7 @@ async function findFacade(options: FacadeOptions, hub: KubeClient, { signal }: C
   return { ...settings, server: `https://${SERVICE}.${namespace}.svc`, source: `the Service ${namespace}/${SERVICE}`, pod };
 }
 
-/** Options of commands that replace keys of the ConfigMap. */
+/** Command options that replace keys of the ConfigMap. */
 const OPTIONS = { server: '--facade', path: '--facade-path' } as const;
 
 /** Returns the value of a key of the ConfigMap; undefined without one. Throws a CommandError for a value that its option does not permit. */

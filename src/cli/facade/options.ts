@@ -12,7 +12,7 @@ import { contextOption, kubeconfigOption, type SharedOptions } from '../options.
 
 /** Values of the options; undefined for options that are not set. */
 export interface FacadeOptions extends Pick<SharedOptions, 'kubeconfig' | 'context'> {
-  /** URL, as it was written. */
+  /** URL, as written by the user. */
   readonly facade?: string;
   /** File with PEM certificates, or `system`. */
   readonly facadeCa?: string;

@@ -59,7 +59,7 @@ interface ContextDetails {
   readonly name: string;
   readonly command: string;
   readonly server: string;
-  /** Base64 of PEM; undefined for public authorities. */
+  /** Base64-encoded PEM; undefined for public authorities. */
   readonly caBundle: string | undefined;
 }
 
@@ -85,7 +85,7 @@ export function toKubeconfig(wanted: WantedKubeconfig, { name, command, server, 
   };
 }
 
-/** Returns the command of the plugin: `purser` if PATH has it, or else the path of this program, as in a checkout. */
+/** Returns the command of the plugin: `purser` if it is on the PATH, otherwise the path of this program, as in a checkout. */
 async function pluginCommand({ env }: CommandHost): Promise<string> {
   for (const folder of (env['PATH'] ?? '').split(delimiter).filter(Boolean)) if (await isExecutable(join(folder, COMMAND))) return COMMAND;
   return join(packageRoot, 'bin/purser.cjs');

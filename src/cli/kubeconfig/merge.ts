@@ -1,4 +1,4 @@
-// Merges a context into a kubeconfig file. Everything else in the file stays as it is, comments included.
+// Merges a context into a kubeconfig file. Everything else in the file stays as it is, including comments.
 
 import { lstat, mkdir, open, readFile, realpath, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -16,7 +16,7 @@ export interface Kubeconfig {
   readonly 'current-context': string;
 }
 
-/** An entry of a list of a kubeconfig. */
+/** An entry in a kubeconfig list. */
 export type Named<Field extends string> = { readonly name: string } & { readonly [Key in Field]: Readonly<Record<string, unknown>> };
 
 /** A kubeconfig file and its content. */
@@ -27,7 +27,7 @@ export interface KubeconfigFile {
 
 /**
  * Merges a kubeconfig into the file that kubectl would write to: the first of several files that exists. Returns its path. Replaces the
- * file atomically, so that a crash loses nothing, and holds the locks of kubectl in the meantime. Throws a CommandError.
+ * file atomically, so that a crash loses nothing, and holds kubectl's locks while it does so. Throws a CommandError.
  */
 export async function mergeIntoFile(files: readonly string[], kubeconfig: Kubeconfig): Promise<string> {
   const { given, path } = await destinationOf(files);
@@ -72,7 +72,7 @@ export function mergeText(file: KubeconfigFile, kubeconfig: Kubeconfig, others: 
 
 const LISTS = ['clusters', 'users', 'contexts'] as const;
 
-/** Path of the file to write, as it was given and without symbolic links. */
+/** Path of the file to write, as given and without symbolic links. */
 interface Destination {
   readonly given: string;
   readonly path: string;
@@ -128,7 +128,7 @@ function unusable(path: string, problem: string): CommandError {
   return new CommandError(`${path} is not a kubeconfig: ${problem.split('\n')[0]}. Correct it`);
 }
 
-/** An entry of a list of a kubeconfig that any program may have written. */
+/** An entry in a kubeconfig list, which any program may have written. */
 interface Entry {
   readonly [field: string]: unknown;
   readonly name?: unknown;
@@ -191,7 +191,7 @@ function isOwnUser(found: Entry): boolean {
 /** Command of entries that purser wrote: a name that PATH resolves, or the path of the launcher. */
 const PLUGIN = /(^|\/)purser(\.cjs)?$/;
 
-/** Returns a list of the document, and adds a missing one. Throws for an alias: a change would apply to other fields, too. */
+/** Returns a list of the document; adds the list if it is missing. Throws for an alias: a change would also apply to other fields. */
 function listOf(document: Document, list: string, { path }: KubeconfigFile): YAMLSeq {
   const found = document.get(list, true);
   if (isSeq(found)) return found;

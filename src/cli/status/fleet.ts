@@ -39,12 +39,12 @@ export interface FleetStatus {
   readonly clusters: Tally<ClusterProblem> | undefined;
   readonly managedTokens: Tally<TokenProblem> & {
     readonly suspended: number;
-    /** First renewal that is planned; absent without one. */
+    /** Earliest planned renewal; absent if none is planned. */
     readonly nextRotation?: number;
   };
   /** Undefined if the user may not list ManagedTokenSets. */
   readonly managedTokenSets: Tally<SetProblem> | undefined;
-  /** Time of Purser's last probe of any cluster, if it is so old that Purser probably does not run. */
+  /** Time of Purser's last probe of any cluster, if it is so old that Purser is probably not running. */
   readonly silentSince?: number;
 }
 

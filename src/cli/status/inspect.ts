@@ -1,4 +1,4 @@
-// Reads what the chain of a ManagedToken is checked with, by the permissions of the user.
+// Reads the evidence for the chain of a ManagedToken, with the user's permissions.
 
 import { setOf } from '../../access/cluster-set.ts';
 import { reviewAccess, tokenReviewStatus } from '../../access/hub-review.ts';
@@ -46,7 +46,7 @@ export async function inspect({ hub, target, name }: Inspection): Promise<Eviden
   const text = 'value' in secret ? textOf(secret.value) : '';
   const isElsewhere = target !== undefined && !leadsToCluster(target, token, cluster, foundAccount);
   const elsewhere = { needs: `a --target-context that refers to Cluster ${spec.clusterName}` };
-  // Another cluster must not receive the token, and knows nothing of the service account.
+  // Another cluster must not receive the token, and does not know the service account.
   const account = isElsewhere && 'value' in foundAccount && token.status?.serviceAccountUID !== undefined ? elsewhere : foundAccount;
   const isAccepted = isElsewhere
     ? elsewhere
@@ -95,7 +95,7 @@ function leadsToCluster(
   return uid !== undefined && uid === status?.serviceAccountUID;
 }
 
-/** Sends the token to no address but that of the user's own context. */
+/** Sends the token only to the address of the user's own context. */
 async function reviewToken(target: KubeClient, token: string, audiences: readonly string[]): Promise<boolean | undefined> {
   if (token === '') return undefined;
   const review = target.createReview(TokenReviews, { spec: { token, audiences: [...audiences] } });

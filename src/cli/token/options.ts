@@ -8,7 +8,7 @@ import { addFacadeOptions, type FacadeOptions, sameText } from '../facade/option
 /** Values of the options that tokens depend on. */
 export interface TokenOptions extends FacadeOptions {
   readonly audience?: readonly string[];
-  /** Duration, as it was written. */
+  /** Duration, as written by the user. */
   readonly duration?: string;
 }
 

@@ -1,5 +1,5 @@
-// Requests that the server of `purser ui` accepts. It adds the credential of the user, so that other users of the machine, and web pages
-// of other origins, must not reach it.
+// Requests that the server of `purser ui` accepts. The server adds the user's credential, so other users of the machine, and web pages of
+// other origins, must not reach it.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 
@@ -11,7 +11,7 @@ export interface PageRequest {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
-/** The server that requests must be meant for. */
+/** The server that requests must be addressed to. */
 export interface Own {
   /** Host and port, as browsers send them. */
   readonly authority: string;
@@ -42,7 +42,7 @@ export function admit({ method, url, headers }: PageRequest, own: Own): Admissio
   return { path, query: Object.fromEntries(new URLSearchParams(search)) };
 }
 
-/** Returns whether a request is from the page itself, or opens the page. Browsers set these headers, pages cannot. */
+/** Returns whether a request is from the page itself, or opens the page. Browsers set these headers; pages cannot. */
 function isFromOwnPage(path: string, headers: PageRequest['headers'], { authority }: Own): boolean {
   const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers;
   if (origin !== undefined && origin !== `http://${authority}`) return false;
@@ -50,7 +50,7 @@ function isFromOwnPage(path: string, headers: PageRequest['headers'], { authorit
   return path === PAGE && mode === 'navigate' && destination === 'document';
 }
 
-/** Compares texts in a time that does not depend on their common beginning. */
+/** Compares texts in a time that does not depend on their common prefix. */
 function isEqual(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(a), digest(b));

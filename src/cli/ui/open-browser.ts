@@ -1,5 +1,5 @@
-// Opens the page in the browser of the user. The address contains a secret, and other users of the machine can read the arguments of
-// programs: the browser gets a private file that redirects to the address.
+// Opens the page in the user's browser. The address contains a secret, and other users of the machine can read the arguments of programs:
+// the browser gets a private file that redirects to the address.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Env } from '../../config/variables.ts';
 
-/** Programs that open a file with the application of the user. */
+/** Programs that open a file with the user's default application. */
 const OPENERS: Readonly<Record<string, readonly [program: string, ...args: string[]]>> = {
   darwin: ['open'],
   win32: ['cmd', '/c', 'start', ''],
@@ -29,8 +29,8 @@ export async function createEntrance(url: string): Promise<Entrance> {
 }
 
 /**
- * Starts the browser: the command in BROWSER, whose arguments are separated by spaces, or the application of the user. Returns the program
- * that could not be started; undefined after a start.
+ * Starts the browser: the command in BROWSER, whose arguments are separated by spaces, or the user's default application. Returns the
+ * program that could not be started; undefined if it started.
  */
 export async function openBrowser(file: string, env: Env): Promise<string | undefined> {
   const [program = 'xdg-open', ...args] = env['BROWSER']?.match(/\S+/g) ?? OPENERS[platform()] ?? [];

@@ -22,7 +22,7 @@ export class Upstream implements AsyncDisposable {
     this.#facade = open();
   }
 
-  /** Returns when the façade was found. Rejects with a CommandError. */
+  /** Resolves when the façade has been found. Rejects with a CommandError. */
   async connect(): Promise<void> {
     await this.#facade;
   }

@@ -71,7 +71,7 @@ export interface StoredEvidence {
 }
 
 interface ConditionRow {
-  /** Meaning of the status True, without capital letter and full stop, for the documentation and the table columns. */
+  /** Meaning of the status True, without a capital letter or full stop, for the documentation and the table columns. */
   readonly meaning: string;
   /** Transitions that are recorded as events: all, those from and to False, or none. */
   readonly events: 'all' | 'failures' | 'none';

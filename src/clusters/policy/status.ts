@@ -2,7 +2,7 @@
 
 import type { ClusterCondition, ClusterStatus } from '../../api/cluster.gen.ts';
 
-/** Maximum rate of heartbeats of the whole fleet, per second. */
+/** Maximum heartbeat rate of the whole fleet, per second. */
 const HEARTBEATS_PER_SECOND = 3.4;
 const MIN_PERIOD_MS = 300_000;
 
@@ -38,7 +38,10 @@ function isSameCondition(a: ClusterCondition, b: ClusterCondition): boolean {
   return a.type === b.type && a.status === b.status && a.reason === b.reason && a.lastTransitionTime === b.lastTransitionTime;
 }
 
-/** Returns the version that a cluster reports without characters that versions do not contain; undefined if none remain. The text is untrusted. */
+/**
+ * Returns the version that a cluster reports, without characters that cannot occur in versions; undefined if none remain. The text is
+ * untrusted.
+ */
 export function parseVersion(gitVersion: unknown): string | undefined {
   if (typeof gitVersion !== 'string') return undefined;
   const text = gitVersion
@@ -56,7 +59,7 @@ export function distributionOf(version: string): string {
 
 const MAX_READ = 1_024;
 const MAX_LENGTH = 64;
-/** Escape sequences of terminals. */
+/** Terminal escape sequences. */
 // oxlint-disable-next-line no-control-regex
 const ANSI = /\x1b\[[0-9;?]*[ -/]*[@-~]/g;
 

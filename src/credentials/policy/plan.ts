@@ -18,9 +18,9 @@ export interface CredentialObservation {
   readonly record: RenewalRecord | undefined;
   /** True if the latest token is the one on record, false if it is the registered one. */
   readonly isRenewed: boolean;
-  /** Request of a renewal by an administrator; undefined without one. */
+  /** An administrator's renewal request; undefined without one. */
   readonly renewRequest: string | undefined;
-  /** Request of a revocation by an administrator; undefined without one. */
+  /** An administrator's revocation request; undefined without one. */
   readonly revokeRequest: string | undefined;
   /** True if the hub has lost the latest renewed token, which this process still has. */
   readonly isLost: boolean;
@@ -35,7 +35,7 @@ export interface CredentialObservation {
 
 /** Earlier steps of this term. */
 export interface CredentialHistory {
-  /** Digest of the supplied token that was renewed; empty before. */
+  /** Digest of the supplied token that was renewed; empty before the renewal. */
   readonly renewedDigest: string;
   /** Digest of a token that does not belong to a service account; empty if there is none. */
   readonly foreignDigest: string;
@@ -43,7 +43,7 @@ export interface CredentialHistory {
   readonly deletedAnchors: ReadonlySet<string>;
   /** Earliest time of the next renewal, after a failure. */
   readonly renewNotBefore: number;
-  /** Earliest time of the next deletion of anchors, after a failure. */
+  /** Earliest time of the next anchor deletion, after a failure. */
   readonly deleteNotBefore: number;
   /** Earliest time to restore the Secret, after a write that the informer may not have received. */
   readonly restoreNotBefore: number;
@@ -96,7 +96,7 @@ interface Step {
 /** Minimum time between two attempts, in milliseconds. */
 export const MIN_RETRY_MS = 10_000;
 const BACKOFF = { initialMs: MIN_RETRY_MS, maxMs: 600_000 };
-/** Period after the start of a term over which deletions are spread that an earlier term has probably completed. */
+/** Period after the start of a term over which to spread deletions that an earlier term has probably completed. */
 const REPEAT_MS = 600_000;
 const PROBABLY_COMPLETED_MS = 600_000;
 /** Maximum time by which a renewal may be in the future; a later one was recorded before the clock was set back. */
@@ -136,7 +136,7 @@ function revokeAt({ record, isRenewed, isLost, history }: CredentialObservation)
   return isPending ? history.deleteNotBefore : Infinity;
 }
 
-/** Returns the deletion of all anchors that are due, or the time at which the first one is. */
+/** Returns the deletion of all anchors that are due, or the time at which the first anchor becomes due. */
 function deletion(observation: CredentialObservation, now: number): Step {
   const { record, history } = observation;
   const left = (record?.replaced ?? [])

@@ -155,7 +155,7 @@ function buffersOf(connections: readonly Connection[]): number {
 
 /** Maximum number of requests in progress on one HTTP/1.1 connection. Clients of Kubernetes, browsers and proxies send one at a time. */
 const MAX_PIPELINED = 32;
-/** Number of further requests from which on a connection is closed before the responses in progress. */
+/** Number of excess requests at which a connection is closed without waiting for the responses in progress. */
 const MAX_EXCESS = 32;
 
 function oldestOf(connections: ReadonlySet<Connection>, newest: Connection | undefined): Connection | undefined {

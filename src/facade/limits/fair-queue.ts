@@ -10,7 +10,7 @@ export interface FairQueueLimits {
   readonly total: number;
   /** Maximum number of waiting requests of one caller; further ones are rejected with 429. */
   readonly waitingPerCaller: number;
-  /** Maximum number of waiting requests of all callers. */
+  /** Maximum number of waiting requests across all callers. */
   readonly waiting: number;
 }
 

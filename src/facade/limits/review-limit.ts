@@ -84,7 +84,7 @@ export class ReviewLimit {
     return admissionAfter(this.#known.take(tenantOf(username)));
   }
 
-  /** Admits the review of an unknown token that the hub has signed for a user, which the limits of addresses do not apply to. */
+  /** Admits the review of an unknown token that the hub has signed for a user, to which the address limits do not apply. */
   admitSigned(username: string): Admission {
     return admissionAfter(this.#signed.take(tenantOf(username)));
   }

@@ -83,7 +83,7 @@ const MAX_ACCEPTING = 32;
 export class Handshakes {
   readonly #waiting = new Rotation();
   #isScheduled = false;
-  /** Number of turns in a row in which Node accepted a connection, without handshakes. */
+  /** Number of consecutive turns in which Node accepted a connection, without handshakes. */
   #accepting = 0;
   #hasAccepted = false;
   #started = 0;

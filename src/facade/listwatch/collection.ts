@@ -46,7 +46,10 @@ export class Item implements VisibleObject {
     return [bytes.subarray(0, this.#versionAt), Buffer.from(version, 'latin1'), bytes.subarray(this.#versionEnd)];
   }
 
-  /** Returns the parts of the item in a list of this version. Their length is that of `bytes`: all versions of a revision are equally long. */
+  /**
+   * Returns the parts of the item in a list of this version. Their total length is the length of `bytes`: all versions of a revision are
+   * equally long.
+   */
   itemParts(list: FacadeVersion): readonly Buffer[] {
     const { fingerprint } = Visibility.everything;
     return list.fingerprint === fingerprint ? [this.bytes] : this.parts(versionAt(this.revision, list));
@@ -61,7 +64,7 @@ export class Item implements VisibleObject {
   }
 }
 
-/** Returns the text in memory of its own. Node would allocate it in a buffer of 64 kB, which the log would keep for one old item. */
+/** Returns the text in a separate buffer. Node would allocate it in a buffer of 64 kB, which the log would keep for one old item. */
 function ownBuffer(text: string): Buffer {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text);

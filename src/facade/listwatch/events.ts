@@ -62,7 +62,9 @@ export function plainForm(kind: ServedKind): EventForm {
   };
 }
 
-/** Lines of recent events as tables or metadata. Watches in the same form share them: the conversion of a large object takes long. */
+/**
+ * Lines of recent events as tables or metadata. Watches in the same form share them: the conversion of a large object takes a long time.
+ */
 export type ConvertedLines = Recent<Buffer>;
 
 /** Maximum number of lines, each as long as an object. */

@@ -13,7 +13,7 @@ import { Recent } from '../../std/recent.ts';
 import { Collection, type Item } from './collection.ts';
 import { parseVersion, versionAt } from './version.ts';
 
-/** A change of one object at a revision. */
+/** A change to one object at a revision. */
 export interface Entry {
   readonly revision: number;
   readonly before: Item | undefined;

@@ -47,7 +47,7 @@ export const RESERVED_BYTES = 256 * 1024;
 const WHOLE_BYTES = 256 * 1024;
 /** Size from which a response is compressed for clients that accept it, in bytes. */
 const MIN_GZIP_BYTES = 128 * 1024;
-/** Size of a slice, in bytes; a slice ends with an item that exceeds it, or inside of shared bytes. */
+/** Size of a slice, in bytes; a slice ends with an item that exceeds it, or inside shared bytes. */
 const SLICE_BYTES = 128 * 1024;
 /** Length up to which converted items are joined into one slice, in characters. Conversion is slow and delays other requests. */
 const CONVERTED_LENGTH = 32 * 1024;
@@ -120,7 +120,7 @@ async function plainReply(deps: ListDeps, request: FacadeRequest, linked: Linked
   return slicedReply(deps, request, { slices: body, contentType: 'application/json', length, isExact: true });
 }
 
-/** Encodes the items that no response has contained so far. Lets other requests run meanwhile: ten thousand items take a second. */
+/** Encodes the items that no response has contained so far. Lets other requests run in the meantime: ten thousand items take a second. */
 async function encodeItems({ whole, items }: Page, clock: Clock): Promise<void> {
   let startedAt = clock.monotonic();
   for (const { bytes } of whole?.blocks ?? items) {

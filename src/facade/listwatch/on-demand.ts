@@ -82,10 +82,10 @@ export function createOnDemandList<T extends ApiObject>(options: OnDemandOptions
 }
 
 type Followed = Pick<Informer<ApiObject>, 'batches$' | 'synced$' | 'problems$'>;
-/** An informer of all namespaces, or one of each of several. */
+/** An informer for all namespaces, or one informer for each of several namespaces. */
 type Union = Followed & { readonly parts?: readonly Followed[] };
 
-/** A time during which a list is followed, with its own log. */
+/** A period during which a list is followed, with its own log. */
 class Period<T extends ApiObject> {
   readonly listWatch: ListWatch;
   readonly #options: OnDemandOptions<T>;

@@ -87,7 +87,7 @@ export async function readPage(history: History, request: PageRequest): Promise<
 
 interface View {
   readonly visibility: Visibility;
-  /** True if only a version of the same names is accepted. A local revision of another replica has other names, by its salt. */
+  /** True if only a version with the same names is accepted. A local revision of another replica has other names, by its salt. */
   readonly isSameView: boolean;
 }
 
@@ -136,7 +136,7 @@ function timeLeft({ timeoutSeconds = 0 }: ListOptions, clock: Clock): () => numb
   return () => endsAt - clock.monotonic();
 }
 
-/** Returns the result if it arrives in time, else throws 504. */
+/** Returns the result if it arrives in time; otherwise throws 504. */
 async function inTime<T>(work: Promise<T>, clock: Clock, timeMs: number): Promise<T> {
   if (timeMs === Number.POSITIVE_INFINITY) return work;
   const { promise, reject } = Promise.withResolvers<never>();

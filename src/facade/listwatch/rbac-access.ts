@@ -10,7 +10,7 @@ export interface RbacAccessOptions extends ListReviewsOptions, RbacInformers {
   readonly random: () => number;
 }
 
-/** Duration of an update of viewers that no pause follows, and the time after which a pause interrupts it, in milliseconds. */
+/** Maximum duration of a viewer update without a pause after it, and the time after which a pause interrupts it, in milliseconds. */
 const SHORT_MS = 1;
 const MAX_UPDATE_MS = 10;
 /** Pause after an update, as a multiple of its duration, and its maximum, in milliseconds. */
@@ -129,7 +129,7 @@ export class RbacAccess {
     const { clock } = this.#options;
     const startedAt = clock.monotonic();
     this.#markOutdated();
-    // Marking takes long with many bindings, and must not leave viewers outdated for long.
+    // Marking takes a long time with many bindings, and must not leave viewers outdated for long.
     const endsAt = clock.monotonic() + MAX_UPDATE_MS;
     for (const viewer of this.#outdated) {
       this.#outdated.delete(viewer);

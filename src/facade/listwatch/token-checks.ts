@@ -37,7 +37,7 @@ export class TokenChecks {
     this.#options = options;
   }
 
-  /** Calls `end` when the caller's token is no longer valid, unless the returned function is called before. */
+  /** Calls `end` when the caller's token is no longer valid, unless the returned function is called first. */
   join(caller: Caller, end: () => void): () => void {
     const check = this.#checkOf(caller);
     check.endings.add(end);

@@ -58,7 +58,7 @@ export class CallerVersions {
   }
 }
 
-/** Returns the revision of an empty view, which does not change while the view is empty: it would disclose changes of hidden objects. */
+/** Returns the revision of an empty view, which does not change while the view is empty: it would disclose changes to hidden objects. */
 function emptyRevision(latest: FacadeVersion | undefined, { fingerprint }: Visibility, revision: number): number {
   if (latest === undefined) return 1;
   return latest.fingerprint === fingerprint ? latest.revision : revision;

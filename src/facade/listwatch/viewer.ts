@@ -107,7 +107,7 @@ export interface ViewerOptions {
   readonly onUnused: () => void;
 }
 
-/** Interval of reviews after a negative decision, in milliseconds. Only permissions by authorizers other than RBAC depend on it. */
+/** Interval between reviews after a negative decision, in milliseconds. Only permissions by authorizers other than RBAC depend on it. */
 const RECHECK_DENIED_MS = 30_000;
 /** Time for which a positive decision is kept while the hub does not respond, in milliseconds. */
 const PATIENCE_MS = 10_000;

@@ -227,7 +227,7 @@ function schedule({ clock, random }: WatchDeps, { timeoutSeconds = 0, allowWatch
   return () => cancel();
 }
 
-/** Returns the time of the next bookmark after the start of a watch, in milliseconds; undefined if the watch ends before. */
+/** Returns the time of the next bookmark after the start of a watch, in milliseconds; undefined if the watch ends first. */
 function nextBookmark(passedMs: number, durationMs: number): number | undefined {
   const regular = (Math.floor(passedMs / BOOKMARK_INTERVAL_MS) + 1) * BOOKMARK_INTERVAL_MS;
   const times = [regular, durationMs - LAST_BOOKMARK_MS].filter((ms) => passedMs < ms && ms < durationMs);

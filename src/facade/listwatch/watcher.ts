@@ -21,7 +21,7 @@ export interface WatcherOptions {
   readonly currentVersion: (visibility: Visibility) => FacadeVersion;
   /** Returns true if the namespace and the selectors of the watch match. */
   readonly selects: (item: Item) => boolean;
-  /** Text that is equal for watchers with equal namespace and selectors. */
+  /** Text that is equal for watchers with the same namespace and selectors. */
   readonly selectionKey: string;
   /** Called once, at the end of the watch. */
   readonly onEnd: () => void;
@@ -32,7 +32,7 @@ export interface Start {
   readonly visibility: Visibility;
   /** Position of the first entry that the caller does not have. */
   readonly position: number;
-  /** Revision of the caller if this replica has not reached it, else 0. */
+  /** Revision of the caller if this replica has not reached it; otherwise 0. */
   readonly ahead: number;
   readonly replay: Replay | undefined;
 }

@@ -1,4 +1,4 @@
-// Informers of the list of ManagedTokens. They keep public fields only, within a budget of memory for each namespace.
+// Informers of the list of ManagedTokens. They keep only public fields, within a memory budget for each namespace.
 
 import { rulesFor } from '../../access/rbac-index.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
@@ -22,7 +22,7 @@ import { MANAGED_TOKEN_LIST } from './managed-token-list.ts';
 export interface ManagedTokenInformersOptions extends Pick<InformerOptions<ManagedToken>, 'client' | 'clock' | 'random'> {
   /** Namespaces to watch for ManagedTokens; all by default. */
   readonly namespaces?: readonly string[] | undefined;
-  /** Called once for each namespace, at most 100, and each kind of which objects exceed the budget. */
+  /** Called once for each of at most 100 namespaces and each kind whose objects exceed the budget. */
   readonly onOverBudget?: (namespace: string, plural: string) => void;
 }
 
@@ -47,7 +47,7 @@ export function createManagedTokenInformers({
 /** Maximum number of namespaces over their budget that are reported. */
 const MAX_REPORTED = 100;
 
-/** Returns a function that passes each of the first namespaces on once. */
+/** Returns a function that passes on each of the first namespaces once. */
 function onceEach(report: (namespace: string) => void): (namespace: string) => void {
   const reported = new Set<string>();
   return (namespace) => {

@@ -9,8 +9,8 @@ import { filteredList } from '../listwatch/filtered-list.ts';
 import { pickBySchema, restrictSchema } from '../listwatch/public-schema.ts';
 
 /**
- * Paths of the public fields. Callers may read the ManagedToken on the hub, so the spec and the messages of conditions are no
- * secret; the records that Purser keeps in the status for itself are not part of the list.
+ * Paths of the public fields. Callers may read the ManagedToken on the hub, so the spec and the messages of conditions are not secret; the
+ * records that Purser keeps in the status for itself are not part of the list.
  */
 export const PUBLIC_FIELDS = [
   'spec.clusterName',

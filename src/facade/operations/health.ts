@@ -1,4 +1,4 @@
-// Health endpoints in the form of kube-apiserver: named checks under /livez and /readyz, each with its own path, all with ?verbose.
+// Health endpoints in kube-apiserver's form: named checks under /livez and /readyz, each with its own path, all with ?verbose.
 
 import { plainText, type Reply } from '../../kubernetes/reply.ts';
 
@@ -11,7 +11,7 @@ export interface Check {
 export interface Health {
   /** Checks of the process itself. Kubernetes restarts it when one fails. */
   readonly livez: readonly Check[];
-  /** Checks of the readiness for requests. Kubernetes sends no requests while one fails. */
+  /** Checks of whether the process is ready for requests. Kubernetes sends no requests while one fails. */
   readonly readyz: readonly Check[];
 }
 

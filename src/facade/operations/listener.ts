@@ -1,4 +1,4 @@
-// The listener for operators: /metrics, /livez and /readyz, on a port apart from the façade.
+// The listener for operators: /metrics, /livez and /readyz, on a different port than the façade.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -65,7 +65,7 @@ const CONNECTIONS = { waiting: 128, total: 512 };
 const UNREAD = { perAddress: 512 << 10, total: 1 << 20 };
 /** Maximum time for one response, in milliseconds; the default scrape timeout of Prometheus. */
 const RESPONSE_MS = 10_000;
-/** Maximum number of requests for metrics in progress, those that are being authorized included. */
+/** Maximum number of requests for metrics in progress, including those that are being authorized. */
 const MAX_METRICS_REQUESTS = 64;
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const WRONG_HOST = 'The Host header does not name this machine. Use localhost or 127.0.0.1 in the URL.\n';

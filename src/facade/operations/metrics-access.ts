@@ -1,4 +1,4 @@
-// Authorization for metrics, as kube-rbac-proxy does it: the caller needs `get` on the path /metrics.
+// Authorization for metrics, as in kube-rbac-proxy: the caller needs `get` on the path /metrics.
 
 import type { IncomingMessage } from 'node:http';
 import { isAllowed } from '../../access/hub-review.ts';

@@ -88,7 +88,7 @@ export class Audit {
     }
   }
 
-  /** Returns code and reason; undefined if the caller has disconnected. */
+  /** Returns the code and reason; undefined if the caller has disconnected. */
   #logRejection(request: RejectedRequest, audited: AuditedRequest, rejection: unknown, more: object = {}): Rejection | undefined {
     if (!(rejection instanceof StatusError) && request.signal.aborted) {
       this.#log.info({ ...line('abandoned', request, audited), ...more }, 'caller disconnected');

@@ -103,14 +103,14 @@ class Issuance {
       const set = setOf(registered(this.#target.cluster)?.cluster);
       await authorizer.authorize(caller.user, { ...this.#target, set }, signal);
       const registration = registered(this.#target.cluster);
-      // A relabelled Cluster needs another review.
+      // A relabeled Cluster needs another review.
       if (setOf(registration?.cluster) === set) return registration;
     }
   }
 
   async #issueOrDryRun(posted: PostedTokenRequest): Promise<KubeObject> {
     const { clients, clock, probeIntervalMs } = this.#options;
-    // The caller may have lost token or permission since the request began, whose body may have arrived late.
+    // The body may have arrived late, so the caller may have lost the token or the permission since the request began.
     await checkCaller(this.#request);
     const registration = await this.#authorized();
     if (registration === undefined) throw new IssueError('ClusterNotFound');

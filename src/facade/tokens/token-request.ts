@@ -1,5 +1,5 @@
-// The TokenRequest of a caller: decoded like in kube-apiserver, checked against the rules of the installation, and converted to the
-// request to the target cluster.
+// The TokenRequest of a caller: decoded as in kube-apiserver, checked against the rules of the installation, and converted to the request
+// to the target cluster.
 
 import { checkBoundKind } from '../../kubernetes/bound-object.ts';
 import { invalidValue, requiredValue, tooMany, unsupportedValue } from '../../kubernetes/field-error.ts';

@@ -1,6 +1,6 @@
 // Common part of label selectors and field selectors.
 
-/** An invalid selector; the message is that of Kubernetes. */
+/** An invalid selector, with Kubernetes' message. */
 export class SelectorError extends Error {
   override readonly name = 'SelectorError';
 }

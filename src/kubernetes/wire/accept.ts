@@ -59,7 +59,7 @@ function isBetter(a: AcceptClause, b: AcceptClause | undefined): boolean {
   return a.quality > b.quality || (a.type !== '*' && b.type === '*') || (a.subtype !== '*' && b.subtype === '*');
 }
 
-/** Returns the text without spaces at both ends, in linear time; a regular expression would restart at every space. */
+/** Returns the text without leading and trailing spaces, in linear time; a regular expression would restart at every space. */
 export function trimSpaces(text = ''): string {
   let [start, end] = [0, text.length];
   while (start < end && text[start] === ' ') start++;

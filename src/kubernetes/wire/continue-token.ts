@@ -12,7 +12,7 @@ const VERSION = 'meta.k8s.io/v1';
 export interface ContinueToken {
   /** Revision of all pages; -1 requests the latest. */
   readonly revision: bigint;
-  /** First key that the page may contain, without leading slash. */
+  /** First key that the page may contain, without a leading slash. */
   readonly start: string;
 }
 

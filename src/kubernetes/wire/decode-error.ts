@@ -17,7 +17,7 @@ export function cannotBeHandled(type: TypeMeta, expected: TypeMeta, message: str
   return badRequest(`${type.kind} in version ${goQuote(type.version)} cannot be handled as a ${expected.kind}: ${message}`);
 }
 
-/** Returns the error for an object of the right kind in a different API version than that of the endpoint. */
+/** Returns the error for an object of the right kind in a different API version than the endpoint's. */
 export function versionMismatch(type: Omit<TypeMeta, 'kind'>, expected: TypeMeta): StatusError {
   const versions = `(${apiVersionOf(type)}) does not match the expected API version (${apiVersionOf(expected)})`;
   return badRequest(`the API version in the data ${versions}`);

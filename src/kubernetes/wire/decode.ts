@@ -39,7 +39,7 @@ function decodeBuiltIn({ type: given, decode }: TypedBody, request: DecodeReques
   return { object: { ...value, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, warnings };
 }
 
-/** Returns the error for a body whose type differs from that of the endpoint. */
+/** Returns the error for a body whose type differs from the endpoint's type. */
 function wrongType(type: TypeMeta, { kind: expected, isRegistered }: DecodeRequest): StatusError {
   const problem = typeProblem(type, expected, isRegistered);
   return problem === undefined ? versionMismatch(type, expected) : cannotBeHandled(type, expected, problem);

@@ -11,7 +11,7 @@ export interface TypedDocument {
   readonly node: JsonNode;
   /** Type in the document; missing parts are empty. */
   readonly type: TypeMeta;
-  /** Error of strict decoding for repeated keys of YAML; undefined without any. */
+  /** Error of strict decoding for repeated keys of YAML; undefined if there are none. */
   readonly yamlDuplicates?: string;
 }
 

@@ -14,7 +14,7 @@ export interface BodyFormat {
   readonly pretty: boolean;
 }
 
-/** Returns the compact JSON of an object: as a Go struct if its kind is built in (`schema` given), else with sorted keys. */
+/** Returns the compact JSON of an object: as a Go struct if its kind is built in (`schema` given), otherwise with sorted keys. */
 export function objectText(object: KubeObject, schema?: Schema): string {
   return schema === undefined ? goJson(object) : structText(object, schema);
 }

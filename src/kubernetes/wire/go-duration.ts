@@ -1,4 +1,4 @@
-// Ages in the format of kubectl.
+// Ages in kubectl's format.
 
 /** Formats an age with two or three significant figures: 16s, 5m30s, 3d4h, 2y. */
 export function humanDuration(durationMs: number): string {

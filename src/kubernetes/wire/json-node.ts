@@ -1,4 +1,4 @@
-// A JSON document as it was sent: with the order of entries, repeated keys and the text of numbers.
+// A JSON document as sent: with the order of entries, repeated keys and the text of numbers.
 
 import { compareUtf8, goJsonNumber } from '../../std/go-text.ts';
 import { isFields, isList, type Value } from '../object.ts';
@@ -63,7 +63,7 @@ export function duplicateFields(root: JsonNode, max = MAX_DUPLICATES): readonly 
 
 const MAX_DUPLICATES = 100;
 
-/** Converts an untyped JSON number like Go: to an int64 if it fits, else to a float64. */
+/** Converts an untyped JSON number like Go: to an int64 if it fits, otherwise to a float64. */
 export function numberValue(text: string): number | bigint {
   if (INTEGER_64.test(text)) {
     const integer = BigInt(text);

@@ -1,4 +1,4 @@
-// Content negotiation: the requested representation, and that of the body.
+// Content negotiation: the representation of the response, and of the body.
 
 import { type StatusError, statusError } from '../status.ts';
 import { type AcceptClause, isRoutable, parseAccept } from './accept.ts';

@@ -44,7 +44,9 @@ export interface ListOptions {
   readonly sendInitialEvents?: boolean;
 }
 
-/** Returns the CreateOptions or UpdateOptions of a query, or throws a StatusError (422). `maxLength` is that of fieldManager. */
+/**
+ * Returns the CreateOptions or UpdateOptions of a query, or throws a StatusError (422). `maxLength` is the maximum length of fieldManager.
+ */
 export function writeOptions(
   query: URLSearchParams,
   kind: 'CreateOptions' | 'UpdateOptions',

@@ -1,4 +1,4 @@
-// Query parameters, converted like in Kubernetes; the first of repeated parameters applies.
+// Query parameters, converted as in Kubernetes; the first of repeated parameters applies.
 
 import { goQuote } from '../../std/go-text.ts';
 import { badRequest } from '../status.ts';

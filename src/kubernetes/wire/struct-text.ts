@@ -1,4 +1,4 @@
-// Encodes a value like Go encodes the struct of its schema: fields in declared order, zero values by declaration.
+// Encodes a value as Go encodes the struct of its schema: fields in declared order, zero values by declaration.
 
 import { compareUtf8, goJsonString } from '../../std/go-text.ts';
 import { type Fields, isFields, isList } from '../object.ts';
@@ -17,7 +17,7 @@ export function structText(value: Readonly<Record<string, unknown>>, schema: Sch
 
 interface DeclaredField {
   readonly name: string;
-  /** Encoded name with colon. */
+  /** Encoded name with a colon. */
   readonly key: string;
   /** Returns the text of a value; undefined if the field is omitted. */
   readonly text: (value: unknown) => string | undefined;

@@ -9,7 +9,7 @@ export interface TypeMeta {
   readonly kind: string;
 }
 
-/** Returns kind and apiVersion; missing ones are empty. Throws an Error with Go's message. */
+/** Returns the kind and apiVersion; missing ones are empty. Throws an Error with Go's message. */
 export function readTypeFields(node: JsonNode): { readonly apiVersion: string; readonly kind: string } {
   if (node.type === 'null') return { apiVersion: '', kind: '' };
   if (node.type !== 'object') throw typeMismatch(jsonType(node), STRUCT, { path: '', fields: '', struct: '' });

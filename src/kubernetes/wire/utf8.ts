@@ -7,7 +7,7 @@ export function decodeUtf8(bytes: Buffer): string {
   return decode(bytes, '\ufffd');
 }
 
-/** Returns the text of a header value in which Node represents each byte by one character. */
+/** Returns the text of a header value in which Node represents each byte as one character. */
 export function decodeHeader(value: string): string {
   return decodeUtf8(Buffer.from(value, 'latin1'));
 }

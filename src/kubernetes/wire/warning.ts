@@ -4,8 +4,8 @@ const TOTAL_RUNES = 4096;
 const TRUNCATED_RUNES = 256;
 
 /**
- * Returns the header values for these warnings without duplicates. If the texts exceed the limit together, all are truncated, and
- * those above the budget are omitted. Values have one character per byte, as Node encodes headers.
+ * Returns the header values for these warnings without duplicates. If their total exceeds the limit, all are truncated, and those above the
+ * budget are omitted. Values have one character per byte, as Node encodes headers.
  */
 export function warningHeaders(texts: readonly string[]): string[] {
   let recorded: string[] = [];

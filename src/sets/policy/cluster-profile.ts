@@ -17,7 +17,7 @@ import { digestOf } from '../../std/digest.ts';
 import { goJson } from '../../std/go-text.ts';
 import { sentence } from '../../std/sentence.ts';
 
-/** Connection to a cluster, which the Secret of its ManagedToken was written with. */
+/** Connection to a cluster, with which the Secret of its ManagedToken was written. */
 export interface ClusterAccess {
   /** Name of the Secret. */
   readonly secretName: string;
@@ -35,7 +35,7 @@ export interface DesiredProfile {
 
 /** Digests of the parts of a ClusterProfile that Purser writes. */
 export interface ProfileDigests {
-  /** Digest of label and spec. */
+  /** Digest of the label and the spec. */
   readonly main: string;
   readonly status: string;
 }
@@ -54,7 +54,9 @@ export function desiredProfile(cluster: Stored<Cluster>, access: ClusterAccess):
   };
 }
 
-/** Returns the health of the control plane as the Cluster reports it, without heartbeats and without its message, which has addresses. */
+/**
+ * Returns the health of the control plane as the Cluster reports it, without heartbeats and without its message, which contains addresses.
+ */
 function healthOf(cluster: Stored<Cluster>): readonly ClusterProfileCondition[] {
   const ready = findCondition(cluster, ClusterConditionType.ready);
   if (ready === undefined) return [];
@@ -134,7 +136,7 @@ export interface ProfilesAspect {
   readonly message: string;
 }
 
-/** Returns the state of the condition for a reason; `detail` is a text without capital letter and full stop. */
+/** Returns the state of the condition for a reason; `detail` is a phrase without a capital letter or full stop. */
 export function profilesAspect(reason: ProfileReason, detail?: string): ProfilesAspect {
   const message = sentence(detail === undefined ? ProfileReason[reason] : `${ProfileReason[reason]}: ${detail}`);
   return { status: reason === 'Published' ? 'True' : 'False', reason, message };

@@ -28,7 +28,7 @@ export function leftovers({ metadata, spec }: StoredToken, { labels, annotations
   };
 }
 
-/** Returns the keys with a value of an object that another one lacks. */
+/** Returns the keys of an object that have a value and that another object lacks. */
 function keysBeyond(from: object = {}, to: object): readonly string[] {
   const after = to as Fields;
   return Object.entries(from).flatMap(([key, value]) => (value !== undefined && after[key] === undefined ? [key] : []));

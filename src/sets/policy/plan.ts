@@ -13,11 +13,11 @@ import { contentDigest, contentOf, renderedFrom, type StoredSet, templateDigest 
 export interface Member {
   readonly clusterName: string;
   /**
-   * Digest of the rendered ManagedToken, or the problem of the template; a rendering for each member would take much memory. `missing` is
-   * the permission that the requester lacks for the token of the template, if the ManagedToken is permitted as it is.
+   * Digest of the rendered ManagedToken, or the problem of the template; a rendering for each member would take too much memory. `missing`
+   * is the permission that the requester lacks for the token of the template, if the ManagedToken is permitted as it is.
    */
   readonly rendering: { readonly digest: string } | { readonly problem: string } | { readonly missing: string };
-  /** ManagedToken of the member's name, of whatever controller; undefined if there is none. */
+  /** ManagedToken with the member's name, whichever controller owns it; undefined if there is none. */
   readonly token: StoredToken | undefined;
   /** Failure of the last write, until its next attempt; undefined without one. */
   readonly writeFailure?: string | undefined;
@@ -46,7 +46,7 @@ export type MemberState =
   | 'terminating'
   /** Rendered from another template. */
   | 'outdated'
-  /** Differs from what the current template renders, because labels of the Cluster or the ManagedToken changed. */
+  /** Differs from the rendering of the current template, because labels of the Cluster or the ManagedToken changed. */
   | 'drifted'
   | 'current';
 
@@ -142,9 +142,9 @@ export function planSet(observation: SetObservation, rollout: Rollout, now: numb
   };
 }
 
-/** The rollout stops when one of so many ManagedTokens of a wave failed. */
+/** The rollout stops when one in this many ManagedTokens of a wave has failed. */
 const WAVE_SHARE = 3;
-/** Time for which a ManagedToken may be pending before it failed, in milliseconds. */
+/** Time for which a ManagedToken may be pending before it is considered failed, in milliseconds. */
 const PENDING_MS = 5_000;
 
 /** Returns whether the controller of ManagedTokens has acted on the current spec. */
@@ -154,7 +154,7 @@ export function isSettled(token: StoredToken, now: number): boolean {
   return now >= (failsAt(token) ?? 0);
 }
 
-/** Returns the time at which a pending ManagedToken counts as failed; undefined if it is not pending. */
+/** Returns the time at which a pending ManagedToken is considered failed; undefined if it is not pending. */
 export function failsAt(token: StoredToken): number | undefined {
   const { status, reason, lastTransitionTime } = readyOf(token) ?? {};
   return status === 'False' && reason === 'Pending' ? (parseTimestamp(lastTransitionTime) ?? 0) + PENDING_MS : undefined;

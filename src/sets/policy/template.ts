@@ -34,7 +34,7 @@ export interface RenderedToken {
   readonly digest: string;
 }
 
-/** Result of rendering; `problem` is a sentence without capital letter and full stop. */
+/** Result of rendering; `problem` is a sentence without a capital letter or full stop. */
 export type Rendering = { readonly rendered: RenderedToken } | { readonly problem: string };
 
 type Texts = Readonly<Record<string, string>>;
@@ -42,7 +42,7 @@ type Texts = Readonly<Record<string, string>>;
 const MAX_NAME_LENGTH = 253;
 const MAX_LABEL_LENGTH = 63;
 const MAX_ANNOTATION_LENGTH = 1_024;
-/** So many digits that no user finds the name of a set for which two clusters have one name. */
+/** Enough digits that no user finds a set name for which two clusters get the same name. */
 const HASH_LENGTH = 16;
 const DIGEST_LENGTH = 16;
 
@@ -106,7 +106,7 @@ export function contentOf(digest: string): string | undefined {
 
 /**
  * Returns labels and annotations of a template as one text, from a rendering or from the metadata of a ManagedToken as the informer keeps
- * it, which has those of the template only: labels and annotations that a user changes belong to that user.
+ * it, which has only those of the template: labels and annotations that a user changes belong to that user.
  */
 export function templateTexts({ labels = {}, annotations = {} }: TemplateMetadata): string {
   const own = Object.entries(annotations).filter(([key]) => !key.startsWith(`${TokensGroup}/`));

@@ -60,7 +60,7 @@ interface KeyPair {
 }
 
 const YEAR_MS = 365 * 24 * 3_600_000;
-/** Start of validity in the past, because clocks of clients may be behind. */
+/** Time by which the start of validity is in the past, in milliseconds: clients' clocks may be behind. */
 const BACKDATED_MS = 300_000;
 const AUTHORITY: CertificateSubject = { name: 'purser-ca', groups: [] };
 

@@ -43,7 +43,7 @@ export function checkGrant(request: TokenRequest, response: GrantResponse, serve
   return [...new Set(problems)];
 }
 
-/** Returns the lifetime of the token: the shorter one of its claims and the response. */
+/** Returns the lifetime of the token: the shorter of those in its claims and in the response. */
 export function grantedLifetimeMs({ expirationTimestamp, claims }: Omit<GrantResponse, 'token'>, serverAt: number): number {
   const expiresAt = Math.min(parseTimestamp(expirationTimestamp) ?? 0, claims?.expiresAt ?? Infinity);
   return Math.max(0, expiresAt - (claims?.issuedAt ?? serverAt));
@@ -65,7 +65,9 @@ const AHEAD_MS = 60_000;
 /** Maximum age of a new token, in milliseconds. */
 const BEHIND_MS = 600_000;
 
-/** Returns the maximum length of the token for a request: it contains all audiences in base64, each character as at most six. */
+/**
+ * Returns the maximum length of the token for a request: the token contains all audiences in base64, each character escaped as at most six.
+ */
 export function maxTokenLength({ audiences }: Pick<TokenRequest, 'audiences'>): number {
   return MAX_TOKEN_LENGTH + 8 * audiences.reduce((sum, { length }) => sum + length, 0);
 }

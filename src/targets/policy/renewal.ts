@@ -6,7 +6,7 @@ import type { ClusterReason } from '../../api/reasons.ts';
 import { parseDuration } from '../../std/duration.ts';
 import { nextTurnAt } from '../../std/hash.ts';
 
-/** Terms of renewal of one credential. */
+/** Renewal terms of one credential. */
 export interface RenewalTerms {
   /** False if the credential is not renewed. */
   readonly isAutomatic: boolean;
@@ -48,7 +48,7 @@ export interface TokenInUse {
   readonly audiences?: readonly string[] | undefined;
 }
 
-/** Reasons of a renewal, or of another step, that failed. */
+/** Reasons of a failed renewal, or of another failed step. */
 export type RenewalReason = Extract<
   ClusterReason,
   | 'CredentialRenewalFailed'
@@ -59,7 +59,7 @@ export type RenewalReason = Extract<
   | 'CredentialNotRevoked'
 >;
 
-/** A renewal, or another step, that failed. */
+/** A failed renewal, or another failed step. */
 export interface RenewalFailure {
   readonly reason: RenewalReason;
   /** Text of the error for operators; may be empty. */
@@ -79,7 +79,7 @@ export function renewalDueAt(token: TokenInUse, { isAutomatic }: Pick<RenewalTer
 export function halfLifeAt({ issuedAt, expiresAt }: Pick<TokenInUse, 'issuedAt' | 'expiresAt'>, uid: string): number | undefined {
   if (issuedAt === undefined || expiresAt === undefined) return undefined;
   const halfMs = Math.max((expiresAt - issuedAt) / 2, 1);
-  // The recorded time of a renewal in its slot can be before the slot, because it is a whole second.
+  // The recorded time of a renewal in its slot can be before the slot, because it is truncated to a whole second.
   const slotMs = nextTurnAt('renew', uid, issuedAt + ROUNDING_MS, halfMs) - issuedAt;
   const minAgeMs = halfMs / 4;
   const ageMs = slotMs >= minAgeMs ? slotMs : minAgeMs + 3 * slotMs;

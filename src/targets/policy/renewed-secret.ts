@@ -24,7 +24,7 @@ export interface OwnAnchor {
   readonly uid: string;
 }
 
-/** The anchor of a replaced token, to delete. */
+/** The anchor of a replaced token, which must be deleted. */
 export interface ReplacedAnchor extends OwnAnchor {
   /** Time of the renewal that replaced the token, in whole seconds, by Purser's clock. */
   readonly replacedAt: number;
@@ -51,9 +51,9 @@ export interface RenewalRecord {
   readonly replaced: readonly ReplacedAnchor[];
 }
 
-/** Number of anchors of replaced tokens from which on the oldest are deleted before the end of their overlap. */
+/** Number of anchors of replaced tokens at which the oldest are deleted before the end of their overlap. */
 export const MAX_REPLACED = 8;
-/** Maximum number of anchors in a record, which only deletions that fail can reach. */
+/** Maximum number of anchors in a record, which is reached only if deletions fail. */
 export const MAX_RECORDED = 64;
 
 /** Returns the name of the Secret with the renewed token of a registered Secret. */
@@ -126,7 +126,7 @@ function requestOf({ metadata: { annotations = {} } }: Secret, annotation: strin
 
 /**
  * Returns the anchors in the record of a Secret that is overwritten at `now`, even if another registered Secret owns it, for example one
- * that was deleted and created again.
+ * that was re-created.
  */
 export function anchorsOf(renewed: Secret, now: number): readonly ReplacedAnchor[] {
   if (!isOverwritable(renewed)) return [];

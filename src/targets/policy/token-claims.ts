@@ -69,7 +69,7 @@ function numericDate(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 ? Math.min(value * 1000, LATEST_AT) : undefined;
 }
 
-/** Returns whether an issuer is a name that resolves only inside of a cluster: clusters with the same default do not trust each other. */
+/** Returns whether an issuer is a name that resolves only inside a cluster: clusters with the same default do not trust each other. */
 export function isClusterLocalIssuer(issuer: string): boolean {
   return LOCAL_ISSUER.test(URL.parse(issuer)?.hostname ?? '');
 }

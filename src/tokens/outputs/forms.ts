@@ -15,11 +15,11 @@ export interface OutputTarget {
   readonly cluster: string;
   /** URL of the API server, with the scheme https. */
   readonly server: string;
-  /** Base64 of PEM; undefined where public certificate authorities issue the server's certificate. */
+  /** Base64-encoded PEM; undefined where public certificate authorities issue the server's certificate. */
   readonly caBundle?: string;
   readonly namespace: string;
   readonly account: string;
-  /** Settings of the cluster in Argo CD; undefined without any. */
+  /** Settings of the cluster in Argo CD; undefined if there are none. */
   readonly argocd?: SecretSpec['argocd'];
   /** Keys besides those of the outputs, and the sources of their values. */
   readonly keys?: SecretSpec['keys'];

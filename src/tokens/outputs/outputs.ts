@@ -12,7 +12,7 @@ export const TOKEN_KEY = 'token';
 export interface OutputEndpoints {
   /** Addresses of the API server; the first one is for the network that Purser runs in. */
   readonly servers: readonly string[];
-  /** Base64 of PEM; undefined where public certificate authorities issue the server's certificate. */
+  /** Base64-encoded PEM; undefined where public certificate authorities issue the server's certificate. */
   readonly caBundle?: string | undefined;
 }
 

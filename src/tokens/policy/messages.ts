@@ -27,8 +27,8 @@ export interface TokenFailure {
 }
 
 /**
- * Returns the failure for a reason. `response` is the message of an API server about the requested object; only reasons that stand
- * for such a response include it, without user names and addresses.
+ * Returns the failure for a reason. `response` is the message of an API server about the requested object; only reasons for such a response
+ * include it, without user names and addresses.
  */
 export function tokenFailure(reason: FailureReason, token: StoredToken, response = ''): TokenFailure {
   const text = OWN_TEXTS[reason]?.(token) ?? FailureReason[reason];
@@ -125,7 +125,7 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => 
   },
 };
 
-/** Reasons that stand for a response about an object of the tenant: the TokenRequest, or the Secret in the tenant's namespace. */
+/** Reasons for a response about an object of the tenant: the TokenRequest, or the Secret in the tenant's namespace. */
 const RELAYED: ReadonlySet<FailureReason> = new Set(['RequestRejected', 'SecretReadFailed', 'SecretWriteFailed']);
 
 /** Reasons whose messages quote a response or values of the spec. */

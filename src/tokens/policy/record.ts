@@ -126,7 +126,7 @@ function readRecord(annotations: Readonly<Record<string, string>>): TokenRecord 
   };
 }
 
-/** Maximum length of a request in the status, as the CRD has it. */
+/** Maximum length of a request in the status, as in the CRD. */
 const MAX_REQUEST_LENGTH = 1_024;
 
 function shortRequest(text: string | undefined): string | undefined {

@@ -38,7 +38,7 @@ export const START: Address = {
 /** Maximum length of a query, in characters. */
 const MAX_QUERY = 512;
 
-/** Parses the part of an address after the `#`. Unknown views and values are replaced by those of the start. */
+/** Parses the part of an address after the `#`. Unknown views and values are replaced with the initial ones. */
 export function parseAddress(hash: string): Address {
   const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s);
   const parameters = new URLSearchParams(search);
@@ -67,7 +67,7 @@ function openedOf(parameters: URLSearchParams): Opened | undefined {
   return cluster === null ? undefined : { kind: 'cluster', key: NAME.test(cluster) ? cluster : '' };
 }
 
-/** Returns the part of the address after and with the `#`. Values of the start are omitted. */
+/** Returns the fragment of the address, including the `#`. Initial values are omitted. */
 export function formatAddress(address: Address): string {
   const { view, query, zoom, order, opened } = address;
   const state = view === 'tokens' ? address.tokenState : view === 'clusters' ? address.clusterState : undefined;

@@ -13,7 +13,7 @@ export interface ClusterAttention {
   readonly since: number | undefined;
   /** Number of tokens that fail because of the cluster. */
   readonly failingTokens: number;
-  /** Earliest expiry of these tokens that are still valid; undefined without one. */
+  /** Earliest expiry among those of these tokens that are still valid; undefined if none is. */
   readonly firstExpiry: number | undefined;
 }
 
@@ -66,7 +66,7 @@ function toTokenAttention(token: Token, now: number): TokenAttention | undefined
 
 type Cause = Pick<TokenAttention, 'reason' | 'message' | 'since'>;
 
-/** Returns cause and remedy of a token in an urgent state. */
+/** Returns the cause and remedy for a token in an urgent state. */
 export function causeOf(token: Token, state: TokenState, now: number): Cause {
   const condition = explanationOf(token);
   const { expiresAt } = token;

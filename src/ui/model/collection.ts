@@ -20,7 +20,7 @@ export interface CollectionOptions<T extends { readonly key: string }> {
   readonly request: (query: string, signal: AbortSignal) => Promise<Response>;
   /** Returns the object to keep; undefined to ignore it. */
   readonly parse: (object: unknown) => T | undefined;
-  /** Called after each change of items or phase. */
+  /** Called after each change to items or phase. */
   readonly onChange: () => void;
   readonly now: () => number;
   /** Returns a number from 0 to 1. */

@@ -1,6 +1,6 @@
 // Rows of a long list that are drawn: those in view, and a few on either side.
 
-/** Range of rows, from the first to before the last. */
+/** Range of rows; the end is exclusive. */
 export interface RowRange {
   readonly first: number;
   readonly end: number;

@@ -1,4 +1,4 @@
-// Texts of servers and tenants for people. Invisible characters could reorder a text, or hide a part of it.
+// Texts from servers and tenants, as people see them. Invisible characters could reorder a text, or hide a part of it.
 
 /**
  * Invisible characters, as a class for regular expressions with the flag `u`: control, format, private, unassigned and surrogate

@@ -13,7 +13,7 @@ const MAX_LINE = 8 << 20;
 export class Lines {
   #rest = '';
 
-  /** Returns the lines that this text completes. Throws for a line without end. */
+  /** Returns the lines that this text completes. Throws for a line that is too long. */
   add(text: string): readonly string[] {
     const lines = text.split('\n');
     lines[0] = this.#rest + (lines[0] ?? '');

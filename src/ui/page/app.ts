@@ -50,7 +50,7 @@ function Page({ session, onLogout }: { readonly session: Session; readonly onLog
   const [address, go] = useAddress();
   const search = useRef<HTMLInputElement>(null);
   useShortcuts(address, go, search);
-  // Whole seconds, so that a second has one state of all rows.
+  // Whole seconds, so that all rows have the same state within a second.
   const now = Math.floor(session.now / 1_000) * 1_000;
   const { view, query, opened } = address;
   return html`<div class=${opened === undefined ? 'page' : 'page with-panel'}>
@@ -89,7 +89,7 @@ function phaseWord(phase: Phase): string {
   return phase.type === 'live' ? 'Live' : 'Not live';
 }
 
-/** Follows the address; `go` changes it, without a new entry of the history if `isReplaced`. */
+/** Follows the address; `go` changes it, without a new history entry if `isReplaced`. */
 function useAddress(): readonly [Address, (address: Address, isReplaced?: boolean) => void] {
   const [address, setAddress] = useState(parseAddress(location.hash));
   useEffect(() => {

@@ -99,7 +99,7 @@ function rowClass(key: string, active: string | undefined, opened: string | unde
   return `row${key === active ? ' active' : ''}${key === opened ? ' opened' : ''}`;
 }
 
-/** Follows scroll position and size of the view. */
+/** Follows the scroll position and size of the view. */
 function useView() {
   const view = useRef<HTMLElement>(null);
   const [position, setPosition] = useState({ top: 0, height: innerHeight });

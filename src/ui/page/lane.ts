@@ -64,7 +64,7 @@ function localTicks(scale: Scale) {
 
 /** Number of ticks that fit. */
 const MOST_TICKS = 9;
-/** Distances from now at which a label of a tick would collide with that of now. */
+/** Distances from now at which the label of a tick would collide with the label of now. */
 const COLLISION = { before: 0.13, after: 0.05 };
 
 /** Returns the lines of the ticks behind all lanes, as properties of the style sheet. Ticks of months have no lines, as they are not equidistant. */

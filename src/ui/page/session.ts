@@ -11,7 +11,7 @@ export type Credential = string | undefined;
 const TICK_MS = 1_000;
 /** Minimum time between two drawings of changes, in milliseconds. */
 const MIN_DRAW_MS = 100;
-/** Difference between the clocks of the browser and of the server that is ignored, in milliseconds. The Date header has whole seconds. */
+/** Ignored difference between the clocks of the browser and the server, in milliseconds. The Date header has whole seconds. */
 const MAX_SKEW_MS = 2_000;
 
 export class Session {
@@ -61,7 +61,7 @@ export class Session {
     return this.#merged.clusters;
   }
 
-  /** Text that differs after each change of a cluster. */
+  /** Text that differs after each change to a cluster. */
   get clusterRevision(): string {
     return `${this.#clusters.revision} ${this.#hub?.revision ?? 0}`;
   }
@@ -78,7 +78,7 @@ export class Session {
     return phase !== undefined && 'problem' in phase && phase.problem.status !== 403 ? phase.problem : undefined;
   }
 
-  /** Progress of both lists of the façade: the one that needs attention first. */
+  /** Progress of whichever of the façade's two lists needs attention first. */
   get phase(): Collection<Token>['phase'] {
     const phases = [this.tokens.phase, this.#clusters.phase];
     return phases.find(({ type }) => type === 'retrying') ?? phases.find(({ type }) => type === 'loading') ?? { type: 'live' };

@@ -21,7 +21,7 @@ interface TokenFigures {
   readonly throughputPercentOfBareProxy: number;
 }
 
-/** Goal for the CPU of the façade, relative to the proxy in Go, which authenticates nobody. */
+/** Goal for the CPU of the façade, relative to the proxy in Go, which performs no authentication. */
 const GO_RATIO = 1.6;
 
 export const facadeTokens: Scenario = {

@@ -8,13 +8,15 @@ export interface IdleFigures {
   readonly clusters: number;
   readonly seconds: number;
   readonly statusWrites: number;
-  /** Number of credentials of Purser that were renewed. */
+  /** Number of Purser's credentials that were renewed. */
   readonly renewals: number;
   readonly cpuPercent: number;
   readonly rssMegabytes: number;
 }
 
-/** Time before the measurement, in seconds. Credentials that are valid for an hour are renewed from an eighth of that time on. */
+/**
+ * Time before the measurement, in seconds. Credentials that are valid for an hour are renewed after an eighth of that time at the earliest.
+ */
 const BEFORE_SECONDS = 480;
 /** Goal for a thousand clusters, as a percentage of a core. */
 const CPU_PERCENT = 15;

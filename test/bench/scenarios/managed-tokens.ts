@@ -21,7 +21,7 @@ interface Lifecycle {
 const MANY = 10_000;
 const NOTE = 'The bare loop sends the same requests with the same HTTP client, without watches, decisions or retries.';
 
-/** Small number of ManagedTokens; the difference to many-tokens shows costs that grow. */
+/** Small number of ManagedTokens; the difference from many-tokens shows costs that grow. */
 export const someTokens: Scenario = {
   name: 'some-tokens',
   title: 'Few ManagedTokens: issuance, restart and rotation',
@@ -75,7 +75,7 @@ async function measureIn(world: TokenWorld, count: number, progress: PrintProgre
 
 const SHORTEST_SECONDS = 600;
 const TRIAL = 100;
-/** Estimated time of an issuance relative to that of a creation: five requests instead of one, with a margin. */
+/** Estimated time of an issuance relative to a creation: five requests instead of one, with a margin. */
 const ISSUANCE_TO_CREATION = 8;
 const RESTART_SECONDS = 90;
 

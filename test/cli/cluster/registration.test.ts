@@ -51,7 +51,7 @@ describe('toSecret', () => {
     });
   });
 
-  it('names public authorities for a context without certificate authority', () => {
+  it('names public authorities for a context without a certificate authority', () => {
     expect(decode(toSecret({ ...EU, ca: undefined }, SECRET, TOKEN))['ca.crt']).toBe('system');
   });
 

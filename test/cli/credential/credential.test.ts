@@ -220,7 +220,7 @@ describe('toEntry', () => {
   const status = { token: 'opaque', expirationTimestamp: '2026-03-01T13:00:00Z' };
   const at = Date.parse('2026-03-01T12:00:00Z');
 
-  it('counts the lifetime from the request, on the clock of this machine', () => {
+  it('counts the lifetime from the request by the local clock', () => {
     const issued = { request: { spec: { audiences: [] }, status }, sentAt: at - 5 * MINUTE_MS, serverAt: at };
     expect(toEntry(issued)).toEqual({ token: 'opaque', issuedAt: at - 5 * MINUTE_MS, expiresAt: at + 55 * MINUTE_MS });
   });

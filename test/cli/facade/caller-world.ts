@@ -34,7 +34,7 @@ export class CallerWorld {
   /** Data of the ConfigMap; undefined if it does not exist. */
   published: Readonly<Record<string, string>> | undefined;
   apiAudiences: readonly string[] | undefined = [AUDIENCE];
-  /** Difference of the clock of the façade and the cluster from that of the caller, in milliseconds. */
+  /** Difference between the clock of the façade and the cluster and the caller's clock, in milliseconds. */
   skewMs = 0;
   /** Replaces the responses of the façade; undefined for valid ones. */
   rejection: WireHandler | undefined;

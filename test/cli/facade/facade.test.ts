@@ -106,7 +106,7 @@ describe('Facade.open', () => {
     [404, 'not found', 'Check the names'],
     [503, 'unreachable', 'check the status of the Cluster'],
     [422, 'spec.audiences: Required value', 'spec.audiences: Required value'],
-  ])('reports a response %i in one line with a remedy', async (code, message, remedy) => {
+  ])('reports a response %i on one line with a remedy', async (code, message, remedy) => {
     world.rejection = (_, reply) => reply.json(code, errorStatus(code, `${message} Bearer eyJhbGciOi.eyJzdWIiOi.c2ln`));
     const text = await failure(TOKEN);
     expect(text).toContain(remedy);

@@ -54,7 +54,7 @@ describe('purser kubeconfig', () => {
     expect(world.tokenRequests).toEqual([]);
   });
 
-  it('names purser where PATH has it, and this program elsewhere', async () => {
+  it('names purser if it is on the PATH, and otherwise this program', async () => {
     const folder = await newFolder();
     const command = async () => {
       const { output } = await world.run(COMMAND, { env: { ...world.env, PATH: `/nonexistent:${folder}` } });

@@ -61,7 +61,7 @@ describe('fleetStatus', () => {
     ]);
   });
 
-  it('attributes failures to a failing cluster, and not those that its tenants caused', () => {
+  it('attributes failures to a failing cluster, except those that its tenants caused', () => {
     const down = cluster('prod-eu', ['Ready', 'False', 'Timeout']);
     const failing = token('failing', ['Ready', 'True', 'Issued'], ['RotationFailing', 'True', 'ClusterTimeout']).build();
     const denied = token('denied', ['Ready', 'False', 'Forbidden']).build();

@@ -115,7 +115,7 @@ describe('purser ui', () => {
     await end();
   });
 
-  it('answers nothing without the secret, for another host, and for another site', async () => {
+  it('rejects requests without the secret, for another host, and from another site', async () => {
     const { url, end } = await show('ui --no-open');
     const { origin, port } = new URL(url);
     expect((await fetchPage(`${origin}/ui/`)).status).toBe(404);
@@ -135,7 +135,7 @@ describe('purser ui', () => {
     await end();
   });
 
-  it('closes connections whose requests do not arrive, so that other requests find a place', async () => {
+  it('closes connections whose requests do not arrive, to make room for other requests', async () => {
     const { url, end } = await show('ui --no-open');
     const half = `GET / HTTP/1.1\r\nHost: ${new URL(url).host}\r\n`;
     const sockets = await Promise.all(Array.from({ length: 256 }, (_, index) => send(url, index % 2 === 0 ? half : '')));

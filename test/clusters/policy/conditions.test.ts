@@ -40,9 +40,7 @@ function evaluate(...reasons: readonly FaultReason[]): readonly string[] {
 describe('evaluateProbe', () => {
   it('returns True for every condition without a fault', () => expect(evaluate()).toEqual(WELL));
 
-  it.each(TABLE)('returns for %s: Reachable=%s, Authorized=%s, Ready=%s', (reason, ...expected) =>
-    expect(evaluate(reason)).toEqual(expected),
-  );
+  it.each(TABLE)('maps %s to Reachable=%s, Authorized=%s, Ready=%s', (reason, ...expected) => expect(evaluate(reason)).toEqual(expected));
 
   it('keeps known permissions while the cluster is not ready', () =>
     expect(evaluate('NotReady', 'Forbidden')).toEqual(['True Responding', 'False Forbidden', 'False Forbidden']));

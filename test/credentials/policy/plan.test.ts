@@ -49,7 +49,7 @@ function observation({ history, terms, ...change }: Change = {}): CredentialObse
   };
 }
 
-/** Returns anchors of tokens that were replaced one second after the other, the latest first. */
+/** Returns anchors of tokens that were replaced one second apart, the latest first. */
 function replacedTokens(count: number): RenewalRecord['replaced'] {
   return Array.from({ length: count }, (_, index) => ({ ...ANCHOR, uid: `a-${index}`, replacedAt: NOON + index * 1_000 })).reverse();
 }

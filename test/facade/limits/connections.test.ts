@@ -61,7 +61,7 @@ describe('Connections', () => {
     expect(sockets.map(({ destroyed }) => destroyed)).toEqual([false, false, true, false]);
   });
 
-  it('counts the buffer of an idle connection no longer once it serves a request or is closed', () => {
+  it('stops counting the buffer of an idle connection once it serves a request or is closed', () => {
     const respond = (socket: FakeSocket) => {
       const response = request(socket);
       recordWrite(socket as unknown as Socket, 40_000);

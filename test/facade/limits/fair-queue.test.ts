@@ -96,7 +96,7 @@ describe('FairQueue', () => {
     expect(world.size).toBe(2);
   });
 
-  it('removes a caller from memory whose waiting request was aborted', async () => {
+  it('removes a caller whose waiting request was aborted from memory', async () => {
     const world = new World();
     for (const caller of ['a', 'b']) for (let count = 0; count < 2; count++) await world.acquire(caller);
     const gone = new AbortController();

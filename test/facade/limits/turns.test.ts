@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Handshakes, Rotation, ServingTurns } from '../../../src/facade/limits/turns.ts';
 import { turn } from '../../kube/eventually.ts';
 
-it('returns work of all addresses in turns, and that of an address in order of arrival', () => {
+it('returns the work of all addresses in turn, and the work of one address in order of arrival', () => {
   const rotation = new Rotation();
   const done: string[] = [];
   for (const name of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) rotation.add(name.charAt(0), () => void done.push(name));
@@ -109,7 +109,7 @@ describe('Handshakes', () => {
     expect(started).toHaveLength(4);
   });
 
-  it('survives an error of a connection that waits', () => {
+  it('survives an error on a waiting connection', () => {
     expect(() => (accept('192.0.2.1') as unknown as EventEmitter).emit('error', new Error('reset'))).not.toThrow();
   });
 });

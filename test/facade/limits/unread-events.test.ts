@@ -62,7 +62,7 @@ describe('UnreadEvents', () => {
     expect(written(watches.slice(5))).toEqual([false, true]);
   });
 
-  it('does not let a watch write that ended while it waited', () => {
+  it('prevents a watch that ended while it waited from writing', () => {
     const watches = writing('a', 'a', 'a');
     events.leave(watches[2] as Watch);
     events.remove(watches[0] as Watch);

@@ -20,7 +20,7 @@ describe('UnreadReplies', () => {
     unread = new UnreadReplies({ perAddress: 64 * KIB, total: 128 * KIB });
   });
 
-  /** Adds a response of 16 KiB, its overhead included. */
+  /** Adds a response of 16 KiB, including its overhead. */
   function respond(address: string, socket = new FakeSocket(), rawHeaders: readonly string[] = []): Responded & { socket: FakeSocket } {
     const message = { socket, rawHeaders, url: '' } as unknown as IncomingMessage;
     const responded = { address, message, response: new EventEmitter() as unknown as ServerResponse };

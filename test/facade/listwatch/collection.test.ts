@@ -41,7 +41,7 @@ describe('Collection', () => {
     );
   });
 
-  it('yields the items of visible sets and names in order, each once, from a key on', () => {
+  it('yields the items of visible sets and names in order, each once, starting at a key', () => {
     const set = fc.constantFrom(undefined, 'set:a', 'set:b', 'set:c');
     const members = fc.uniqueArray(fc.record({ name, set }), { selector: (each) => each.name, maxLength: 400 });
     const granted = fc.uniqueArray(fc.oneof(name, fc.constantFrom('set:a', 'set:b', 'set:x')), { maxLength: 30 });
@@ -86,7 +86,7 @@ describe('Collection', () => {
     );
   });
 
-  it('yields the visible items of one namespace from a key on', () => {
+  it('yields the visible items of one namespace, starting at a key', () => {
     const keys = ['a/x', 'b-2/x', 'b/x', 'b/y', 'b/z', 'c/x'];
     const collection = Collection.of(keys.map((key) => itemOf(key.split('/')[1] ?? '', '1', key.split('/')[0])));
     const visible = (visibility: Visibility, start?: string) => [...collection.visible(visibility, 'b', start)].map(({ key }) => key);
@@ -97,7 +97,7 @@ describe('Collection', () => {
     expect(visible(new Visibility(new Set(['a/x', 'b/y', 'b-2/x'])))).toEqual(['b/y']);
   });
 
-  it('keeps the bytes of each item in memory of their own, so that the log does not keep old lists', () => {
+  it('keeps the bytes of each item in a separate buffer, so that the log does not keep old lists', () => {
     const item = itemOf('a');
     const { blocks } = Collection.of([item, itemOf('b')]);
     expect(blocks.map(({ bytes }) => bytes.length)).toEqual([2 * item.bytes.length + 2]);

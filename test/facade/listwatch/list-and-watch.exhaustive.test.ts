@@ -131,7 +131,7 @@ const PLACES: readonly Pick<TokenGrant, 'namespace' | 'roleKind'>[] = [
   ...NAMESPACES.flatMap((namespace) => (['Role', 'ClusterRole'] as const).map((roleKind) => ({ namespace, roleKind }))),
 ];
 
-/** Returns a world with ManagedTokens, of which replicas watch all namespaces together, or each namespace by itself. */
+/** Returns a world with ManagedTokens, of which replicas watch all namespaces together, or each namespace separately. */
 function tokenWorld(namespaces?: readonly string[]): ListWorld {
   const hub = new TokenHub(namespaces);
   const keys = ['team-a/a', 'team-a/b', 'team-a/c', 'team-b/a', 'team-b/b', 'team-b/d'];
@@ -258,7 +258,7 @@ class World {
   /** Lets all replicas and clients catch up without further changes. */
   async catchUpAll(): Promise<void> {
     for (const each of this.replicas) await each.catchUp();
-    // A change of the rules expires cached reviews.
+    // A change to the rules expires cached reviews.
     for (let round = 0; round < 5; round++) {
       this.clock.advance(10_000);
       await settle();

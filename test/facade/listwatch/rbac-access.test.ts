@@ -116,7 +116,7 @@ describe('RbacAccess', () => {
   it.each<readonly [string, Omit<TokenGrant, 'name' | 'subject'>]>([
     ['all objects', { namespace: undefined, roleKind: 'ClusterRole', names: 'all' }],
     ['one more object', { namespace: 'team-9', roleKind: 'Role', names: ['one'] }],
-  ])('hides what a permission on %s showed that was withdrawn in the same pause, after a review', async (_, grant) => {
+  ])('hides, after a review, the objects of a permission on %s that was withdrawn in the same pause', async (_, grant) => {
     const clock = new SlowClock();
     const world = new World(clock);
     // The next review of the caller is due at 27 s.
@@ -138,7 +138,7 @@ describe('RbacAccess', () => {
     expect(world.shown.at(-1)?.names).toEqual(before);
   });
 
-  it('updates more than one watch before a pause, even if it takes long to find the outdated ones', () => {
+  it('updates more than one watch before a pause, even if it takes a long time to find the outdated ones', () => {
     const clock = new FakeClock();
     const world = new World(clock);
     const shown: string[] = [];
@@ -174,7 +174,7 @@ describe('RbacAccess', () => {
     expect(shown.map((each) => each.length)).toEqual(shown.map(() => 1));
   });
 
-  it('reviews no caller of another authorizer again because of a Role or a RoleBinding', async () => {
+  it('does not review a caller of another authorizer again because of a Role or a RoleBinding', async () => {
     const clock = new FakeClock();
     const world = new World(clock);
     const { user: admin } = callerOf('admin', 'team');
@@ -194,7 +194,7 @@ describe('RbacAccess', () => {
     expect(shown).toEqual([]);
   });
 
-  it('updates the watch of a group for few of 20,000 new RoleBindings, and then for all of them', async () => {
+  it('updates the watch of a group after a few of 20,000 new RoleBindings, and then after all of them', async () => {
     const world = new World(systemClock);
     for (let index = 1; index < 20_000; index++) world.grant(`team-${index}`);
     expect(world.shown.length).toBeLessThan(2_000);

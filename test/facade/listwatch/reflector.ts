@@ -1,4 +1,4 @@
-// A client that behaves as client-go's reflector: lists, watches from there, resumes a broken watch, lists again after 410. It checks
+// A client that behaves like client-go's reflector: lists, watches from there, resumes a broken watch, lists again after 410. It checks
 // that versions never decrease.
 
 import { objectKey } from '../../../src/kube/paths.ts';

@@ -352,7 +352,7 @@ async function written(reply: StreamedReply): Promise<string> {
   return stream.text;
 }
 
-/** Writes a reply to its end, or until it takes the stream over. */
+/** Writes a reply to its end, or until it takes over the stream. */
 export async function writeReply(reply: StreamedReply, stream: Writable, clock = new FakeClock()): Promise<void> {
   let isTaken = false;
   await reply.write(stream as unknown as ServerResponse, async () => {

@@ -28,7 +28,7 @@ export interface TokenGrant {
   readonly subject: TokenSubject;
 }
 
-/** A hub with ManagedTokens. With `namespaces`, replicas watch each of them by itself. */
+/** A hub with ManagedTokens. With `namespaces`, replicas watch each of them separately. */
 export class TokenHub extends HandHub {
   readonly #namespaces: readonly string[] | undefined;
   /** Collections that replicas watch, by namespace; empty for all namespaces. */

@@ -187,7 +187,7 @@ describe('watch with initial events', () => {
   });
 });
 
-describe('watch during changes of permissions', () => {
+describe('watch during permission changes', () => {
   it('sends DELETED for lost and ADDED for gained clusters, the last with a version', async () => {
     const stream = await replica.watch(`allowWatchBookmarks=true&resourceVersion=${await versionFor(ALICE)}`, ALICE);
     hub.roles.put('alice', { rules: [viewerRule(['b', 'c'])] });

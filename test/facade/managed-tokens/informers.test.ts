@@ -176,7 +176,7 @@ describe('createManagedTokenInformers with a budget for each namespace', () => {
     await eventually(() => expect(granted()).toEqual({ b: 101 }), clock, 1_000);
   });
 
-  it('grants nothing by the larger Role after another one arrived', async () => {
+  it('grants nothing through the larger Role after another one arrives', async () => {
     const { hub, granted } = await follow({ roles: [role('a', 100)] });
     hub.emit('roles', 'MODIFIED', role('b', 50));
     await eventually(() => expect(granted()).toEqual({ a: 0, b: 50 }));

@@ -23,7 +23,7 @@ function crdVersion(): CrdVersion {
   return spec.versions[0];
 }
 
-/** Fields of the CRD that the list leaves out, with the reason. A new field of the CRD must be added here or to PUBLIC_FIELDS. */
+/** Fields of the CRD that the list omits, with the reason. A new field of the CRD must be added here or to PUBLIC_FIELDS. */
 const HIDDEN_FIELDS: Readonly<Record<string, string>> = {
   'status.lastRotateRequest': 'value of an annotation, and annotations are not public',
   'status.lastRevokeRequest': 'value of an annotation, and annotations are not public',

@@ -1,4 +1,4 @@
-// The list of ManagedTokens of a replica that watches several namespaces, each by itself.
+// The list of ManagedTokens of a replica that watches several namespaces, each separately.
 
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { callerOf } from '../listwatch/replica.ts';

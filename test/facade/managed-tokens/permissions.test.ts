@@ -30,7 +30,7 @@ async function keysListed(caller: TestCaller = ALICE, namespace?: string): Promi
   return (await replica.get('', caller, namespace)).body.items.map(objectKey);
 }
 
-/** Returns types and keys of the events since the last call, without bookmarks. */
+/** Returns the types and keys of the events since the last call, without bookmarks. */
 function eventsOf(stream: WatchStream): readonly string[] {
   return stream.take().flatMap(({ type, object }) => (type === 'BOOKMARK' ? [] : [`${type} ${objectKey(object)}`]));
 }
@@ -95,7 +95,7 @@ describe('watch of ManagedTokens', () => {
     stream.leave();
   });
 
-  it('sends the changes of permissions in its own namespace alone', async () => {
+  it('sends only the permission changes in its own namespace', async () => {
     await grant({});
     const stream = await replica.watch(WATCH_LIST, ALICE, undefined, { namespace: 'team-b' });
     await grant({ names: ['one'] }, { namespace: 'team-b' });

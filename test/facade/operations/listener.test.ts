@@ -164,7 +164,7 @@ describe('listenForOperations', () => {
     await dispatcher.close();
   });
 
-  it('closes the oldest connection of an address with many responses that it does not read', async () => {
+  it('closes the oldest connection of an address with many unread responses', async () => {
     const { port } = new URL(await listen({ clock: new FakeClock() }));
     // More than the kernel buffers for one connection.
     const requests = `GET /livez?verbose&exclude=${'x'.repeat(15_000)} HTTP/1.1\r\nhost: localhost\r\n\r\n`.repeat(600);

@@ -55,7 +55,7 @@ describe('metricsAccess', () => {
     await expect(world.admit()).rejects.toMatchObject({ code: 403, message: 'forbidden: User "prometheus" cannot get path "/metrics"' });
   });
 
-  it.each([[{ allowed: true, denied: true }], [{}]])('rejects for the decision %j', async (status) => {
+  it.each([[{ allowed: true, denied: true }], [{}]])('rejects the request for the decision %j', async (status) => {
     const world = new World();
     world.status = status;
     await expect(world.admit()).rejects.toMatchObject({ code: 403 });

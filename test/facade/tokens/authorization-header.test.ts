@@ -76,7 +76,7 @@ describe('bearer token', () => {
   });
 });
 
-/** Returns a hub with this status of TokenReviews. */
+/** Returns a hub with this TokenReview status. */
 const withReview = (status: unknown): FacadeWorldOptions => ({ hub: allowingHub({ TokenReview: () => status }) });
 const ALICE = { username: 'alice', groups: ['system:authenticated'] };
 

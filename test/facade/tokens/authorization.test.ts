@@ -110,7 +110,7 @@ describe('token request for a cluster in a set', () => {
   const allowing = (...names: readonly string[]) =>
     allowingHub({ SubjectAccessReview: ({ spec }) => ({ allowed: names.includes(spec.resourceAttributes['name'] ?? '') }) });
 
-  it('issues a token for a permission on the set until the cluster leaves it, in spite of the cache', async () => {
+  it('issues a token for a permission on the set until the cluster leaves it, despite the cache', async () => {
     world = await FacadeWorld.start({ clock: new FakeClock(Date.now()), hub: allowing('set:prod/deploy/deployer') });
     relabel('prod');
     expect((await world.post()).status).toBe(201);
@@ -245,7 +245,7 @@ describe('SubjectAccessReview of the hub', () => {
     });
   });
 
-  it('reviews first the name that allowed the last request', async () => {
+  it('first reviews the name that allowed the last request', async () => {
     const clock = new FakeClock(Date.now());
     const review = ({ spec: { resourceAttributes } }: Review) => ({ allowed: resourceAttributes['name'] === 'prod-eu' });
     world = await FacadeWorld.start({ clock, hub: allowingHub({ SubjectAccessReview: review }) });

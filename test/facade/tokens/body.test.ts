@@ -137,7 +137,7 @@ describe('request body', () => {
       code: 413,
     });
     expect(response.isClosed).toBe(true);
-    // Unread bytes use no memory; some are in buffers of the kernel.
+    // Unread bytes use no memory; some are in kernel buffers.
     expect(taken).toBeLessThan(32 << 20);
   });
 

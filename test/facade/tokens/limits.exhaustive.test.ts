@@ -39,7 +39,7 @@ describe('silent connections', () => {
   it.each([
     [3 * BATCH, 'with half a head', HALF_A_HEAD],
     [2 * BATCH, 'without a byte', ''],
-  ])('closes all silent connections, and serves other callers meanwhile: %i %s', async (count, _case, text) => {
+  ])('closes all silent connections, and serves other callers in the meantime: %i %s', async (count, _case, text) => {
     world = await FacadeWorld.start({ arrivalMs: 3_000 });
     const connections: RawConnection[] = [];
     while (connections.length < count) {

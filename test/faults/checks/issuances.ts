@@ -12,7 +12,7 @@ type Request = Of<'request'>;
 const SLACK_MS = 2_000;
 
 /**
- * Returns the requests that issued a token of a ManagedToken, with its name, which is also that of its service account. Purser also
+ * Returns the requests that issued a token of a ManagedToken, with its name, which is also the name of its service account. Purser also
  * requests tokens for its own service account.
  */
 export function findIssuances(history: readonly Recorded[]): readonly (Request & { readonly token: string })[] {

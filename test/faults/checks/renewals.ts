@@ -1,4 +1,4 @@
-// Checks of Purser's own credentials: replaced ones are refused (I19), those in use are accepted (I20). Also the figures of a run.
+// Checks of Purser's own credentials: replaced ones are refused (I19), those in use are accepted (I20). Also computes the figures of a run.
 
 import { type Of, ofType, type Recorded } from '../history.ts';
 import type { Check, Violation } from './violation.ts';
@@ -31,7 +31,7 @@ export const credentialsInUse: Check = (history) =>
     ({ at, cluster, digest }) => ({ invariant: 'I20', at, message: `${cluster} rejects the credential in use, ${digest}` }),
   );
 
-/** Minimum time between two samples of memory, in milliseconds, that shows that the machine was suspended. */
+/** Minimum time between two memory samples that shows that the machine was suspended, in milliseconds. */
 const SUSPENDED_MS = 15_000;
 
 /** Returns a function that returns the end of the last fault or suspension of the machine before a time; the time itself during a fault. */
@@ -59,14 +59,14 @@ function formatSeconds(ms: number): string {
 /** Figures of a run of the renewal bench. */
 export interface RenewalFigures {
   readonly renewals: number;
-  /** Number of Clusters whose credentials were renewed, of all hubs. */
+  /** Number of Clusters whose credentials were renewed, on all hubs. */
   readonly holders: number;
   readonly faults: number;
   /** Number of times that the thief presented a credential. */
   readonly presented: number;
   /** Number of replaced credentials that their cluster refused. */
   readonly refused: number;
-  /** Number of those that were refused within the overlap and 30 s, during faults too. */
+  /** Number of those that were refused within the overlap and 30 s, including during faults. */
   readonly refusedInTime: number;
   /** Longest time from a replacement to the refusal, in milliseconds; longer than the limit only with faults. */
   readonly worstRefusalMs: number;

@@ -4,7 +4,7 @@ import { type Of, ofType, type Recorded } from '../history.ts';
 import { findCalm } from './renewals.ts';
 import type { Check, Violation } from './violation.ts';
 
-/** Time until Purser removes the Secret of a withdrawn permission, with the interval between two samples, in milliseconds. */
+/** Time until Purser removes the Secret of a withdrawn permission, plus the interval between two samples, in milliseconds. */
 const HELD_MS = 42_000;
 /** Time until Purser removes the ManagedToken: a minute after a restart, 15 s of checks, and the same time for late samples. */
 const KEPT_MS = 120_000;

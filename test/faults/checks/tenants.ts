@@ -17,7 +17,7 @@ const LATE_FLOOR_MS = 5_000;
 const MAX_MEGABYTES = 512;
 /** Growth over the calm phase that is tolerated after the attack, in megabytes. */
 const MAX_LASTING_MEGABYTES = 120;
-/** Each Cluster that a tenant creates has about 40 series, as has each reason that occurs for the first time. */
+/** Each Cluster that a tenant creates has about 40 series, as does each reason that occurs for the first time. */
 const MAX_SERIES_GROWTH = 700;
 const MAX_ERROR_LINES_PER_MINUTE = 600;
 /** Namespaces with anchors of one object: 16 at a time, and as many again for anchors that were dropped. */

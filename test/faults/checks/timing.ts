@@ -3,7 +3,7 @@
 import { type Of, ofType, type Recorded } from '../history.ts';
 import { type Check, findExcuses, groupByToken, type Violation } from './violation.ts';
 
-/** Time until Purser removes the Secret of a withdrawn permission, with the interval between two samples, in milliseconds. */
+/** Time until Purser removes the Secret of a withdrawn permission, plus the interval between two samples, in milliseconds. */
 const WITHDRAWN_MS = 42_000;
 /** Tolerated delay of a renewal during a fault of another cluster, in milliseconds. */
 const ELSEWHERE_LATE_MS = 5_000;
@@ -11,7 +11,7 @@ const MAX_MEGABYTES = 300;
 const MAX_HANDLES = 150;
 /** Tolerated ratio of late to early memory. */
 const MAX_GROWTH = 1.3;
-/** Minimum run time of a process for the check of growth, in milliseconds. */
+/** Minimum run time of a process for the growth check, in milliseconds. */
 const SOAK_MS = 600_000;
 
 /** Renewal with its delay. */

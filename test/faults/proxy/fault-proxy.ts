@@ -1,4 +1,4 @@
-// Fault proxy in front of one API server: TCP faults at the client's side, HTTP faults behind them.
+// Fault proxy in front of one API server: TCP faults on the client's side, HTTP faults behind them.
 
 import type { Certificate } from '../../../src/std/x509/certificates.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
@@ -60,7 +60,7 @@ export class FaultProxy {
     return this.#front.setMode(mode);
   }
 
-  /** Sets delay, rate and length of connections. */
+  /** Sets the delay, rate and length of connections. */
   shapeTraffic(shape: TrafficShape): void {
     this.#options.onWire(Object.keys(shape).length > 0);
     this.#front.shapeTraffic(shape);

@@ -1,4 +1,4 @@
-// Changes of objects by users: Secrets, service accounts, bound objects, permissions, namespaces, Clusters and CRDs.
+// Changes to objects by users: Secrets, service accounts, bound objects, permissions, namespaces, Clusters and CRDs.
 
 import { readManifests } from '../../../src/kube/manifests.ts';
 import { base64, paths } from '../api.ts';

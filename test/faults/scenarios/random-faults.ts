@@ -1,4 +1,4 @@
-// Random faults, one after the other and several at once, while tokens rotate (F56). The seed determines the sequence.
+// Random faults, one after another and several at once, while tokens rotate (F56). The seed determines the sequence.
 
 import { pick } from '../../support/random.ts';
 import { paths } from '../api.ts';

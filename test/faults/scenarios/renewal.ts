@@ -56,7 +56,7 @@ class RenewalWorld {
     return [...this.#clusters.known, ...this.#clusters.added];
   }
 
-  /** Stops the second Purser, deletes the added Clusters, and restores the terms of renewal of the others. */
+  /** Stops the second Purser, deletes the added Clusters, and restores the renewal terms of the others. */
   async remove(): Promise<void> {
     const { known, added } = this.#clusters;
     await this.bench.heal();
@@ -74,7 +74,7 @@ class RenewalWorld {
     return hub === this.bench.two ? (this.#second as Purser) : this.bench.purser;
   }
 
-  /** Starts Purser for each hub for which it does not run. */
+  /** Starts Purser for each hub for which it is not running. */
   async startPursers(): Promise<void> {
     const { bench } = this;
     if (!bench.purser.isRunning) await bench.startPurser();
@@ -138,7 +138,7 @@ async function createWorld(bench: Bench): Promise<RenewalWorld> {
   return new RenewalWorld(bench, { known, added }, await writeKubeconfig(two, bench.folder));
 }
 
-/** Sets the terms of renewal of all Clusters on a hub that have a stored credential, and returns these Clusters. */
+/** Sets the renewal terms of all Clusters on a hub that have a stored credential, and returns these Clusters. */
 async function shortenTerms(bench: Bench, hub: BenchCluster): Promise<readonly Holder[]> {
   const names = (await hub.api.list(paths.clusters())).map(({ metadata }) => metadata.name);
   const secrets = await Promise.all(names.map((name) => hub.api.find(paths.secrets(PURSER_NAMESPACE, `${name}-credential`))));

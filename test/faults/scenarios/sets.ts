@@ -41,7 +41,7 @@ type FleetName = (typeof FLEETS)[number];
 
 const isSetWrite: Matcher = ({ method, path }) => method !== 'GET' && /\/managedtokens(ets)?[/?]/.test(path);
 
-/** Clusters, and what the sets are to have of them. */
+/** Clusters, and the ManagedTokens that sets should have for them. */
 class SetsWorld {
   readonly bench: Bench;
   readonly clusters = Array.from({ length: SIZE }, (_, index) => `${index % 2 === 0 ? 'one' : 'two'}-set-${index + 1}`);
@@ -120,7 +120,7 @@ class SetsWorld {
     await this.#change(() => this.bench.hub.api.patch(paths.sets(fleet, SET), { spec: { template } }));
   }
 
-  /** Returns the clusters that a set is to have a ManagedToken for. */
+  /** Returns the clusters that a set should have a ManagedToken for. */
   expected(fleet: FleetName): readonly string[] {
     const selected: readonly string[] = SELECTED[fleet];
     const isMember = (cluster: string) =>
@@ -153,7 +153,7 @@ class SetsWorld {
     return (await this.bench.hub.api.list(paths.tokens(fleet))).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   }
 
-  /** Waits until each set has exactly the ManagedTokens that it is to have; confirms paused removals. */
+  /** Waits until each set has exactly the ManagedTokens that it should have; confirms paused removals. */
   async converge(): Promise<void> {
     let problems: readonly string[] = [];
     const hasConverged = async () => {
@@ -285,7 +285,7 @@ async function changeSets(world: SetsWorld, random: () => number): Promise<void>
   }
 }
 
-/** Returns some clusters, and all of them at times. */
+/** Returns some clusters, and sometimes all of them. */
 function someClusters({ clusters }: SetsWorld, random: () => number): readonly string[] {
   const share = pick(random, [0.1, 0.3, 0.7, 1]);
   return clusters.filter(() => random() < share);

@@ -6,7 +6,10 @@ import { isTokenRequest } from '../proxy/rules.ts';
 import { rotateAndWait, type Scenario } from '../scenario.ts';
 import { DEPLOY, requestPurserToken, writeCredential } from '../seed.ts';
 
-/** Limit for a change of Ready, in milliseconds: two probe intervals of ten seconds, a retry of five seconds for each, and a margin of ten seconds. */
+/**
+ * Limit for a change to Ready, in milliseconds: two probe intervals of ten seconds, a retry of five seconds for each, and a margin of ten
+ * seconds.
+ */
 const DETECTION_MS = 40_000;
 
 function waitForReady(bench: Bench, status: 'True' | 'False', limitMs = DETECTION_MS): Promise<number> {

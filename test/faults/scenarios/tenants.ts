@@ -31,7 +31,7 @@ import { TOKEN_WRITER } from '../tenants/token-writer.ts';
 import { clearTenants, removeTenants, restoreClusters, seedTenants } from '../tenants/world.ts';
 
 export interface TenantSettings {
-  /** Length of the attack, in minutes. */
+  /** Duration of the attack, in minutes. */
   readonly minutes: number;
   /** True if the hostile writer of ManagedTokens may also write their status. */
   readonly writesStatus?: boolean;

@@ -116,10 +116,10 @@ async function reviewToken({ one, history }: Bench, { label, text, isKept }: Wit
   return verdict;
 }
 
-/** Time between two changes of the caller's sights: each is withdrawn for twice this time, which is longer than permissions are cached. */
+/** Time between two changes to the caller's sights: each is withdrawn for twice this time, which is longer than permissions are cached. */
 const SIGHT_EVERY_MS = 10_000;
 
-/** Lets the hostile caller see objects, and withdraws the permissions again, one change after the other, until the signal aborts. */
+/** Lets the hostile caller see objects, and withdraws the permissions again, one change after another, until the signal aborts. */
 export async function shiftSights(bench: Bench, signal: AbortSignal): Promise<void> {
   const { api } = bench.hub;
   const allowed = new Set<Sight>();

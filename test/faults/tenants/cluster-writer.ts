@@ -1,5 +1,5 @@
-// Grammar of the hostile writer of Clusters: all changes of Cluster objects, without permission on Secrets. It excludes the Clusters
-// `one` and `two`, where the bench measures other tenants: a user who may write Clusters can stop issuance for them.
+// Grammar of the hostile writer of Clusters: all changes to Cluster objects, without permission on Secrets. It excludes the Clusters `one`
+// and `two`, where the bench measures other tenants: a user who may write Clusters can stop issuance for them.
 
 import { base64, paths } from '../api.ts';
 import { type Action, type Draw, type Grammar, MERGE, type Production, type Scene } from './grammar.ts';

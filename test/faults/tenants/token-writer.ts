@@ -5,9 +5,9 @@ import { base64, paths } from '../api.ts';
 import { type Action, type Draw, type Grammar, MERGE, type Production } from './grammar.ts';
 import { ACCOUNT_NAMESPACES, ACCOUNTS, ALL_CLUSTERS, AUDIENCES, BUILDER, DEPLOYER, HOSTILE_NAMESPACES, SLOW_CLUSTER } from './names.ts';
 
-/** Number of names of ManagedTokens. */
+/** Number of ManagedToken names. */
 const POOL = 9;
-/** Number of names of large ManagedTokens. */
+/** Number of names for large ManagedTokens. */
 const HUGE = 8;
 /** Number of ManagedTokens in a burst. */
 const BURST = 26;
@@ -118,7 +118,7 @@ const create: Production = (draw) => {
   ];
 };
 
-/** Annotation under the prefix of Purser that Purser ignores. */
+/** Annotation under Purser's prefix that Purser ignores. */
 const anchorsAnnotation = 'tokens.purser.dev/anchors';
 
 /** Creates many objects within a second, to reach limits on their number. */

@@ -33,7 +33,7 @@ describe('parseJsonPath', () => {
     ['.status.conditions[?(@.status)].type', ['Ready']],
     ['.status.conditions[*].type', ['Ready', 'Other']],
     ['.status.conditions[?(@.type=="None")].status', []],
-  ])('finds by %s the value %j', (path, expected) => {
+  ])('evaluates the path %s to %j', (path, expected) => {
     expect(parseJsonPath(path)(object)).toEqual(expected);
   });
 

@@ -89,7 +89,7 @@ describe('requiredName', () => {
     ['metadata.name!=a', undefined],
     ['metadata.name=b,metadata.name=a', 'a'],
     ['status.phase=Active,metadata.name=a', 'a'],
-  ])('finds in %j the name %j', (text, name) => {
+  ])('parses %j and finds the name %j', (text, name) => {
     expect(requiredName(parseFieldSelector(text))).toBe(name);
   });
 });

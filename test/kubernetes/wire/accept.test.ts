@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parseAccept, trimSpaces } from '../../../src/kubernetes/wire/accept.ts';
 
 describe('parseAccept', () => {
-  it('ignores media types after the first 64, whose sorting would take long', () => {
+  it('ignores media types after the first 64, because sorting them would take a long time', () => {
     const types = Array.from({ length: 70 }, (_, index) => `a/t${index};q=0.${index + 10}`);
     expect(parseAccept(types.join(',')).map(({ subtype }) => subtype)).toEqual(Array.from({ length: 64 }, (_, index) => `t${63 - index}`));
   });

@@ -24,7 +24,7 @@ describe('parseTime', () => {
     ['2026-11-15T00:00:00', 'parsing time "2026-11-15T00:00:00" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "Z07:00"'],
     ['2026-11-15T00:00:00Zx', 'parsing time "2026-11-15T00:00:00Zx": extra text: "x"'],
     ['2026-11-15T00:00:00+25:00', 'parsing time "2026-11-15T00:00:00+25:00": time zone offset hour out of range'],
-  ])('rejects %j with the message of Go', (text, message) => {
+  ])("rejects %j with Go's message", (text, message) => {
     expect(() => parseTime(text)).toThrow(new Error(message));
   });
 });

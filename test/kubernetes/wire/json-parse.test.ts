@@ -36,11 +36,11 @@ describe('parseJson', () => {
     ["'a'", String.raw`invalid character '\'' looking for beginning of value`],
     ['é', "invalid character 'Ã' looking for beginning of value"],
     ['\ufeff{}', "invalid character 'ï' looking for beginning of value"],
-  ])('rejects %j with the message of Go', (text, message) => {
+  ])("rejects %j with Go's message", (text, message) => {
     expect(() => parse(text)).toThrow(new Error(message));
   });
 
-  it('accepts a depth of up to 1,000, and any depth in JSON of the server', () => {
+  it("accepts a depth of up to 1,000, and any depth in the server's own JSON", () => {
     const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
     expect(() => parse(nested(1000))).not.toThrow();
     expect(() => parse(nested(1001))).toThrow("invalid character '[' exceeded max depth");

@@ -45,7 +45,7 @@ describe('negotiate', () => {
   });
 
   it.each(['application/*', '*', 'text/plain', 'APPLICATION/JSON', ',', ';;;', '*/json'])(
-    'rejects %j with the error of the router of built-in APIs',
+    'rejects %j with the error of the built-in API router',
     (accept) => {
       const error = rejection(() => negotiate(accepting(accept), builtIn));
       expect(error.message).toBe(
@@ -190,7 +190,7 @@ describe('patchType', () => {
   });
 
   it.each([undefined, '', 'application/json', 'APPLICATION/merge-patch+json'])(
-    'rejects %j with the error of the router of built-in APIs',
+    'rejects %j with the error of the built-in API router',
     (type) => {
       const { status } = rejection(() => patchType(type, true));
       expect(status).toMatchObject({ code: 415, message: '415: Unsupported Media Type', details: {} });

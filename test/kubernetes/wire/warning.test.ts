@@ -14,7 +14,7 @@ describe('warningHeaders', () => {
     expect(warningHeaders(['é'])).toEqual([`299 - "${Buffer.from('é').toString('latin1')}"`]);
   });
 
-  it('truncates every text if they exceed the limit together', () => {
+  it('truncates every text if their total exceeds the limit', () => {
     expect(warningHeaders(['n'.repeat(6000)])).toEqual([`299 - "${'n'.repeat(256)}"`]);
     const texts = Array.from({ length: 5 }, (_, index) => `${index}${'n'.repeat(999)}`);
     expect(warningHeaders(texts)).toEqual(texts.map((text) => `299 - "${text.slice(0, 256)}"`));

@@ -93,7 +93,7 @@ describe('profileLeftovers', () => {
   const [condition] = desired.conditions ?? [];
   const [provider] = desired.accessProviders ?? [];
 
-  it('returns undefined for a status without fields of other managers in the parts of Purser', () => {
+  it("returns undefined for a status without fields of other managers in Purser's parts", () => {
     expect(
       profileLeftovers({ ...desired, accessProviders: [{ name: 'other' }, ...(desired.accessProviders ?? [])] }, desired),
     ).toBeUndefined();

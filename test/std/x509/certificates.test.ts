@@ -64,7 +64,7 @@ describe('issueClientCertificate', () => {
   });
 });
 
-/** Returns the certificate of a client as the server receives it in a real handshake. */
+/** Returns a client's certificate as the server receives it in a real handshake. */
 async function presentCertificate(certificate: Certificate | undefined): Promise<ClientCertificate | undefined> {
   const tls = createServer({
     cert: server.certificate,

@@ -34,7 +34,7 @@ describe('anchorsOf', () => {
 });
 
 describe('formerAnchors', () => {
-  it('returns the listed places other than that of the spec', () => {
+  it('returns the listed places except that of the spec', () => {
     expect(formerAnchors(listed(THERE, HERE))).toEqual([THERE]);
   });
 

@@ -56,7 +56,7 @@ describe('planToken for a valid token', () => {
     ['90 days', '2160h'],
     ['a year', '8760h'],
     ['2³² seconds', 2 ** 32 * 1000],
-  ])('reconciles within a day a token that lives for %s', (_, lifetime) => {
+  ])('reconciles a token that lives for %s within a day', (_, lifetime) => {
     const scene = aScene().holding(aGrant().expiringIn(lifetime));
     expect(planFor(scene.build(), NOON)).toEqual({ type: 'wait', until: Date.parse('2026-03-02T12:00:00Z') });
   });
@@ -116,7 +116,7 @@ describe('planToken', () => {
     expect(planFor(HELD.build(), at(time))).toMatchObject({ type });
   });
 
-  it('requires the UID of the service account on renewals only', () => {
+  it('requires the UID of the service account only on renewals', () => {
     const accountUID = '9d6a0f52-0000-4000-8000-00000000000a';
     expect(planFor(HELD.build(), RENEW_AT)).toMatchObject({ reason: 'RotationDue', accountUID, dropOld: false });
     expect(planFor(HELD.changing((token) => token.annotated(Annotation.rotate, '1')).build(), RENEW_AT)).toMatchObject({ accountUID });
@@ -149,7 +149,7 @@ describe('planToken', () => {
     expect(planFor(refused('another token').build(), at('12:20:00')).type).toBe('wait');
   });
 
-  it('issues no token for a change of expirationSeconds', () => {
+  it('issues no token for a change to expirationSeconds', () => {
     expect(planFor(changed({ expirationSeconds: 86_400 }).build(), at('12:20:00')).type).toBe('wait');
   });
 
@@ -463,7 +463,7 @@ describe('planToken with revocation BoundSecret', () => {
     ],
     ['the spec is invalid', requested.changing((each) => each.with({ audiences: [] }))],
     ['the Cluster is missing', requested.with({ cluster: undefined })],
-  ])('revokes the token without an own Secret: %s', (_, scene) => {
+  ])('revokes the token without its own Secret: %s', (_, scene) => {
     const { secret, ...observation } = scene.build();
     const foreign = secret?.metadata.ownerReferences === undefined ? secret : undefined;
     expect(planFor({ ...observation, secret: foreign }, at('12:20:00'))).toEqual({ type: 'revoke', request: 'leak', secrets: [] });
@@ -474,7 +474,7 @@ describe('planToken with revocation BoundSecret', () => {
     expect(planFor(fresh.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'RevocationRequested', freshAnchor: true });
   });
 
-  it('does not report a token as revoked that was never bound', () => {
+  it('does not report a token that was never bound as revoked', () => {
     const unbound = aScene(aToken()).holding(aGrant());
     const turned = unbound.changing((each) => each.with({ revocation: 'BoundSecret' }).annotated(Annotation.revoke, 'leak'));
     expect(planFor(turned.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'SpecChanged' });
@@ -504,7 +504,7 @@ describe('planToken with revocation BoundSecret', () => {
       for (const each of [scene, suspended]) expect(planFor(each.build(), at('12:20:00'))).toEqual({ type: 'prune', places: [other] });
     });
 
-    it('waits before it retries to delete former anchors', () => {
+    it('waits before it retries the deletion of former anchors', () => {
       const tried = moved.with({ anchorsAt: at('12:21:00') }).build();
       expect(planFor(tried, at('12:20:00'))).toEqual({ type: 'wait', until: at('12:21:00') });
     });

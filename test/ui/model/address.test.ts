@@ -54,7 +54,7 @@ describe('parseAddress', () => {
 });
 
 describe('formatAddress', () => {
-  it('omits values of the start', () => {
+  it('omits initial values', () => {
     expect(formatAddress(START)).toBe('#/overview');
     expect(formatAddress({ ...START, view: 'clusters', opened: { kind: 'cluster', key: 'prod' } })).toBe('#/clusters?cluster=prod');
   });

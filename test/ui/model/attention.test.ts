@@ -79,7 +79,7 @@ describe('causeOf', () => {
       'failing',
       { reason: 'Forbidden', message: expect.stringMatching(/Forbidden happened/) },
     ],
-  ] as const)('returns cause and remedy of %s', (_name, change, state, cause) => {
+  ] as const)('returns the cause and remedy of %s', (_name, change, state, cause) => {
     expect(causeOf(aToken(change), state, NOW)).toMatchObject(cause);
   });
 });

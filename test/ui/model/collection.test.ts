@@ -106,14 +106,14 @@ describe('Collection', () => {
     expect(script.pauses).toEqual([]);
   });
 
-  it('joins events that arrive in pieces, also within a character', async () => {
+  it('joins events that arrive in pieces, even within a character', async () => {
     const bytes = new TextEncoder().encode(`${JSON.stringify({ type: 'ADDED', object: object('b', 'größer') })}\n`);
     const pieces = Array.from({ length: bytes.length }, (_, index) => bytes.slice(index, index + 1));
     const script = new Script(list('7', []), new Response(ReadableStream.from(pieces) as ReadableStream<Uint8Array>), 'open');
     expect(await script.run()).toEqual({ b: 'größer' });
   });
 
-  it('lists again after 410, and removes what is no longer listed', async () => {
+  it('lists again after 410, and removes objects that are no longer listed', async () => {
     const script = new Script(list('7', ['a', 'b']), watch(gone), list('20', ['b']), 'open');
     expect(await script.run()).toEqual({ b: 'b' });
     expect(script.queries.slice(2)).toEqual(['limit=500', 'watch=true&allowWatchBookmarks=true&resourceVersion=20']);
@@ -195,7 +195,7 @@ describe('Collection', () => {
     expect(script.collection.phase).toMatchObject({ type: 'retrying', problem: { cause: 'Permission denied: clusters is forbidden' } });
   });
 
-  it('waits as long as Retry-After says', async () => {
+  it('waits for the time in Retry-After', async () => {
     const script = new Script(refused(429, 'slow down', { 'retry-after': '7' }), list('7', ['a']), 'open');
     expect(await script.run()).toEqual({ a: 'a' });
     expect(script.pauses).toEqual([7_000]);

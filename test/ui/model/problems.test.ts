@@ -29,7 +29,7 @@ describe('problemOf', () => {
 });
 
 describe('retryDelay', () => {
-  it('doubles up to 10 s, with up to half of it by chance', () => {
+  it('doubles up to 10 s, with a random part of up to half', () => {
     expect([0, 1, 2, 6, 1_000].map((failures) => retryDelay(failures, NO_RESPONSE, 1))).toEqual([500, 1_000, 2_000, 10_000, 10_000]);
     expect(retryDelay(2, NO_RESPONSE, 0)).toBe(1_000);
   });

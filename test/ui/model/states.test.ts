@@ -5,7 +5,7 @@ import { aCluster, aToken, condition, DAY, HOUR, MINUTE, NOW } from './tokens.ts
 
 const failing = condition('RotationFailing', 'True', 'ClusterTimeout');
 const notReady = (reason: string, since = NOW - HOUR) => condition('Ready', 'False', reason, since);
-/** A token without a token in its Secret. */
+/** A ManagedToken without a token in its Secret. */
 const NONE: Partial<Token> = { issuedAt: undefined, renewsAt: undefined, expiresAt: undefined };
 
 describe('tokenState', () => {

@@ -1,4 +1,4 @@
-// Envelope of protobuf messages of Kubernetes: a prefix, the type of the object, and the object.
+// Envelope of Kubernetes protobuf messages: a prefix, the type of the object, and the object.
 
 import type { Fields } from '../../object.ts';
 import { bytes, struct, text } from '../../schema/go-struct.ts';

@@ -11,7 +11,7 @@ import { YamlReader } from './reader.ts';
 
 export interface YamlDocument {
   readonly node: JsonNode;
-  /** Error of strict decoding for repeated keys; undefined without any. */
+  /** Error of strict decoding for repeated keys; undefined if there are none. */
   readonly duplicates?: string;
 }
 
@@ -74,7 +74,7 @@ function firstDocument(text: string, lines: LineCounter): Document.Parsed | unde
   const composer = new Composer({ version: '1.1', schema: 'failsafe', uniqueKeys: false, lineCounter: lines });
   // The library would continue and create an error for each problem and warning, which is slower than all the rest.
   Object.assign(composer, { onError: throwProblem(lines) });
-  // The parser must return a document, also an invalid one, for its errors.
+  // The parser must return a document, even an invalid one, for its errors.
   const [document] = composer.compose(tokensOf(text, lines), true, 0);
   return document;
 }

@@ -1,4 +1,4 @@
-// Converts a parsed YAML document to JSON, like the YAML library of Kubernetes decodes it into untyped values.
+// Converts a parsed YAML document to JSON, as Kubernetes' YAML library decodes it into untyped values.
 
 import {
   type Alias,

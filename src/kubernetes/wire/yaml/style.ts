@@ -1,4 +1,4 @@
-// Style of a text in YAML: plain if unambiguous, else quoted or a literal block.
+// Style of a text in YAML: plain if unambiguous, otherwise quoted or a literal block.
 
 import { resolveScalar } from './scalar.ts';
 

@@ -35,7 +35,7 @@ const structs = PROTOBUF_KINDS.flatMap(({ group, schema }) =>
 
 describe('numberedFields', () => {
   it.each(structs.map(({ owner, name, struct }) => [`${owner}.${name}`, owner, name, struct] as const))(
-    'returns the numbers of Kubernetes for %s',
+    'returns the Kubernetes field numbers for %s',
     (_, owner, name, struct) => {
       const expected = [owner, 'meta', 'core'].map((each) => SAMPLES.numbers[each]?.[name]).find((each) => each !== undefined);
       expect(sortLines(numbersOf(struct))).toBe(sortLines((expected ?? 'unknown').split(' ').filter((each) => each !== '')));
