@@ -210,9 +210,9 @@ describe('page of the web UI', () => {
   });
 
   it.each([
-    [403, 'Permission denied', 'Request a Role or ClusterRole'],
-    [429, 'limits the number of requests', 'tries again'],
-    [500, 'responded with status 500', 'check the log'],
+    [403, 'Permission denied', 'Ask an administrator for a Role or ClusterRole'],
+    [429, 'limits the rate of requests', 'retries'],
+    [500, 'responded with status 500', "check Purser's log"],
   ])('shows the cause and remedy of status %d', async (status, cause, remedy) => {
     await using stage = await Stage.start(fleetAt(Date.now(), SIZES));
     stage.refusal = { status, message: 'no', ...(status === 429 && { retryAfter: '1' }) };
@@ -236,7 +236,7 @@ describe('page of the web UI', () => {
 
   it.each([
     [401, 'The hub does not accept the token', 'Log in to the cluster of your kubeconfig again'],
-    [500, 'The hub responded with status 500', 'check the log'],
+    [500, 'The hub responded with status 500', "check Purser's log"],
   ])('shows that fields of the hub are not current after status %d of the hub', async (status, cause, remedy) => {
     const fleet = fleetAt(Date.now(), SIZES);
     await using stage = await Stage.start(fleet, fleet.clusters);

@@ -80,7 +80,8 @@ export async function waitUntilOldPodsAreGone(): Promise<void> {
 
 /**
  * Returns the warning events of all objects except these. A replica that starts or stops reports that it is not ready, which is expected. A
- * busy machine may delay a few starts beyond the first startup probe; a probe that is too early fails at most starts.
+ * busy machine may delay a few starts beyond the first startup probe; a probe that is too early fails at most starts. A busy kubelet may
+ * read a ConfigMap or Secret too late for a volume, and retries.
  */
 export async function warnings(...except: readonly string[]): Promise<readonly string[]> {
   const { items } = JSON.parse(await kubectl('get', 'events', '-A', '-o', 'json')) as { readonly items: readonly KubeEvent[] };
@@ -93,6 +94,7 @@ export async function warnings(...except: readonly string[]): Promise<readonly s
     const { message = '', involvedObject, firstTimestamp } = event;
     const { name } = involvedObject;
     if (isSlowStart(event)) return slow.size <= starts.size / 4;
+    if (/: failed to sync (configmap|secret) cache: timed out waiting for the condition$/.test(message)) return true;
     if (!message.startsWith('Readiness probe failed')) return false;
     const at = Date.parse(firstTimestamp);
     const isStarting = message.includes('statuscode: 500') && at < (starts.get(name) ?? 0) + START_MS;
