@@ -181,7 +181,7 @@ export const OPTIONS = {
     value: 'DURATION',
     default: '15m',
     parse: durationOrZero,
-    description: 'how often each issued token is verified with its cluster, without samples (0 disables)',
+    description: 'minimum interval between verifications of an issued token with its cluster, besides samples (0 disables both)',
   },
   'probe-interval': { value: 'DURATION', default: '10s', parse: duration, description: "how often each cluster's /readyz is probed" },
   'access-interval': {

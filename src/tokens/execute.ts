@@ -155,7 +155,7 @@ async function verify(run: TokenRun, situation: Situation): Promise<Step> {
   const verified = await reviewSecret(run, situation).catch((error: unknown): Verified => {
     const { reason } = toIssueError(error, run.signal);
     log.debug({ error, reason }, 'token verification failed');
-    return run.signal.aborted ? 'skipped' : 'failed';
+    return reason === 'TargetForbidden' ? 'forbidden' : 'skipped';
   });
   verification.record(token, verified);
   const isReviewed = verified === 'accepted' || verified === 'rejected';

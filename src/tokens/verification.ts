@@ -18,8 +18,8 @@ export interface VerificationOptions {
   readonly intervalMs: number;
 }
 
-/** Result of a verification; `failed` if the cluster did not review the token, `skipped` if the Secret has changed in the meantime. */
-export type Verified = 'accepted' | 'rejected' | 'failed' | 'skipped';
+/** Result of a verification; `forbidden` if the cluster does not let Purser create TokenReviews, `skipped` for no result. */
+export type Verified = 'accepted' | 'rejected' | 'forbidden' | 'skipped';
 
 /** Period over which issuances are averaged, in milliseconds. */
 const AVERAGED_MS = 3_600_000;
@@ -89,7 +89,7 @@ export class Verification {
     if (sampled === undefined || (sampled.next !== uid && result !== 'accepted')) return;
     if (sampled.next === uid) sampled.next = undefined;
     if (result === 'accepted') sampled.rejected = [];
-    if (result === 'failed') sampled.pausedUntil = clock.monotonic() + intervalMs;
+    if (result === 'forbidden') sampled.pausedUntil = clock.monotonic() + intervalMs;
     if (result !== 'rejected') return;
     sampled.rejected = [...sampled.rejected, token];
     const others = sampled.rejected.length < MAX_REJECTED ? this.#sample(clusterName) : [];
@@ -123,9 +123,17 @@ export class Verification {
       const names = this.#namesToSample();
       for (let step = 0; step < STEPS; step++) {
         await sleep(clock, stepMs, signal);
-        for (let index = step; index < names.length; index += STEPS) yield* this.#sample(names[index] as string);
+        for (let index = step; index < names.length; index += STEPS) yield* this.#sampleAgain(names[index] as string);
       }
     }
+  }
+
+  /** Returns the key of the next sample, or all keys if the last one, after a rejection, has not been verified: a tenant may prevent that. */
+  #sampleAgain(clusterName: string): readonly string[] {
+    const sampled = this.#sampled.get(clusterName);
+    if (sampled?.next === undefined || sampled.rejected.length === 0) return this.#sample(clusterName);
+    sampled.next = undefined;
+    return this.#doubted(clusterName, sampled);
   }
 
   /** Returns the names of all Clusters, and forgets the samples of others. */

@@ -220,6 +220,16 @@ describe('Verification', () => {
     expect(requested).toHaveLength(1);
   });
 
+  it('verifies all tokens if the next sample after a rejection is not verified within a minute', async () => {
+    list(aToken('a1', 'a'), aToken('a2', 'a'));
+    const verification = start();
+    await pass(MINUTE);
+    verification.record(aToken('a1', 'a'), 'rejected');
+    requested = [];
+    await pass(MINUTE);
+    expect(requested.toSorted()).toEqual(['team-a1/t', 'team-a2/t']);
+  });
+
   it('verifies no other tokens if the cluster rejects one and accepts the next', async () => {
     list(...['a1', 'a2', 'a3', 'a4'].map((name) => aToken(name, 'a')));
     const verification = start();
@@ -252,7 +262,7 @@ describe('Verification', () => {
     list(aToken('a1', 'a'));
     const verification = start();
     await pass(MINUTE);
-    verification.record(aToken('a1', 'a'), 'failed');
+    verification.record(aToken('a1', 'a'), 'forbidden');
     await pass(14 * MINUTE);
     expect(requested).toEqual(['team-a1/t']);
     await pass(2 * MINUTE);
@@ -287,7 +297,7 @@ describe('Verification', () => {
     const verification = start();
     await pass(MINUTE);
     requested = [];
-    for (const result of ['rejected', 'failed', 'skipped'] as const) verification.record(aToken('a3', 'a'), result);
+    for (const result of ['rejected', 'forbidden', 'skipped'] as const) verification.record(aToken('a3', 'a'), result);
     expect(requested).toEqual([]);
     verification.record(aToken('a1', 'a'), 'rejected');
     verification.record(aToken('a3', 'a'), 'accepted');
