@@ -9,14 +9,13 @@ import { reviewToken } from '../targets/reviews.ts';
 import { AnchorsPending } from './anchor-deletions.ts';
 import { pruneAnchors, RETRY_MS, release, revoke } from './anchors.ts';
 import { checkOutputs, issue, writeIssued } from './issue.ts';
-import { latestToken, outputsOf, withRegistration } from './observe.ts';
 import type { OutputTarget } from './outputs/forms.ts';
 import { formerAnchors } from './policy/anchors.ts';
 import type { HoldPlan, RewritePlan, TokenPlan } from './policy/plan.ts';
 import { parseRecord, type TokenRecord } from './policy/record.ts';
 import type { Situation, TokenObservation } from './policy/state.ts';
 import { reduceSecret, tokenOf } from './reduce.ts';
-import { failedStep, type Step, type TokenRun } from './run.ts';
+import { failedStep, latestToken, outputsOf, type Step, type TokenRun, withRegistration } from './run.ts';
 import { deleteSecrets, pausedStep, readSecret, recordRepair, refetchSecret, repairPauseMs, stripSecret } from './secrets.ts';
 import type { Verified } from './verification.ts';
 

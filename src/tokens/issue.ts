@@ -15,7 +15,6 @@ import type { Target } from '../targets/target.ts';
 import { issueToken } from '../targets/token-exchange.ts';
 import { recordAnchor, unlistedEvents } from './anchors.ts';
 import { unrevokedEvents } from './events.ts';
-import { outputsOf, withRegistration } from './observe.ts';
 import type { OutputTarget } from './outputs/forms.ts';
 import { outputsForAPI } from './outputs/outputs.ts';
 import { recordedAnchor } from './policy/anchors.ts';
@@ -24,7 +23,7 @@ import { createRecord, digestOfIssuance, requestOf, type TokenRecord } from './p
 import { desiredSecret, digestOfData, digestOfOutputs, digestOfSecret } from './policy/secret.ts';
 import { areAllowed, type StoredToken } from './policy/spec.ts';
 import { type Situation, situationOf, type TokenObservation, type TokenState } from './policy/state.ts';
-import type { Step, TokenRun } from './run.ts';
+import { outputsOf, type Step, type TokenRun, withRegistration } from './run.ts';
 import { isRepair, pausedStep, recordRepair, refetchSecret, stripSecret, writeSecret } from './secrets.ts';
 import { refuse } from './withdrawal.ts';
 

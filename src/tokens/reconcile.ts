@@ -7,12 +7,11 @@ import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { SLOT_WAIT_MS } from './anchor-deletions.ts';
 import { auditStep, countIssuance, eventsOf, shortenedEvents } from './events.ts';
 import { execute } from './execute.ts';
-import { observe } from './observe.ts';
 import { planToken, type TokenPlan } from './policy/plan.ts';
 import { type Situation, situationOf, type TokenObservation } from './policy/state.ts';
 import { desiredStatus } from './policy/status.ts';
 import { laneOfCluster, SHARED_LANE } from './priority.ts';
-import { RUN_MS, type Step, type TokenDeps, type TokenRun, toFailure } from './run.ts';
+import { observe, RUN_MS, type Step, type TokenDeps, type TokenRun, toFailure } from './run.ts';
 import { refetchSecret } from './secrets.ts';
 import { confirmPermission } from './withdrawal.ts';
 
