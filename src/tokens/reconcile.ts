@@ -14,7 +14,7 @@ import { AnchorsPending, SLOT_WAIT_MS } from './anchor-deletions.ts';
 import { pruneAnchors, RETRY_MS, release, revoke } from './anchors.ts';
 import { auditStep, countIssuance, eventsOf, shortenedEvents } from './events.ts';
 import { checkOutputs, issue, writeIssued } from './issue.ts';
-import type { OutputTarget } from './outputs/forms.ts';
+import type { OutputTarget } from './outputs/outputs.ts';
 import { formerAnchors } from './policy/anchors.ts';
 import { type HoldPlan, planToken, type RewritePlan, type TokenPlan } from './policy/plan.ts';
 import { parseRecord, type TokenRecord } from './policy/record.ts';
