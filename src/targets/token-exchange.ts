@@ -12,12 +12,17 @@ import { Sensitive, withoutSecret, withoutTokens } from '../std/sensitive.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
 import type { HubSettings } from './hub.ts';
 import { IssueError, type IssueErrorOptions, statusFailure } from './issue-error.ts';
-import { checkGrant, type Grant, type GrantResponse, grantedAudiences, grantedLifetimeMs, maxTokenLength } from './policy/grant.ts';
 import { type TokenClaims, tokenClaims } from './policy/token-claims.ts';
 import {
   type BoundObject,
+  checkGrant,
+  type Grant,
+  type GrantResponse,
+  grantedAudiences,
+  grantedLifetimeMs,
   isReservedAudience,
   isSilentlyExtended,
+  maxTokenLength,
   serviceAccountNamespace,
   subjectOf,
   type TokenRequest,
