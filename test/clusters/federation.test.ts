@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { explainRejection } from '../../src/clusters/federation.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
+import type { AddressToken } from '../../src/targets/credential.ts';
 import type { Target } from '../../src/targets/target.ts';
-import type { AddressToken } from '../../src/targets/target-credential.ts';
 
 const SERVER = 'https://a.example.com';
 const REJECTED = { reason: 'CredentialRejected', detail: 'Unauthorized' } as const;
