@@ -1,9 +1,17 @@
 // A dry run of a token request: all checks that need no token. kube-apiserver would issue a token.
 
 import { type ApiObject, Pods, type Resource, Secrets, ServiceAccounts } from '../../api/resources.ts';
-import { checkBoundKind, checkBoundObject, checkObjectName } from '../../kubernetes/bound-object.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
-import { checkExpiration, checkName, checkUid, type ServiceAccountName, toTokenResponse } from '../../kubernetes/token-request.ts';
+import {
+  checkBoundKind,
+  checkBoundObject,
+  checkExpiration,
+  checkName,
+  checkObjectName,
+  checkUid,
+  type ServiceAccountName,
+  toTokenResponse,
+} from '../../kubernetes/token-request.ts';
 import { fieldsOf, textOf, uidOf } from '../../kubernetes/untrusted.ts';
 import { type Part, readObject } from '../../targets/read-object.ts';
 import type { TokenSource } from '../../targets/target.ts';
