@@ -3,8 +3,8 @@
 import { reviewAccess } from '../access/hub-review.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Target } from '../targets/target.ts';
+import { toFederationFault } from './policy/access.ts';
 import type { Fault } from './policy/conditions.ts';
-import { toFederationFault } from './policy/federation.ts';
 
 /**
  * Returns the fault of a cluster that rejects tokens issued by the hub, with their issuer and audience and a remedy; any other fault

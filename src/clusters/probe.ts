@@ -10,8 +10,8 @@ import type { Clock } from '../std/clock.ts';
 import { IssueError, type IssueFailure, isOutage, statusFailure } from '../targets/issue-error.ts';
 import { findAPIAudiences, findUsername } from '../targets/reviews.ts';
 import type { Target, TargetCaller } from '../targets/target.ts';
+import { type IssueScope, toIssueScope } from './policy/access.ts';
 import type { Fault, FaultReason } from './policy/conditions.ts';
-import { type IssueScope, toIssueScope } from './policy/issue-scope.ts';
 import { parseVersion } from './policy/status.ts';
 
 export interface ProbeScope {
