@@ -1,5 +1,5 @@
-// Purser's credential for a cluster and its permitted uses, from the Secret that the Cluster refers to.
-// Other keys of the Secret are not read: a kubeconfig could run programs and read files.
+// Purser's credential for a cluster and its permitted uses, from the Secret that the Cluster refers to: as stored there, or tokens that the
+// hub issues for each address. Other keys of the Secret are not read: a kubeconfig could run programs and read files.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { CredentialSecretKey, OwnAnchorPrefix, OwnAudiencePrefix, OwnServiceAccounts, SystemAuthorities } from '../api/names.ts';
@@ -31,7 +31,31 @@ export interface ServiceAccountCredential {
   readonly audiences: ReadonlyMap<string, string>;
 }
 
-/** Purser's credential for a target. */
+/** Times of a token issued by the hub, by Purser's clock, in milliseconds since the epoch. */
+export interface HubTokenTimes {
+  readonly issuedAt: number;
+  readonly renewAt: number;
+  readonly expiresAt: number;
+}
+
+/** The token for a service account on the hub for one address of a target. */
+export interface AddressToken extends BearerTokens {
+  readonly audience: string;
+  /** Issuer of the token in use; undefined if unknown. */
+  readonly issuer: string | undefined;
+  /** Times of the last token, even after its expiry; undefined before the first request. */
+  readonly times: HubTokenTimes | undefined;
+  /** Failure of the last request to the hub; undefined after a success. */
+  readonly failure: IssueError | undefined;
+}
+
+/** The credential that requests to a target use. */
+export type TargetCredential =
+  | StoredCredential
+  /** Tokens of the hub by address, in the spelling of `serverUrl`. */
+  | { readonly type: 'serviceAccount'; readonly tokens: ReadonlyMap<string, AddressToken> };
+
+/** A credential as its Secret states it. */
 export type Credential = StoredCredential | ServiceAccountCredential;
 
 /** Uses of a credential that its Secret allows. A key that is absent from the Secret allows nothing. */
@@ -318,30 +342,6 @@ function certificateLifetime(pem: string): CredentialLifetime | undefined {
   const [leaf] = parseCertificates(pem) ?? [];
   return leaf && { startsAt: leaf.validFromDate.getTime(), expiresAt: leaf.validToDate.getTime() };
 }
-
-/** Times of a token issued by the hub, by Purser's clock, in milliseconds since the epoch. */
-export interface HubTokenTimes {
-  readonly issuedAt: number;
-  readonly renewAt: number;
-  readonly expiresAt: number;
-}
-
-/** The token for a service account on the hub for one address of a target. */
-export interface AddressToken extends BearerTokens {
-  readonly audience: string;
-  /** Issuer of the token in use; undefined if unknown. */
-  readonly issuer: string | undefined;
-  /** Times of the last token, even after its expiry; undefined before the first request. */
-  readonly times: HubTokenTimes | undefined;
-  /** Failure of the last request to the hub; undefined after a success. */
-  readonly failure: IssueError | undefined;
-}
-
-/** Purser's credential on a target. */
-export type TargetCredential =
-  | StoredCredential
-  /** Tokens of the hub by address, in the spelling of `serverUrl`. */
-  | { readonly type: 'serviceAccount'; readonly tokens: ReadonlyMap<string, AddressToken> };
 
 /** Returns the token that is sent to an address; undefined for a client certificate, and before the hub issued a token. */
 export function tokenFor(credential: TargetCredential | undefined, server: string): Sensitive<string> | undefined {
