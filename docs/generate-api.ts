@@ -5,8 +5,7 @@ import { parse } from 'yaml';
 import { Annotation, Label, LabelValue } from '../src/api/names.ts';
 import { LISTINGS } from '../src/facade/lists.ts';
 import { openApi } from '../src/facade/openapi.ts';
-import { outputForms } from '../src/tokens/outputs/forms.ts';
-import { TOKEN_KEY, tokenKeys } from '../src/tokens/outputs/outputs.ts';
+import { outputForms, TOKEN_KEY, tokenKeys } from '../src/tokens/outputs/outputs.ts';
 
 const CRDS = new URL('../crds/', import.meta.url);
 const REFERENCE = new URL('api.md', import.meta.url);

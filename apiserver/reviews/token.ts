@@ -1,15 +1,17 @@
 // Issuance of service-account tokens.
 
 import { randomUUID } from 'node:crypto';
-import { checkBoundKind, checkBoundObject, checkObjectName } from '../../src/kubernetes/bound-object.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { TOKEN_REQUEST } from '../../src/kubernetes/reviews.ts';
 import { notFound } from '../../src/kubernetes/status.ts';
 import {
   type BoundObjectReference,
+  checkBoundKind,
+  checkBoundObject,
   checkExpiration,
   checkName,
   checkNamespace,
+  checkObjectName,
   checkUid,
   type TokenRequest,
   toTokenResponse,

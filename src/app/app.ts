@@ -1,8 +1,11 @@
 // Composition root: builds Purser's components and the order in which they start and stop.
 
+import { Subscription } from 'rxjs';
+import type { Cluster } from '../api/cluster.gen.ts';
 import { FieldManager } from '../api/names.ts';
 import { ReviewLimit } from '../facade/limits/review-limit.ts';
 import { KubeClient } from '../kube/client.ts';
+import type { Informer } from '../kube/informer.ts';
 import { createTransport } from '../kube/transport.ts';
 import { type Component, Lifecycle } from '../runtime/lifecycle.ts';
 import { createSetInformer } from '../sets/informers.ts';
@@ -19,7 +22,6 @@ import { facade, facadeInformers } from './facade.ts';
 import { caches, customResources } from './hub.ts';
 import { operations, ProcessState } from './operations.ts';
 import type { AppOptions } from './options.ts';
-import { targetClusters } from './target-clusters.ts';
 
 /** A running instance of Purser. */
 export interface App {
@@ -99,4 +101,17 @@ function clusterClients({ clock, settings }: AppOptions, client: KubeClient, { c
   const stores = credentials.map(({ store }) => store);
   const federatedAddresses = new FederatedAddresses(stores, namespace);
   return new ClusterClients({ clock, ...reach, credentialNamespaces, hub, federatedAddresses });
+}
+
+/** Creates the component that closes connections of deleted Clusters, on the leader and on followers, and all of them at shutdown. */
+export function targetClusters(clients: ClusterClients, { changes$ }: Pick<Informer<Cluster>, 'changes$'>): Component {
+  const following = new Subscription();
+  const start = async () => {
+    following.add(changes$.subscribe(({ type, object }) => (type === 'deleted' ? void clients.forget(object) : clients.recall(object))));
+  };
+  const stop = async () => {
+    following.unsubscribe();
+    await clients.close();
+  };
+  return { name: 'target clusters', start, stop };
 }

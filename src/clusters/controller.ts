@@ -8,9 +8,9 @@ import { generationChanged } from '../runtime/predicates.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
 import { dueNow, self, whenSynced } from '../runtime/trigger.ts';
 import { registeredKey } from '../targets/policy/renewed-secret.ts';
-import { credentialTimes } from './credential-freshness.ts';
 import { type ClusterDeps, createReconcile } from './reconcile.ts';
 import { type ClusterInformers, RegistryView } from './registry-view.ts';
+import { credentialTimes } from './status.ts';
 import { TrackedClusters } from './tracked-cluster.ts';
 
 export interface ClusterControllerOptions extends Omit<ClusterDeps, 'view' | 'tracked'> {

@@ -1,6 +1,7 @@
-// A probe of a cluster: /readyz each time, and at longer intervals the version, and Purser's identity and permissions on the cluster.
+// A probe of a cluster: /readyz each time, and at longer intervals the version, and Purser's identity and permissions on the cluster. Clusters
+// that reject tokens issued by the hub also need a review on the hub.
 
-import { parseAccessDecision } from '../access/hub-review.ts';
+import { parseAccessDecision, reviewAccess } from '../access/hub-review.ts';
 import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { ProxyErrorCode } from '../kube/proxy.ts';
 import { toStatusError } from '../kube/response.ts';
@@ -10,8 +11,8 @@ import type { Clock } from '../std/clock.ts';
 import { IssueError, type IssueFailure, isOutage, statusFailure } from '../targets/issue-error.ts';
 import { findAPIAudiences, findUsername } from '../targets/reviews.ts';
 import type { Target, TargetCaller } from '../targets/target.ts';
+import { type IssueScope, toFederationFault, toIssueScope } from './policy/access.ts';
 import type { Fault, FaultReason } from './policy/conditions.ts';
-import { type IssueScope, toIssueScope } from './policy/issue-scope.ts';
 import { parseVersion } from './policy/status.ts';
 
 export interface ProbeScope {
@@ -71,6 +72,7 @@ export function toFault(error: unknown): Fault {
   return { reason: CODES[code] ?? REASONS[reason] ?? 'Unreachable', detail: error.detail };
 }
 
+/** Deadline of each request of a probe, in milliseconds. */
 const DEADLINE_MS = 5_000;
 
 /** Faults by the code of a network error. */
@@ -176,4 +178,32 @@ async function mayIssue(prober: TargetCaller, scope: { readonly namespace?: stri
   const spec = { resourceAttributes: { verb: 'create', resource: 'serviceaccounts', subresource: 'token', ...scope } };
   const review: unknown = await prober.call((client, options) => client.createReview(SelfSubjectAccessReviews, { spec }, options), signal);
   return parseAccessDecision(review)?.allowed === true;
+}
+
+/**
+ * Returns the fault of a cluster that rejects tokens issued by the hub, with their issuer and audience and a remedy; any other fault
+ * unchanged. Checks with a review on the hub whether clusters can read its keys. Throws only when `signal` aborts.
+ */
+export async function explainRejection(
+  fault: Fault,
+  { credential, activeServer = '' }: Pick<Target, 'credential' | 'activeServer'>,
+  hub: Pick<KubeClient, 'createReview'>,
+  signal: AbortSignal,
+): Promise<Fault> {
+  const token = credential?.type === 'serviceAccount' ? credential.tokens.get(activeServer) : undefined;
+  if (fault.reason !== 'CredentialRejected' || token === undefined) return fault;
+  return toFederationFault(token, await areKeysPublic(hub, signal));
+}
+
+const ANONYMOUS = { username: 'system:anonymous', uid: '', groups: ['system:unauthenticated'], extra: {} };
+const KEYS = { nonResourceAttributes: { path: '/openid/v1/jwks', verb: 'get' } };
+
+/** Returns whether the hub publishes its keys; true if that is unknown. */
+async function areKeysPublic(hub: Pick<KubeClient, 'createReview'>, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await reviewAccess(hub, ANONYMOUS, KEYS, { signal, timeoutMs: DEADLINE_MS })).allowed;
+  } catch {
+    signal.throwIfAborted();
+    return true;
+  }
 }

@@ -10,11 +10,10 @@ import { serverUrl } from '../targets/policy/registration.ts';
 import { isSameExceptRenewal, type RegisteredCluster, registrationOf } from '../targets/registered-cluster.ts';
 import type { Target } from '../targets/target.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { explainRejection } from './federation.ts';
+import { namespacesToReview } from './policy/access.ts';
 import { evaluateProbe, type Fault } from './policy/conditions.ts';
 import { healthAfter, isInDoubt, isReadyConfirmed } from './policy/health.ts';
-import { namespacesToReview } from './policy/issue-scope.ts';
-import { type ProbeResult, probe, toFault } from './probe.ts';
+import { explainRejection, type ProbeResult, probe, toFault } from './probe.ts';
 import { type StatusDeps, writeStatus } from './status.ts';
 import type { TrackedCluster } from './tracked-cluster.ts';
 

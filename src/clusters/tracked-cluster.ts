@@ -9,8 +9,8 @@ import {
   type Registration,
   registrationOf,
 } from '../targets/registered-cluster.ts';
+import type { IssueScope } from './policy/access.ts';
 import { type Health, parseHealth } from './policy/health.ts';
-import type { IssueScope } from './policy/issue-scope.ts';
 import { HEARTBEAT_GAP_MS, wasHeartbeat } from './policy/status.ts';
 
 export interface TrackedCluster {

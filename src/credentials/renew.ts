@@ -10,7 +10,6 @@ import { toWholeSecond } from '../std/timestamp.ts';
 import { readCredential, readCredentialInUse, readTokenInUse } from '../targets/credential.ts';
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
 import { deleteOwnAnchor, ensureOwnAnchor, listOwnAnchors } from '../targets/own-anchors.ts';
-import type { Grant } from '../targets/policy/grant.ts';
 import {
   anchorsOf,
   isOverwritable,
@@ -24,7 +23,7 @@ import {
   revokeRequestOf,
 } from '../targets/policy/renewed-secret.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
-import { serviceAccountNamespace, toServiceAccount } from '../targets/policy/token-request.ts';
+import { type Grant, serviceAccountNamespace, toServiceAccount } from '../targets/policy/token-request.ts';
 import { type RegisteredCluster, reduceCredential } from '../targets/registered-cluster.ts';
 import { ownUsername } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';

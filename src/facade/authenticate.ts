@@ -1,12 +1,13 @@
 // Authenticates callers by bearer tokens, with TokenReviews on the hub. Results are cached by a digest of the token for ten seconds.
 
-import { hash } from 'node:crypto';
+import { hash, type KeyObject } from 'node:crypto';
 import { orUnavailable, REVIEW_MS, tokenReviewStatus, UnreadableReview } from '../access/hub-review.ts';
 import { type User, userKey } from '../access/user.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
 import { TokenReviews } from '../kube/reviews.ts';
 import { isBearerToken } from '../kubernetes/bearer-token.ts';
+import { isSignedBy, KEY_SET_PATH, parseKeySet } from '../kubernetes/signing-keys.ts';
 import { badRequest, unauthorized } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isFields } from '../kubernetes/untrusted.ts';
 import type { Clock } from '../std/clock.ts';
@@ -14,11 +15,12 @@ import { FreshCache } from '../std/fresh-cache.ts';
 import { Recent } from '../std/recent.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { SingleFlight } from '../std/single-flight.ts';
+import { tokenClaims } from '../targets/policy/token-claims.ts';
+import { serviceAccountNamespace } from '../targets/policy/token-request.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { type Admission, ReviewLimit, type ReviewOutcome } from './limits/review-limit.ts';
 import { overloaded } from './limits/tenant.ts';
 import type { Caller, TokenUse } from './request.ts';
-import { SignedTokens } from './signed-tokens.ts';
 
 export interface AuthenticatorOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'getText'>;
@@ -197,4 +199,41 @@ function isImpersonation(name: string): boolean {
 function parseAuthorization(authorization: string): string | undefined {
   const token = /^bearer ([^ ]+)$/i.exec(authorization)?.[1];
   return token !== undefined && isBearerToken(token) ? token : undefined;
+}
+
+/** Minimum time between two requests for the keys of the hub, in milliseconds. */
+const REFRESH_MS = 60_000;
+
+/**
+ * Recognizes tokens for service accounts by the hub's signature. Any client can invent other tokens, from any number of addresses: a flood of
+ * them must not keep out callers with tokens that the hub has signed. Only a TokenReview decides whether a token is valid.
+ */
+class SignedTokens {
+  readonly #options: Pick<AuthenticatorOptions, 'hub' | 'clock'>;
+  #keys: readonly KeyObject[] = [];
+  #requestedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: Pick<AuthenticatorOptions, 'hub' | 'clock'>) {
+    this.#options = options;
+  }
+
+  /** Returns the user of a signed token before its expiry; undefined for any other token, and until the first keys have arrived. */
+  userOf(token: string): string | undefined {
+    this.#refresh();
+    const { subject = '', expiresAt = Infinity } = tokenClaims(token) ?? {};
+    if (serviceAccountNamespace(subject) === undefined || expiresAt <= this.#options.clock.now()) return undefined;
+    return this.#keys.some((key) => isSignedBy(token, key)) ? subject : undefined;
+  }
+
+  #refresh(): void {
+    const { hub, clock } = this.#options;
+    const now = clock.monotonic();
+    if (now - this.#requestedAt < REFRESH_MS) return;
+    this.#requestedAt = now;
+    const use = (text: string) => {
+      this.#keys = parseKeySet(text) ?? [];
+    };
+    // Without keys, the limits on unknown tokens apply.
+    hub.getText(KEY_SET_PATH).then(use, () => {});
+  }
 }

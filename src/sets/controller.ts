@@ -1,22 +1,42 @@
 // The ManagedTokenSet controller: triggers, budgets and retries.
 
-import { defer, finalize, map, type Observable, takeUntil } from 'rxjs';
-import { ManagedTokenSets } from '../api/resources.ts';
+import { defer, filter, finalize, map, merge, mergeMap, type Observable, takeUntil, tap } from 'rxjs';
+import { serviceAccountsOf } from '../access/user.ts';
+import type { Cluster } from '../api/cluster.gen.ts';
+import { ClusterConditionType, SetAnnotation } from '../api/names.ts';
+import { ManagedTokenSets, ManagedTokens } from '../api/resources.ts';
+import { objectKey } from '../kube/paths.ts';
+import type { Change } from '../kube/store.ts';
+import { findCondition } from '../kubernetes/conditions.ts';
 import { type Outcome, type Result, runController } from '../runtime/controller.ts';
 import { whenAborted } from '../runtime/leadership.ts';
+import {
+  annotationsChanged,
+  anyOf,
+  fieldChanged,
+  generationChanged,
+  labelsChanged,
+  type Predicate,
+  statusNotOurs,
+} from '../runtime/predicates.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
-import { whenSynced } from '../runtime/trigger.ts';
+import { owner, self, statesOf, whenSynced } from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
+import { goJson } from '../std/go-text.ts';
 import type { ProfileCounts } from '../telemetry/exposition.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { chargeReviews, NamespaceBudgets, overBytes } from '../tokens/budgets.ts';
+import type { StoredSecret } from '../tokens/policy/secret.ts';
+import type { StoredToken } from '../tokens/policy/spec.ts';
 import { namespaceOf } from '../tokens/priority.ts';
 import { SetAuthority } from './authority.ts';
-import { type SetInformers, SetView } from './informers.ts';
+import { type SetInformers, SetView, selects } from './informers.ts';
+import { readyOf } from './policy/plan.ts';
+import { childName, type StoredSet, templateTexts } from './policy/template.ts';
 import { reconcileSet } from './reconcile.ts';
 import type { SetDeps } from './run.ts';
+import { templateRequest } from './token-request.ts';
 import { TrackedSets } from './tracked-set.ts';
-import { setTriggers, type Trigger } from './triggers.ts';
 
 export interface SetControllerOptions extends Omit<SetDeps, 'view' | 'memory' | 'authority' | 'budgets' | 'timers'> {
   /** Clock of the deadline of each run; `clock` by default. */
@@ -92,4 +112,187 @@ async function reconcileWithinBudget(deps: SetDeps, key: string, signal: AbortSi
     tracked.isTriggeredByTenant = false;
   }
   return await reconcileSet(deps, key, signal);
+}
+
+/** A set to reconcile. */
+export interface Trigger {
+  readonly key: string;
+  /** Minimum time since the start of the set's last run, in milliseconds: many ManagedTokens change together. */
+  readonly spacingMs: number;
+}
+
+/** Parts of a term that triggers need. */
+export type TriggerDeps = Pick<SetDeps, 'view' | 'memory'> & { readonly authority: Pick<SetAuthority, 'permissionOf' | 'allowsToken'> };
+
+const TOKEN_SPACING_MS = 1_000;
+const CLUSTER_SPACING_MS = 500;
+
+/** Emits the sets to reconcile. */
+export function setTriggers(informers: SetInformers, { view, memory, authority }: TriggerDeps): Observable<Trigger> {
+  const { sets, tokens, clusters, requesters } = informers;
+  const written = (key: string) => memory.find(view.sets.get(key)?.metadata.uid)?.status;
+  const isNews = anyOf<StoredSet>(
+    generationChanged,
+    annotationsChanged(SetAnnotation.confirmRemoval),
+    statusNotOurs(written),
+    budgetChanged,
+  );
+  return merge(
+    sets.changes$.pipe(
+      tap((change) => trackSet(change, memory)),
+      filter(isNews),
+      mergeMap(self),
+      tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
+      map((key) => ({ key, spacingMs: 0 })),
+    ),
+    tokens.changes$.pipe(
+      tap((change) => trackToken(change, view, memory)),
+      filter(
+        anyOf<StoredToken>(generationChanged, annotationsChanged(SetAnnotation.templateDigest), textsChanged, ownerChanged, resultChanged),
+      ),
+      mergeMap((change) => setsOfToken(change, view)),
+      tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
+      map((key) => ({ key, spacingMs: TOKEN_SPACING_MS })),
+    ),
+    clusters.changes$.pipe(
+      filter(membershipChanged),
+      mergeMap((change) => setsOfCluster(change, view, authority)),
+      map((key) => ({ key, spacingMs: CLUSTER_SPACING_MS })),
+    ),
+    profileTriggers(informers, { view, memory, authority }),
+    merge(
+      requesters.changes$.pipe(
+        filter(({ type }) => type !== 'updated'),
+        mergeMap(({ key }) => view.setsOfRequester(key)),
+      ),
+      view.permissions
+        .follow(informers)
+        .pipe(mergeMap((change) => new Set([...view.permissions.affectedBy(change)].flatMap((each) => setsOfSubject(each, view))))),
+    ).pipe(map((set) => ({ key: objectKey(set), spacingMs: CLUSTER_SPACING_MS }))),
+  );
+}
+
+/** Matches a set that became a stub because its namespace is over its budget, or that is whole again. */
+const budgetChanged = fieldChanged<StoredSet>(({ isOverBudget }) => isOverBudget);
+
+/** Emits the sets whose ClusterProfiles may change. */
+function profileTriggers({ clusters, secrets, tokens }: SetInformers, { view, memory, authority }: TriggerDeps): Observable<Trigger> {
+  const written$ = merge(
+    secrets.changes$.pipe(
+      filter(dataChanged),
+      mergeMap((change) => setsOfSecret(change, view)),
+    ),
+    tokens.changes$.pipe(filter(secretWritten), mergeMap(ownersOf)),
+  );
+  const health$ = clusters.changes$.pipe(
+    filter(healthChanged),
+    mergeMap((change) => setsOfCluster(change, view, authority)),
+  );
+  const isPublishing = (key: string) => view.sets.get(key)?.spec.clusterProfiles === true;
+  return merge(
+    written$.pipe(
+      filter(isPublishing),
+      tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
+    ),
+    health$.pipe(filter(isPublishing)),
+  ).pipe(map((key) => ({ key, spacingMs: TOKEN_SPACING_MS })));
+}
+
+/** Matches a change to labels or annotations of the template. */
+const textsChanged = fieldChanged<StoredToken>(({ metadata }) => templateTexts(metadata));
+
+/** Matches a change to the controller. */
+const ownerChanged: Predicate<StoredToken> = (change) =>
+  change.type !== 'updated' || goJson(change.object.metadata.ownerReferences) !== goJson(change.previous.metadata.ownerReferences);
+
+/** Matches a change to the result that a ManagedToken reports. */
+const resultChanged: Predicate<StoredToken> = (change) =>
+  change.type !== 'updated' || resultOf(change.object) !== resultOf(change.previous);
+
+function resultOf(token: StoredToken): string {
+  const { status, reason, message } = readyOf(token) ?? {};
+  return [token.status?.observedGeneration, status, reason, message].join('\n');
+}
+
+/** Matches a change to labels, and the start of a deletion. */
+const membershipChanged = anyOf<Cluster>(
+  labelsChanged,
+  fieldChanged(({ metadata }) => metadata.deletionTimestamp),
+);
+
+/** Matches a change to the parts of a Cluster that ClusterProfiles contain. Heartbeats do not match. */
+const healthChanged: Predicate<Cluster> = (change) => change.type === 'updated' && healthOf(change.object) !== healthOf(change.previous);
+
+function healthOf(cluster: Cluster): string {
+  const { status, reason, lastTransitionTime } = findCondition(cluster, ClusterConditionType.ready) ?? {};
+  return [cluster.status?.version, status, reason, lastTransitionTime].join('\n');
+}
+
+/** Matches a change to the data of a Secret. */
+const dataChanged: Predicate<StoredSecret> = (change) =>
+  change.type === 'added' || (change.type === 'updated' && change.object.dataDigest !== change.previous.dataDigest);
+
+/** Matches a ManagedToken whose Secret was written; the record follows the write. */
+const secretWritten: Predicate<StoredToken> = (change) =>
+  change.type === 'updated' && change.object.status?.secretDigest !== change.previous.status?.secretDigest;
+
+const ownersOf = owner(ManagedTokenSets);
+const tokensOfSecret = owner(ManagedTokens);
+
+/** Returns the sets that control the ManagedToken of a Secret. */
+function setsOfSecret(change: Change<StoredSecret>, { tokens }: SetView): readonly string[] {
+  return tokensOfSecret(change).flatMap((key) => {
+    const token = tokens.get(key);
+    return token === undefined ? [] : ownersOf({ type: 'added', key, object: token });
+  });
+}
+
+/** Returns the sets that control a ManagedToken, and those that could have created one of its name. */
+function setsOfToken(change: Change<StoredToken>, { setsOfNamespace }: SetView): readonly string[] {
+  const { namespace, name } = change.object.metadata;
+  const isMoved = change.type !== 'updated' || ownerChanged(change);
+  const rivals = isMoved ? setsOfNamespace(namespace).filter(({ metadata }) => name.startsWith(metadata.name.slice(0, PREFIX_LENGTH))) : [];
+  return [...new Set([...ownersOf(change), ...rivals.map(objectKey)])];
+}
+
+/** Length of the part of a set's name that the names of its ManagedTokens always contain. */
+const PREFIX_LENGTH = 230;
+
+/**
+ * Returns the sets that contain a Cluster before or after its change. Runs for others would reveal, by the delay of the next, a hidden
+ * Cluster.
+ */
+function setsOfCluster(change: Change<Cluster>, { sets, tokens }: SetView, authority: TriggerDeps['authority']): readonly string[] {
+  const isMember = (set: StoredSet) => {
+    const token = tokens.get(`${set.metadata.namespace}/${childName(set.metadata.name, change.key)}`);
+    return statesOf(change).some((cluster) => {
+      if (!selects(set, cluster)) return false;
+      return authority.permissionOf(templateRequest(set))(cluster) || (token !== undefined && authority.allowsToken(token, cluster));
+    });
+  };
+  return sets.list().filter(isMember).map(objectKey);
+}
+
+function setsOfSubject(subject: string, view: SetView): readonly StoredSet[] {
+  const scope = serviceAccountsOf(subject);
+  if (scope === undefined) return [];
+  if (scope === 'all') return view.sets.list();
+  return scope.name === undefined ? view.setsOfNamespace(scope.namespace) : view.setsOfRequester(`${scope.namespace}/${scope.name}`);
+}
+
+function trackSet(change: Change<StoredSet>, memory: TrackedSets): void {
+  const { uid } = change.object.metadata;
+  if (change.type === 'deleted') return memory.forget(uid);
+  memory.find(uid)?.set.acknowledge(change.object);
+}
+
+function trackToken(change: Change<StoredToken>, view: SetView, memory: TrackedSets): void {
+  const { name } = change.object.metadata;
+  for (const key of ownersOf(change)) {
+    memory.find(view.sets.get(key)?.metadata.uid)?.observe(name, change.type === 'deleted' ? undefined : change.object);
+  }
+}
+
+function trackTenantTrigger(set: StoredSet | undefined, memory: TrackedSets): void {
+  if (set !== undefined) memory.keep(set.metadata.uid).isTriggeredByTenant = true;
 }

@@ -7,6 +7,7 @@ import type { Stored } from '../api/resources.ts';
 import { Recent } from '../std/recent.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { createTarget, isNamedHub, type TargetContext, type TargetSettings } from './create-target.ts';
+import type { HubTokenTimes } from './credential.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
 import { type CredentialSecrets, FreshCredentials } from './fresh-credentials.ts';
 import { HubTokens } from './hub-tokens.ts';
@@ -19,7 +20,6 @@ import {
   registrationOf,
 } from './registered-cluster.ts';
 import type { Target } from './target.ts';
-import type { HubTokenTimes } from './target-credential.ts';
 
 /** Keeps one target per Cluster. */
 export class ClusterClients {

@@ -15,6 +15,7 @@ import {
   readPins,
   type ServiceAccountCredential,
   type StoredCredential,
+  type TargetCredential,
 } from './credential.ts';
 import { dialPolicy, type ProxyPolicy } from './dial-policy.ts';
 import { pinnedEndpoints } from './endpoints.ts';
@@ -25,7 +26,6 @@ import { IssueError } from './issue-error.ts';
 import { isRenewedSecret } from './policy/renewed-secret.ts';
 import { isManaged, type RegisteredCluster } from './registered-cluster.ts';
 import { CONNECTIONS, type Purpose, Target, type TargetOptions } from './target.ts';
-import type { TargetCredential } from './target-credential.ts';
 
 /** Settings of all targets. */
 export interface TargetSettings {

@@ -1,9 +1,10 @@
-// Purser's credential for a cluster and its permitted uses, from the Secret that the Cluster refers to.
-// Other keys of the Secret are not read: a kubeconfig could run programs and read files.
+// Purser's credential for a cluster and its permitted uses, from the Secret that the Cluster refers to: as stored there, or tokens that the
+// hub issues for each address. Other keys of the Secret are not read: a kubeconfig could run programs and read files.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { CredentialSecretKey, OwnAnchorPrefix, OwnAudiencePrefix, OwnServiceAccounts, SystemAuthorities } from '../api/names.ts';
 import type { Secret, Stored } from '../api/resources.ts';
+import type { BearerTokens } from '../kube/credentials.ts';
 import { isBearerToken } from '../kubernetes/bearer-token.ts';
 import { dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { defined } from '../std/defined.ts';
@@ -30,7 +31,31 @@ export interface ServiceAccountCredential {
   readonly audiences: ReadonlyMap<string, string>;
 }
 
-/** Purser's credential for a target. */
+/** Times of a token issued by the hub, by Purser's clock, in milliseconds since the epoch. */
+export interface HubTokenTimes {
+  readonly issuedAt: number;
+  readonly renewAt: number;
+  readonly expiresAt: number;
+}
+
+/** The token for a service account on the hub for one address of a target. */
+export interface AddressToken extends BearerTokens {
+  readonly audience: string;
+  /** Issuer of the token in use; undefined if unknown. */
+  readonly issuer: string | undefined;
+  /** Times of the last token, even after its expiry; undefined before the first request. */
+  readonly times: HubTokenTimes | undefined;
+  /** Failure of the last request to the hub; undefined after a success. */
+  readonly failure: IssueError | undefined;
+}
+
+/** The credential that requests to a target use. */
+export type TargetCredential =
+  | StoredCredential
+  /** Tokens of the hub by address, in the spelling of `serverUrl`. */
+  | { readonly type: 'serviceAccount'; readonly tokens: ReadonlyMap<string, AddressToken> };
+
+/** A credential as its Secret states it. */
 export type Credential = StoredCredential | ServiceAccountCredential;
 
 /** Uses of a credential that its Secret allows. A key that is absent from the Secret allows nothing. */
@@ -316,4 +341,17 @@ function credentialMissing(detail: string): IssueError {
 function certificateLifetime(pem: string): CredentialLifetime | undefined {
   const [leaf] = parseCertificates(pem) ?? [];
   return leaf && { startsAt: leaf.validFromDate.getTime(), expiresAt: leaf.validToDate.getTime() };
+}
+
+/** Returns the token that is sent to an address; undefined for a client certificate, and before the hub issued a token. */
+export function tokenFor(credential: TargetCredential | undefined, server: string): Sensitive<string> | undefined {
+  if (credential?.type === 'token') return credential.token;
+  return credential?.type === 'serviceAccount' ? credential.tokens.get(server)?.current : undefined;
+}
+
+/** Returns all bearer tokens of a credential, to redact them. */
+export function secretsOf(credential: TargetCredential | undefined): readonly string[] {
+  if (credential?.type === 'token') return [credential.token.reveal()];
+  if (credential?.type !== 'serviceAccount') return [];
+  return [...credential.tokens.values()].flatMap(({ current }) => current?.reveal() ?? []);
 }

@@ -5,10 +5,10 @@ import { Backoff } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
 import { shareOf } from '../std/hash.ts';
 import type { Sensitive } from '../std/sensitive.ts';
+import type { AddressToken, HubTokenTimes } from './credential.ts';
 import type { HubSettings } from './hub.ts';
 import { HubAccounts } from './hub-accounts.ts';
 import { IssueError } from './issue-error.ts';
-import type { AddressToken, HubTokenTimes } from './target-credential.ts';
 import { type HubTokenName, issueHubToken } from './token-exchange.ts';
 
 /** Keeps one token per service account and address, for all targets. */

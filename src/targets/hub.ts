@@ -9,11 +9,11 @@ import { StatusError } from '../kubernetes/status.ts';
 import { uidOf } from '../kubernetes/untrusted.ts';
 import { defined } from '../std/defined.ts';
 import { Once } from '../std/single-flight.ts';
+import type { TargetCredential } from './credential.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
 import { IssueError } from './issue-error.ts';
 import { serverUrl } from './policy/registration.ts';
 import { serviceAccountNamespace } from './policy/token-request.ts';
-import type { TargetCredential } from './target-credential.ts';
 
 /** The hub and Purser's namespace on it. */
 export interface HubSettings {

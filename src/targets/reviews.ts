@@ -5,10 +5,10 @@ import { SelfSubjectReviews, TokenReviews } from '../kube/reviews.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf } from '../kubernetes/untrusted.ts';
 import type { Sensitive } from '../std/sensitive.ts';
+import { tokenFor } from './credential.ts';
 import { IssueError, redactError, statusFailure } from './issue-error.ts';
 import { isReservedAudience } from './policy/token-request.ts';
 import type { Target, TargetCaller, TokenSource } from './target.ts';
-import { tokenFor } from './target-credential.ts';
 
 /** Returns Purser's user name on the target, reviewed once per credential. Throws an IssueError while it is unknown. */
 export async function ownUsername(target: TokenSource, signal: AbortSignal): Promise<string> {

@@ -9,6 +9,7 @@ import { Recent } from '../std/recent.ts';
 import { withoutSecret } from '../std/sensitive.ts';
 import { Once } from '../std/single-flight.ts';
 import { admit, type Breaker, CLOSED, type Outcome, settle } from './circuit-breaker.ts';
+import { secretsOf, type TargetCredential } from './credential.ts';
 import { EndpointChoice, type PinnedEndpoints } from './endpoints.ts';
 import type { HubIdentity } from './hub.ts';
 import {
@@ -21,7 +22,6 @@ import {
   statusFailure,
   transportFailure,
 } from './issue-error.ts';
-import { secretsOf, type TargetCredential } from './target-credential.ts';
 
 export interface TargetOptions {
   readonly clock: Clock;

@@ -10,21 +10,26 @@ import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
 import { Sensitive, withoutSecret, withoutTokens } from '../std/sensitive.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
+import { secretsOf } from './credential.ts';
 import type { HubSettings } from './hub.ts';
 import { IssueError, type IssueErrorOptions, statusFailure } from './issue-error.ts';
-import { checkGrant, type Grant, type GrantResponse, grantedAudiences, grantedLifetimeMs, maxTokenLength } from './policy/grant.ts';
 import { type TokenClaims, tokenClaims } from './policy/token-claims.ts';
 import {
   type BoundObject,
+  checkGrant,
+  type Grant,
+  type GrantResponse,
+  grantedAudiences,
+  grantedLifetimeMs,
   isReservedAudience,
   isSilentlyExtended,
+  maxTokenLength,
   serviceAccountNamespace,
   subjectOf,
   type TokenRequest,
 } from './policy/token-request.ts';
 import { ownUsername } from './reviews.ts';
 import type { Target, TokenSource } from './target.ts';
-import { secretsOf } from './target-credential.ts';
 
 /** A token with the other fields of the response. */
 export interface IssuedToken extends Grant {

@@ -2,8 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster, ClusterCondition } from '../../src/api/cluster.gen.ts';
-import { clusterConditions, evaluateProbe, type FaultReason, type ProbedRow } from '../../src/clusters/policy/conditions.ts';
-import { finding } from '../../src/clusters/policy/findings.ts';
+import { clusterConditions, evaluateProbe, type FaultReason, finding, type ProbedRow } from '../../src/clusters/policy/conditions.ts';
 import { healthAfter, parseHealth, toConditions } from '../../src/clusters/policy/health.ts';
 import { eventsOf } from '../../src/clusters/status.ts';
 import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';

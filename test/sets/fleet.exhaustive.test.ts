@@ -8,12 +8,12 @@ import type { ApiObject, ClusterRole, ClusterRoleBinding, ServiceAccount } from 
 import type { KubeClient } from '../../src/kube/client.ts';
 import { statusError } from '../../src/kubernetes/status.ts';
 import { SetAuthority } from '../../src/sets/authority.ts';
+import { setTriggers } from '../../src/sets/controller.ts';
 import { reduceSet, type SetInformers, SetView } from '../../src/sets/informers.ts';
 import type { StoredSet } from '../../src/sets/policy/template.ts';
 import { reconcileSet } from '../../src/sets/reconcile.ts';
 import type { SetDeps } from '../../src/sets/run.ts';
 import { TrackedSets } from '../../src/sets/tracked-set.ts';
-import { setTriggers } from '../../src/sets/triggers.ts';
 import { chargeReviews, NamespaceBudgets } from '../../src/tokens/budgets.ts';
 import type { StoredSecret } from '../../src/tokens/policy/secret.ts';
 import { reduceToken } from '../../src/tokens/reduce.ts';

@@ -6,8 +6,7 @@ import { ClusterConditionType as Type } from '../../api/names.ts';
 import { ClusterReason } from '../../api/reasons.ts';
 import { findCondition, withCondition } from '../../kubernetes/conditions.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
-import { clusterConditions, type Findings, probedTypes } from './conditions.ts';
-import { type Finding, isSameFinding } from './findings.ts';
+import { clusterConditions, type Finding, type Findings, isSameFinding, probedTypes } from './conditions.ts';
 
 /** A condition whose transitions are damped. */
 export interface Damped {

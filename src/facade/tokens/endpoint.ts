@@ -5,24 +5,36 @@ import { setOf } from '../../access/cluster-set.ts';
 import type { Authorizer, IssueTarget } from '../../access/issue-permission.ts';
 import { RegistryGroup } from '../../api/names.ts';
 import { FailureReason } from '../../api/reasons.ts';
+import { type ApiObject, Pods, type Resource, Secrets, ServiceAccounts } from '../../api/resources.ts';
 import { unreachableMs } from '../../clusters/policy/health.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { type Reply, textReply } from '../../kubernetes/reply.ts';
 import { checkVirtualForm, encodeVirtualObject } from '../../kubernetes/representation.ts';
 import { forbidden, notFound, type Status, StatusError, statusError } from '../../kubernetes/status.ts';
-import { checkUid, TOKEN_REQUEST_KIND, toTokenResponse } from '../../kubernetes/token-request.ts';
+import {
+  checkBoundKind,
+  checkBoundObject,
+  checkExpiration,
+  checkName,
+  checkObjectName,
+  checkUid,
+  type ServiceAccountName,
+  TOKEN_REQUEST_KIND,
+  toTokenResponse,
+} from '../../kubernetes/token-request.ts';
+import { fieldsOf, textOf, uidOf } from '../../kubernetes/untrusted.ts';
 import { negotiate } from '../../kubernetes/wire/negotiate.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goQuote } from '../../std/go-text.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import type { ClusterClients } from '../../targets/cluster-clients.ts';
 import { IssueError } from '../../targets/issue-error.ts';
+import { type Part, readObject } from '../../targets/read-object.ts';
 import type { RegisteredCluster } from '../../targets/registered-cluster.ts';
 import type { TokenSource } from '../../targets/target.ts';
-import { exchangeToken, type IssuedToken } from '../../targets/token-exchange.ts';
+import { checkServiceAccount, exchangeToken, type IssuedToken } from '../../targets/token-exchange.ts';
 import { checkCaller, type Endpoint, type FacadeRequest } from '../request.ts';
 import type { Audit, AuditedRequest } from './audit.ts';
-import { dryRun } from './dry-run.ts';
 import type { PostedTokenRequest, TokenRequestParser } from './token-request.ts';
 
 export interface TokenEndpointOptions {
@@ -195,4 +207,55 @@ function toRejection(error: unknown, { cluster, serviceAccount }: IssueTarget): 
 function toRelayed(status: Status, retryAfterSeconds: number): StatusError {
   if (status.details?.retryAfterSeconds === undefined && status.code !== 429) return new StatusError(status);
   return new StatusError({ ...status, details: { ...status.details, retryAfterSeconds } });
+}
+
+interface DryRunOptions {
+  readonly source: TokenSource;
+  readonly serviceAccount: ServiceAccountName;
+  /** Warns the caller about a check that was not possible. */
+  readonly warn: (text: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Returns the response to a dry run, after all checks that need no token; kube-apiserver would issue one. Throws an IssueError, or the
+ * StatusError that the target would return.
+ */
+async function dryRun(posted: PostedTokenRequest, options: DryRunOptions): Promise<KubeObject> {
+  const { tokenRequest, audiences, expirationSeconds } = posted;
+  const { source, serviceAccount, signal } = options;
+  await checkServiceAccount(source, serviceAccount, signal);
+  checkName(tokenRequest, serviceAccount);
+  const uid = uidOf(await readOrWarn(ServiceAccounts, serviceAccount, 'metadata', options));
+  if (uid !== undefined) checkUid(tokenRequest, { ...serviceAccount, uid });
+  checkExpiration(tokenRequest);
+  await checkBoundReference(tokenRequest.spec.boundObjectRef, options);
+  const now = source.clock.now();
+  const response = { serviceAccount: { ...serviceAccount, uid }, audiences, expirationSeconds, status: { token: '' } };
+  return toTokenResponse(tokenRequest, response, now);
+}
+
+async function checkBoundReference(
+  reference: PostedTokenRequest['tokenRequest']['spec']['boundObjectRef'],
+  options: DryRunOptions,
+): Promise<void> {
+  if (reference === undefined) return;
+  const { kind = '', name = '' } = reference;
+  checkBoundKind(reference, [Pods.kind, Secrets.kind]);
+  checkObjectName(name);
+  const { namespace, name: serviceAccount } = options.serviceAccount;
+  const found =
+    kind === Pods.kind
+      ? readOrWarn(Pods, { namespace, name }, 'whole', options)
+      : readOrWarn(Secrets, { namespace, name }, 'metadata', options);
+  const object = await found;
+  if (object === undefined) return;
+  const serviceAccountName = textOf(fieldsOf(object['spec'])['serviceAccountName']);
+  checkBoundObject(reference, { uid: uidOf(object) ?? '', serviceAccountName }, serviceAccount);
+}
+
+async function readOrWarn(resource: Resource<ApiObject>, name: ServiceAccountName, part: Part, { source, warn, signal }: DryRunOptions) {
+  const object = await readObject(source, resource, name, { part, signal });
+  if (object === undefined) warn(`existence not checked: Purser may not read ${resource.plural} of the cluster`);
+  return object;
 }

@@ -1,12 +1,12 @@
 // The TokenRequest of a caller: decoded as in kube-apiserver, checked against the rules of the installation, and converted to the request
 // to the target cluster.
 
-import { checkBoundKind } from '../../kubernetes/bound-object.ts';
 import { invalidValue, requiredValue, tooMany, unsupportedValue } from '../../kubernetes/field-error.ts';
 import { isKnownKind } from '../../kubernetes/known-kinds.ts';
 import { TOKEN_REQUEST } from '../../kubernetes/reviews.ts';
 import { forbidden, invalid } from '../../kubernetes/status.ts';
 import {
+  checkBoundKind,
   checkNamespace,
   MAX_SECONDS,
   type ServiceAccountName,

@@ -3,7 +3,7 @@
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { IssueReason } from '../../api/reasons.ts';
-import { type BoundObject, boundObjectOf, subjectOf } from './token-request.ts';
+import { type BoundObject, boundObjectOf, sameAudiences, subjectOf } from './token-request.ts';
 
 /** The Cluster and the credential that a token is issued with. */
 export interface Issuer {
@@ -92,12 +92,6 @@ export function isForFormerAPI({ audiences, isForAPI }: IssuedFor, { spec }: Man
 /** Returns whether a token or its anchor was created with this credential, whose pins then apply to the token. */
 export function isIssuedWith(issued: Issuer, { clusterUID, credential }: Issuer): boolean {
   return issued.clusterUID === clusterUID && issued.credential === credential;
-}
-
-/** Returns whether two lists contain the same audiences in any order. */
-export function sameAudiences(a: readonly string[], b: readonly string[]): boolean {
-  const [inA, inB] = [new Set(a), new Set(b)];
-  return inA.size === inB.size && a.every((audience) => inB.has(audience));
 }
 
 function markFor(isForAPI: boolean): Pick<IssuedFor, 'isForAPI'> {

@@ -1,9 +1,166 @@
-// The data and the labels of a token's Secret, as the registered output forms render them.
+// The outputs of a token's Secret: the forms of spec.secret.outputs, and the data and labels that they render. To add a form, add its name to
+// the enum in crds/managedtokens.tokens.purser.dev.yaml, run `npm run generate`, and add an object to FORMS: keys, labels, digests, removal
+// on expiry and docs/api.md follow from that object.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { defined } from '../../std/defined.ts';
 import { serverUrl } from '../../targets/policy/registration.ts';
-import { type DatedToken, isTokenSource, keyTexts, type OutputTarget, outputForms, type SecretTexts } from './forms.ts';
+
+type SecretSpec = ManagedToken['spec']['secret'];
+type Output = SecretSpec['outputs'][number];
+
+/** Values of a Secret by their keys, as text. */
+export type SecretTexts = Readonly<Record<string, string>>;
+
+/** Everything that a Secret holds besides the token. */
+export interface OutputTarget {
+  readonly outputs: readonly Output[];
+  readonly cluster: string;
+  /** URL of the API server, with the scheme https. */
+  readonly server: string;
+  /** Base64-encoded PEM; undefined where public certificate authorities issue the server's certificate. */
+  readonly caBundle?: string;
+  readonly namespace: string;
+  readonly account: string;
+  /** Settings of the cluster in Argo CD; undefined if there are none. */
+  readonly argocd?: SecretSpec['argocd'];
+  /** Keys besides those of the outputs, and the sources of their values. */
+  readonly keys?: SecretSpec['keys'];
+}
+
+/** One form in which consumers read a token. */
+export interface OutputForm {
+  /** Keys that the form may add to the Secret besides `token`, with the sentences of docs/api.md. */
+  readonly keys: Readonly<Record<string, string>>;
+  /** True if consumers send the token to the cluster's API server. */
+  readonly isForAPI?: boolean;
+  /** Labels by which consumers select the Secret. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Renders the keys. The result may hold the token in any encoding, and depends on nothing but the arguments. */
+  render(target: OutputTarget, token: string): SecretTexts;
+}
+
+const SERVER = 'URL of the API server: `spec.secret.server`, or else the address for the network that Purser runs in.';
+
+const token: OutputForm = {
+  keys: {
+    'ca.crt': "CA certificates of the Cluster's `caBundle`, as PEM, or of the hub as Purser reaches it; absent without a CA.",
+    server: SERVER,
+    namespace: 'Namespace of the service account.',
+  },
+  render: ({ caBundle, server, namespace }) => ({
+    ...(caBundle && { 'ca.crt': toPem(caBundle) }),
+    server,
+    namespace,
+  }),
+};
+
+const kubeconfig: OutputForm = {
+  isForAPI: true,
+  keys: {
+    kubeconfig: 'Kubeconfig that contains the token.',
+    value: 'The same kubeconfig, under the key that Flux and Cluster API read.',
+  },
+  render: (target, bearer) => {
+    const text = kubeconfigText(target, bearer);
+    return { kubeconfig: text, value: text };
+  },
+};
+
+const argoCD: OutputForm = {
+  isForAPI: true,
+  keys: {
+    name: 'Name of the Cluster.',
+    server: SERVER,
+    config: "Argo CD's connection settings with the token, as JSON.",
+    project: '`spec.secret.argocd.project`, if set.',
+    namespaces: '`spec.secret.argocd.namespaces`, separated by commas, if set.',
+    clusterResources: '`true` if `spec.secret.argocd.clusterResources` is true.',
+    shard: '`spec.secret.argocd.shard`, if set.',
+  },
+  // Argo CD treats a Secret with this label as a cluster.
+  labels: { 'argocd.argoproj.io/secret-type': 'cluster' },
+  render: ({ cluster, server, caBundle, argocd = {} }, bearer) => ({
+    name: cluster,
+    server,
+    config: JSON.stringify({ bearerToken: bearer, tlsClientConfig: { insecure: false, ...(caBundle && { caData: caBundle }) } }),
+    ...argoSettings(argocd),
+  }),
+};
+
+/** Renders the settings as Argo CD writes them itself: without a key for an unset or false one. */
+function argoSettings({ project, namespaces, clusterResources, shard }: NonNullable<SecretSpec['argocd']>): SecretTexts {
+  return {
+    ...(project && { project }),
+    ...(namespaces && { namespaces: namespaces.join(',') }),
+    ...(clusterResources && { clusterResources: 'true' }),
+    ...(shard !== undefined && { shard: String(shard) }),
+  };
+}
+
+/** A value of the CRD's enum without a form does not compile. */
+const FORMS: Readonly<Record<Output, OutputForm>> = { Token: token, Kubeconfig: kubeconfig, ArgoCD: argoCD };
+
+/** The registered forms by name. */
+export const outputForms = new Map<string, OutputForm>(Object.entries(FORMS));
+
+/** A token and its expiry. */
+export interface DatedToken {
+  readonly token: string;
+  /** Expiry in RFC 3339. */
+  readonly expiresAt: string;
+}
+
+type Source = NonNullable<SecretSpec['keys']>[number]['from'];
+
+/** Values of `spec.secret.keys` by source; undefined if the cluster has none. A source of the CRD without a value does not compile. */
+const SOURCES: Readonly<Record<Source, (target: OutputTarget, issued: DatedToken) => string | undefined>> = {
+  Token: (_, { token: bearer }) => bearer,
+  CA: ({ caBundle }) => caBundle && toPem(caBundle),
+  Server: ({ server }) => server,
+  Namespace: ({ namespace }) => namespace,
+  ClusterName: ({ cluster }) => cluster,
+  ExpiresAt: (_, { expiresAt }) => expiresAt,
+  Kubeconfig: (target, { token: bearer }) => kubeconfigText(target, bearer),
+};
+
+/** Renders the keys of `spec.secret.keys`. */
+function keyTexts(target: OutputTarget, issued: DatedToken): SecretTexts {
+  const texts = (target.keys ?? []).map(({ key, from }) => [key, SOURCES[from](target, issued)] as const);
+  return Object.fromEntries(texts.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
+}
+
+/** Returns whether a value of `spec.secret.keys` contains the token. */
+function isTokenSource(from: Source): boolean {
+  return from === 'Token' || from === 'Kubeconfig';
+}
+
+function toPem(caBundle: string): string {
+  return Buffer.from(caBundle, 'base64').toString();
+}
+
+/** Quotes strings as JSON, which is also YAML. */
+function kubeconfigText({ cluster, server, caBundle, namespace, account }: OutputTarget, bearer: string): string {
+  const quoted = JSON.stringify;
+  return `apiVersion: v1
+kind: Config
+clusters:
+- name: ${quoted(cluster)}
+  cluster:
+    server: ${quoted(server)}
+${caBundle === undefined ? '' : `    certificate-authority-data: ${quoted(caBundle)}\n`}users:
+- name: ${quoted(account)}
+  user:
+    token: ${quoted(bearer)}
+contexts:
+- name: ${quoted(cluster)}
+  context:
+    cluster: ${quoted(cluster)}
+    user: ${quoted(account)}
+    namespace: ${quoted(namespace)}
+current-context: ${quoted(cluster)}
+`;
+}
 
 /** Key of the token itself, which every Secret has. */
 export const TOKEN_KEY = 'token';
@@ -41,7 +198,7 @@ export function outputTexts(target: OutputTarget, issued: DatedToken): SecretTex
 }
 
 /** Returns the names of the outputs whose consumers send the token to the cluster's API server. */
-export function outputsForAPI({ outputs, keys = [] }: ManagedToken['spec']['secret']): readonly string[] {
+export function outputsForAPI({ outputs, keys = [] }: SecretSpec): readonly string[] {
   const names = outputs.filter((output) => outputForms.get(output)?.isForAPI === true);
   return [...new Set([...names, ...keys.map(({ from }) => from).filter((from) => from === 'Kubeconfig')])];
 }
@@ -58,7 +215,7 @@ export function isOutputLabel(key: string): boolean {
 
 /** Returns the keys of outputs that hold the token in any encoding: those whose text differs for two tokens. */
 export function tokenKeys(): readonly string[] {
-  const [one, other] = ['one', 'other'].map((token) => [...outputForms.values()].map((form) => form.render(SAMPLE, token)));
+  const [one, other] = ['one', 'other'].map((bearer) => [...outputForms.values()].map((form) => form.render(SAMPLE, bearer)));
   const differing = (one ?? []).flatMap((texts, index) => Object.keys(texts).filter((key) => texts[key] !== other?.[index]?.[key]));
   return [TOKEN_KEY, ...new Set(differing)];
 }
@@ -69,14 +226,12 @@ export function isTokenFree(key: string): boolean {
 }
 
 /** Returns the problem of an item of `spec.secret.keys`; undefined without one. */
-export function keyProblem({ key, from }: Keys[number], outputs: readonly string[]): string | undefined {
+export function keyProblem({ key, from }: NonNullable<SecretSpec['keys']>[number], outputs: readonly string[]): string | undefined {
   if (!SECRET_KEY.test(key) || key === '.' || key.startsWith('..')) return 'must be a valid key of a Secret';
   if (key === TOKEN_KEY || outputs.some((output) => Object.hasOwn(outputForms.get(output)?.keys ?? {}, key)))
     return `must not be ${TOKEN_KEY} or a key of the chosen outputs`;
   return isTokenSource(from) && isTokenFree(key) ? 'must not be a key that an output uses for another value' : undefined;
 }
-
-type Keys = NonNullable<ManagedToken['spec']['secret']['keys']>;
 
 const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/;
 

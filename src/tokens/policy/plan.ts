@@ -1,13 +1,24 @@
-// The plan for a ManagedToken: the next thing to do, decided from one observation. DECISIONS at the end lists the rules in order.
+// The plan for a ManagedToken: the next thing to do, decided from one observation. DECISIONS lists the rules in order, and REASONS at the
+// end lists the reasons to issue a token.
 
+import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import { fieldErrorText } from '../../kubernetes/field-error.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import type { TokenLimits } from '../../targets/policy/token-request.ts';
-import { type AnchorPlace, anchorsOf, formerAnchors, hasAnchorFinalizer, hasRoom, recordedAnchor, withoutPlaces } from './anchors.ts';
+import {
+  type AnchorPlace,
+  anchorsOf,
+  formerAnchors,
+  hasAnchorFinalizer,
+  hasRoom,
+  recordedAnchor,
+  unlistedAnchor,
+  withoutPlaces,
+} from './anchors.ts';
 import { invalidSpecFailure, secretConflictFailure, type TokenFailure, tokenFailure } from './messages.ts';
-import { mayIssueAt, reasonToIssue } from './reasons-to-issue.ts';
-import type { TokenRecord } from './record.ts';
+import { requestOf, type TokenRecord } from './record.ts';
+import { earliestRenewAt } from './rotation.ts';
 import { conflictOf, desiredMetadata, digestOfSecret, hasMetadata, type StoredSecret } from './secret.ts';
 import { type StoredToken, specProblems } from './spec.ts';
 import { ownedNames, type Situation, secretState, situationOf, type TokenObservation, type TokenState } from './state.ts';
@@ -277,3 +288,88 @@ function writeOf(secret: StoredSecret | undefined): SecretWrite {
   if (secret === undefined) return 'create';
   return secret.immutable || secret.type !== 'Opaque' ? 'replace' : 'update';
 }
+
+/** One rule; returns undefined if it does not apply. */
+type Check = (state: TokenState, observation: TokenObservation, now: number) => IssueReason | undefined;
+
+/** Returns the reason to issue a token; undefined while the current token is good. */
+function reasonToIssue(state: TokenState, observation: TokenObservation, now: number): IssueReason | undefined {
+  for (const check of REASONS) {
+    const reason = check(state, observation, now);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+/**
+ * Returns the earliest time for an issuance with this reason: ten seconds after the last one and, for a renewal, not before
+ * `earliestRenewAt`. Drift and explicit requests wait for two seconds only.
+ */
+function mayIssueAt(reason: IssueReason, { record, lastIssuedAt }: TokenState, now: number): number {
+  if (PROMPT.has(reason)) return lastIssuedAt + PROMPT_SPACING_MS;
+  const spacedAt = lastIssuedAt + SPACING_MS;
+  return reason === 'RotationDue' && record !== undefined && record.issuedAt <= now
+    ? Math.max(spacedAt, earliestRenewAt(record))
+    : spacedAt;
+}
+
+const SPACING_MS = 10_000;
+/** Time for the watch to deliver Purser's own write before the Secret is considered missing. */
+const PROMPT_SPACING_MS = 2_000;
+const PROMPT: ReadonlySet<IssueReason> = new Set([
+  'SecretMissing',
+  'TokenMissing',
+  'TokenAltered',
+  'RotationRequested',
+  'RevocationRequested',
+]);
+
+/** A bound token whose anchor is not listed is revoked by its successor, which replaces the anchor. */
+const revocationPending: Check = ({ secret, record, revokeRequest }, { token }) => {
+  if (revokeRequest === undefined) return undefined;
+  return secret === undefined || unlistedAnchor(token, record) !== undefined ? 'RevocationRequested' : undefined;
+};
+
+const secretMissing: Check = ({ secret }) => (secret === undefined ? 'SecretMissing' : undefined);
+
+const recordDamaged: Check = ({ record, hasToken }) => {
+  if (record !== undefined) return undefined;
+  return hasToken ? 'TokenAltered' : 'TokenMissing';
+};
+
+const issuedForAnother: Check = ({ superseded }) => superseded;
+
+const issuedWithAnother: Check = ({ otherCredential }) => (otherCredential ? 'CredentialReplaced' : undefined);
+
+const issuedForFormerAPI: Check = ({ otherAudiences }) => (otherAudiences ? 'APIAudiencesChanged' : undefined);
+
+const tokenExpired: Check = ({ expired }) => (expired ? 'RotationDue' : undefined);
+
+const tokenMissing: Check = ({ hasToken }) => (hasToken ? undefined : 'TokenMissing');
+
+const tokenAltered: Check = ({ forged }) => (forged ? 'TokenAltered' : undefined);
+
+const tokenRefused: Check = ({ refused }) => (refused ? 'TokenRejected' : undefined);
+
+const rotationRequested: Check = ({ record }, { token }) => {
+  const request = requestOf(token, Annotation.rotate);
+  return request !== undefined && request !== record?.rotateRequest ? 'RotationRequested' : undefined;
+};
+
+const renewalDue: Check = ({ renewAt }, _, now) => (renewAt !== undefined && renewAt <= now ? 'RotationDue' : undefined);
+
+/** The rules; the first that applies names the reason. */
+const REASONS: readonly Check[] = [
+  revocationPending,
+  secretMissing,
+  recordDamaged,
+  issuedForAnother,
+  issuedWithAnother,
+  issuedForFormerAPI,
+  tokenExpired,
+  tokenMissing,
+  tokenAltered,
+  tokenRefused,
+  rotationRequested,
+  renewalDue,
+];

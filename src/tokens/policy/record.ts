@@ -5,9 +5,9 @@ import { identifierOf } from '../../kubernetes/untrusted.ts';
 import { digestOf } from '../../std/digest.ts';
 import { Recent } from '../../std/recent.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
-import type { Grant } from '../../targets/policy/grant.ts';
 import { encodeIssuedFor, type IssuedFor, type Issuer, issuedForOf, parseIssuedFor } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
+import type { Grant } from '../../targets/policy/token-request.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
 import type { StoredToken } from './spec.ts';
 

@@ -9,8 +9,7 @@ import { digestOf } from '../../std/digest.ts';
 import { compareUtf8 } from '../../std/go-text.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
-import type { OutputTarget, SecretTexts } from '../outputs/forms.ts';
-import { isOutputLabel, isTokenFree, outputLabels, outputTexts } from '../outputs/outputs.ts';
+import { isOutputLabel, isTokenFree, type OutputTarget, outputLabels, outputTexts, type SecretTexts } from '../outputs/outputs.ts';
 import { recordAnnotations, type TokenRecord } from './record.ts';
 import type { StoredToken } from './spec.ts';
 

@@ -1,8 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { ClusterReason } from '../../../src/api/reasons.ts';
-import { type CredentialEvidence, evaluateCredential, evaluateProbe, type FaultReason } from '../../../src/clusters/policy/conditions.ts';
-import { finding } from '../../../src/clusters/policy/findings.ts';
+import {
+  type CredentialEvidence,
+  evaluateCredential,
+  evaluateProbe,
+  type FaultReason,
+  finding,
+} from '../../../src/clusters/policy/conditions.ts';
 
 const WELL = ['True Responding', 'True PermissionsGranted', 'True ClusterReady'];
 

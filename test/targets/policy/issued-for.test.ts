@@ -6,7 +6,6 @@ import {
   isIssuedWith,
   issuedForOf,
   parseIssuedFor,
-  sameAudiences,
   supersededBy,
 } from '../../../src/targets/policy/issued-for.ts';
 import { issuerOf } from '../../../src/targets/registered-cluster.ts';
@@ -142,26 +141,5 @@ describe('supersededBy', () => {
 
   it('ignores a missing Cluster', () => {
     expect(supersededBy(issued, aToken().build(), undefined)).toBeUndefined();
-  });
-});
-
-describe('sameAudiences', () => {
-  it.each([
-    ['another order', ['a', 'b'], ['b', 'a'], true],
-    ['repetitions', ['a', 'a', 'b'], ['b', 'a'], true],
-    ['one more', ['a'], ['a', 'b'], false],
-    ['one less', ['a', 'b'], ['a'], false],
-    ['another one', ['a', 'b'], ['a', 'c'], false],
-  ])('compares lists with %s', (_, a, b, isSame) => {
-    expect(sameAudiences(a, b)).toBe(isSame);
-  });
-
-  it('reads each of 1,000 audiences a few times, in any order', () => {
-    let reads = 0;
-    const counted = (list: readonly string[]) =>
-      new Proxy(list, { get: (target, name) => (/^\d+$/.test(String(name)) && reads++, Reflect.get(target, name)) });
-    const many = Array.from({ length: 1_000 }, (_, index) => `audience-${index}`);
-    expect(sameAudiences(counted(many), counted(many.toReversed()))).toBe(true);
-    expect(reads).toBeLessThanOrEqual(4_000);
   });
 });

@@ -1,6 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { isReservedAudience, tokenRequestFor } from '../../../src/targets/policy/token-request.ts';
-import { aToken } from '../../support/builders.ts';
+import * as fc from 'fast-check';
+import { tokenClaims } from '../../../src/targets/policy/token-claims.ts';
+import {
+  checkGrant,
+  grantedAudiences,
+  grantedLifetimeMs,
+  isReservedAudience,
+  sameAudiences,
+  type TokenRequest,
+  tokenRequestFor,
+} from '../../../src/targets/policy/token-request.ts';
+import { ACCOUNT_UID, aGrant, aToken, at, jwt, NOON } from '../../support/builders.ts';
 
 const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
 
@@ -49,5 +59,139 @@ describe('isReservedAudience', () => {
     ['Purser:x', false],
   ])('returns for %j: %j', (audience, expected) => {
     expect(isReservedAudience(audience)).toBe(expected);
+  });
+});
+
+const request: TokenRequest = {
+  namespace: 'deploy',
+  name: 'deployer',
+  audiences: ['https://kubernetes.default.svc'],
+  expirationSeconds: 3600,
+};
+
+function response(grant = aGrant(), expirationTimestamp: unknown = '2026-03-01T13:00:00Z') {
+  const claims = tokenClaims(grant.text());
+  return { token: grant.text(), expirationTimestamp, ...(claims && { claims }) };
+}
+
+function bound(to: object) {
+  return aGrant().claiming({ 'kubernetes.io': { serviceaccount: { uid: ACCOUNT_UID }, ...to } });
+}
+
+describe('grantedAudiences', () => {
+  const [claimed, opaque] = [response(), response(aGrant().opaque())];
+  const none = { ...request, audiences: [] };
+
+  it.each([
+    ['the requested ones', request, { ...opaque, audiences: ['other'] }, request.audiences],
+    ['those in the token', none, claimed, request.audiences],
+    ['those in the response for an opaque token', none, { ...opaque, audiences: ['other'] }, ['other']],
+    ['none if neither names any', none, opaque, []],
+  ])('returns %s', (_, requested, granted, expected) => {
+    expect(grantedAudiences(requested, granted)).toEqual(expected);
+  });
+});
+
+describe('checkGrant', () => {
+  it.each([
+    ['the requested token', request, response()],
+    ['an opaque token', request, response(aGrant().opaque())],
+    ['a shorter lifetime than requested', request, response(aGrant().expiringIn('10m'), '2026-03-01T12:10:00Z')],
+    ['a longer lifetime than requested', request, response(aGrant().expiringIn('8760h'))],
+    ['the audiences of the API server for a request without audiences', { ...request, audiences: [] }, response()],
+    [
+      'the stated audiences for a request without audiences',
+      { ...request, audiences: [] },
+      { ...response(), audiences: ['https://kubernetes.default.svc'] },
+    ],
+    ['audiences in another order', { ...request, audiences: ['a', 'b'] }, response(aGrant().claiming({ aud: ['b', 'a'] }))],
+    [
+      'a token bound to the Secret',
+      { ...request, boundObject: { kind: 'Secret' as const, name: 'x', uid: 's' } },
+      response(bound({ secret: { uid: 's' } })),
+    ],
+    [
+      'a token bound to the Pod of that name',
+      { ...request, boundObject: { kind: 'Pod' as const, name: 'x' } },
+      response(bound({ pod: { uid: 'p' } })),
+    ],
+    ['a clock that is a minute ahead', request, response(aGrant().sentAt(at('12:01:00')))],
+  ])('accepts %s', (_, requested, given) => {
+    expect(checkGrant(requested, given, NOON)).toEqual([]);
+  });
+
+  it.each([
+    ['the response contains no token', request, { ...response(), token: '' }],
+    ['the token contains characters that are not allowed in bearer tokens', request, { ...response(), token: 'two words' }],
+    ['the token contains characters that are not allowed in bearer tokens', request, { ...response(), token: 'line\r\nX-Injected: yes' }],
+    ['the token is too long', request, { ...response(), token: 'x'.repeat(20_000) }],
+    ['the response contains no expiry', request, response(aGrant(), null)],
+    ['the response contains no expiry', request, response(aGrant(), 'tomorrow')],
+    ['the response contains no expiry', request, response(aGrant(), 1772366400)],
+    ['the token has expired', request, response(aGrant(), '2026-03-01T12:00:00Z')],
+    ['the token has expired', request, response(aGrant().claiming({ exp: NOON / 1000 }))],
+    ['the token is for another service account', request, response(aGrant().claiming({ sub: 'system:serviceaccount:kube-system:admin' }))],
+    ['the token is for another service account', request, response(aGrant().claiming({ sub: undefined }))],
+    ['the token is for other audiences', request, response(aGrant().claiming({ aud: ['https://kubernetes.default.svc', 'vault'] }))],
+    ['the token is for other audiences', request, response(aGrant().claiming({ aud: [] }))],
+    ['the token is for other audiences', { ...request, audiences: [] }, { ...response(), audiences: ['https://facade.example.com'] }],
+    ['the token is not bound to the requested object', { ...request, boundObject: { kind: 'Secret' as const, name: 'x' } }, response()],
+    [
+      'the token is not bound to the requested object',
+      { ...request, boundObject: { kind: 'Secret' as const, name: 'x', uid: 's' } },
+      response(bound({ secret: { uid: 'another' } })),
+    ],
+    ['the token is not bound to the requested object', request, response(bound({ pod: { uid: 'p' } }))],
+    ['the token was issued in the future', request, response(aGrant().claiming({ iat: NOON / 1000 + 61 }))],
+    ['the token is not valid yet', request, response(aGrant().claiming({ nbf: NOON / 1000 + 61 }))],
+    ['the token was issued long before the request', request, response(aGrant().claiming({ iat: NOON / 1000 - 601 }))],
+  ])('rejects a response because %s', (problem, requested, given) => {
+    expect(checkGrant(requested, given, NOON)).toEqual([problem]);
+  });
+
+  it('quotes nothing from the response', () => {
+    const secret = 'zyxwvutsrqponmlk';
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom('sub', 'aud', 'exp', 'iat', 'nbf', 'jti'), fc.constant(secret)), (payload) => {
+        const token = jwt(payload);
+        const claims = tokenClaims(token);
+        const problems = checkGrant(request, { token: `${token} ${secret}`, expirationTimestamp: secret, ...(claims && { claims }) }, NOON);
+        expect(problems.join()).not.toContain(secret);
+      }),
+    );
+  });
+});
+
+describe('grantedLifetimeMs', () => {
+  it.each([
+    ['the lifetime in token and response', response(), 3_600_000],
+    ['the lifetime in the response if the token has a year', response(aGrant().expiringIn('8760h')), 3_600_000],
+    ['the lifetime of the token if the response has a year', response(aGrant(), '2027-03-01T12:00:00Z'), 3_600_000],
+    ['the remaining lifetime by the clock of the target', response(aGrant().sentAt(at('11:55:00')), '2026-03-01T12:55:00Z'), 3_600_000],
+    ['the lifetime in the response for a token that is not a JWT', response(aGrant().opaque()), 3_600_000],
+    ['0 for a response without expiry', response(aGrant(), 'never'), 0],
+  ])('returns %s', (_, given, ms) => {
+    expect(grantedLifetimeMs(given, NOON)).toBe(ms);
+  });
+});
+
+describe('sameAudiences', () => {
+  it.each([
+    ['another order', ['a', 'b'], ['b', 'a'], true],
+    ['repetitions', ['a', 'a', 'b'], ['b', 'a'], true],
+    ['one more', ['a'], ['a', 'b'], false],
+    ['one less', ['a', 'b'], ['a'], false],
+    ['another one', ['a', 'b'], ['a', 'c'], false],
+  ])('compares lists with %s', (_, a, b, isSame) => {
+    expect(sameAudiences(a, b)).toBe(isSame);
+  });
+
+  it('reads each of 1,000 audiences a few times, in any order', () => {
+    let reads = 0;
+    const counted = (list: readonly string[]) =>
+      new Proxy(list, { get: (target, name) => (/^\d+$/.test(String(name)) && reads++, Reflect.get(target, name)) });
+    const many = Array.from({ length: 1_000 }, (_, index) => `audience-${index}`);
+    expect(sameAudiences(counted(many), counted(many.toReversed()))).toBe(true);
+    expect(reads).toBeLessThanOrEqual(4_000);
   });
 });

@@ -4,7 +4,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
 import type { Secret } from '../../../src/api/resources.ts';
-import { type OutputForm, outputForms } from '../../../src/tokens/outputs/forms.ts';
+import { type OutputForm, outputForms } from '../../../src/tokens/outputs/outputs.ts';
 import { ScriptedWorld } from '../scripted-world.ts';
 import type { TestReconciler } from '../test-reconciler.ts';
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
-import { outputForms } from '../../../src/tokens/outputs/forms.ts';
-import { keyProblem, outputTarget, outputTexts, tokenKeys } from '../../../src/tokens/outputs/outputs.ts';
+import { keyProblem, outputForms, outputTarget, outputTexts, tokenKeys } from '../../../src/tokens/outputs/outputs.ts';
 import { aCluster, aToken, SERVER, targetOf } from '../../support/builders.ts';
 
 type Outputs = ManagedToken['spec']['secret']['outputs'];

@@ -1,6 +1,8 @@
-// The namespaces of a cluster in which Purser's credential may issue tokens.
+// Purser's access to a cluster: the namespaces in which its credential may issue tokens, and the fault of a cluster that rejects tokens
+// issued by the hub.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import { isClusterLocalIssuer } from '../../targets/policy/token-claims.ts';
 import type { Fault } from './conditions.ts';
 
 /** Result of a review of the credential's permissions. */
@@ -36,3 +38,28 @@ export function toIssueScope(username: string, reviews: readonly boolean[]): Iss
 function namespacesOf(tokens: readonly ManagedToken[]): readonly string[] {
   return tokens.map(({ spec }) => spec.serviceAccount.namespace).sort();
 }
+
+/** A token issued by the hub. */
+export interface RejectedToken {
+  readonly audience: string;
+  /** Undefined if unknown. */
+  readonly issuer: string | undefined;
+}
+
+/** Returns the fault of a cluster that rejects a token issued by the hub; `areKeysPublic` is false if the hub rejects anonymous reads of its keys. */
+export function toFederationFault({ audience, issuer = 'unknown' }: RejectedToken, areKeysPublic: boolean): Fault {
+  return {
+    reason: 'CredentialRejected',
+    detail: `tokens issued by the hub, with issuer ${issuer} and audience ${audience}`,
+    remedy: [
+      ...(isClusterLocalIssuer(issuer) ? [OTHER_ISSUER] : []),
+      ...(areKeysPublic ? [] : [PUBLISH_KEYS]),
+      "compare the configuration of the cluster's API server with the output of purser print authentication-config",
+    ].join('; '),
+  };
+}
+
+const OTHER_ISSUER =
+  "set --service-account-issuer of the hub's API server to its own URL: this issuer is the default of many clusters, and no cluster trusts its own issuer";
+const PUBLISH_KEYS =
+  'on the hub, bind the ClusterRole system:service-account-issuer-discovery to the group system:unauthenticated, unless the issuer publishes its keys elsewhere';

@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import type { ApiObject, Stored } from '../../src/api/resources.ts';
 import { toOverBudget } from '../../src/kube/namespace-bytes.ts';
 import { ObjectStore } from '../../src/kube/store.ts';
+import { tokenTriggers } from '../../src/tokens/controller.ts';
 import { HubView, type TokenInformers } from '../../src/tokens/informers.ts';
 import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
-import { tokenTriggers } from '../../src/tokens/triggers.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { aToken } from '../support/builders.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
+import { namespacesToReview, toFederationFault, toIssueScope } from '../../../src/clusters/policy/access.ts';
 import { evaluateProbe } from '../../../src/clusters/policy/conditions.ts';
-import { namespacesToReview, toIssueScope } from '../../../src/clusters/policy/issue-scope.ts';
 
 function tokenFor(namespace: string, status: ManagedToken['status'] = {}): ManagedToken {
   return { metadata: {}, spec: { serviceAccount: { namespace, name: 'deployer' } }, status } as unknown as ManagedToken;
@@ -41,5 +41,33 @@ describe('toIssueScope', () => {
 
   it.each([[[]], [[false, false]]])('returns Forbidden for the reviews %j', (reviews) =>
     expect(toIssueScope('purser', reviews)).toEqual({ fault: { reason: 'Forbidden', detail: 'user purser' } }),
+  );
+});
+
+const TOKEN = { issuer: 'https://hub.example.com', audience: 'purser:https://a' };
+const COMPARE = "compare the configuration of the cluster's API server with the output of purser print authentication-config";
+
+describe('toFederationFault', () => {
+  it('names issuer and audience of the rejected token, and the command that prints the configuration', () => {
+    expect(toFederationFault(TOKEN, true)).toEqual({
+      reason: 'CredentialRejected',
+      detail: 'tokens issued by the hub, with issuer https://hub.example.com and audience purser:https://a',
+      remedy: COMPARE,
+    });
+  });
+
+  it('names the binding that publishes the keys of the hub', () => {
+    expect(toFederationFault(TOKEN, false).remedy).toMatch(
+      /^on the hub, bind the ClusterRole system:service-account-issuer-discovery to the group system:unauthenticated, .*; compare /,
+    );
+  });
+
+  it.each(['https://kubernetes.default.svc', 'https://kubernetes.default.svc.cluster.local'])(
+    'names the setting of an issuer that many clusters have: %s',
+    (issuer) => {
+      expect(toFederationFault({ ...TOKEN, issuer }, true).remedy).toMatch(
+        /^set --service-account-issuer of the hub's API server .*; compare /,
+      );
+    },
   );
 });
