@@ -11,11 +11,9 @@ export interface SigningKey {
   readonly privateKey: KeyObject;
 }
 
-const ALGORITHM = 'RS256';
-
-/** Generates a private key as PEM. */
+/** Generates a private key as PEM: ECDSA, because the generation of an RSA key takes most of the start of a server. */
 export async function generateSigningKey(): Promise<string> {
-  const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
+  const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
@@ -25,11 +23,16 @@ export function parseSigningKey(pem: string): SigningKey {
   return { id: digest.digest('base64url'), publicKey, privateKey: createPrivateKey(pem) };
 }
 
+/** Returns the algorithm of a key. Earlier versions generated RSA keys. */
+function algorithmOf({ publicKey }: SigningKey): 'RS256' | 'ES256' {
+  return publicKey.asymmetricKeyType === 'rsa' ? 'RS256' : 'ES256';
+}
+
 type Claims = Readonly<Record<string, unknown>>;
 
 /** Signs claims; keeps their order. */
 export async function signToken(claims: Claims, key: SigningKey): Promise<string> {
-  return new SignJWT({ ...claims }).setProtectedHeader({ alg: ALGORITHM, kid: key.id }).sign(key.privateKey);
+  return new SignJWT({ ...claims }).setProtectedHeader({ alg: algorithmOf(key), kid: key.id }).sign(key.privateKey);
 }
 
 /** Parses a token without verifying it; undefined for a text that is not a token. */
@@ -43,7 +46,7 @@ export function parseToken(token: string): { readonly kid: string; readonly clai
 }
 
 export async function isSignedBy(token: string, key: SigningKey): Promise<boolean> {
-  return compactVerify(token, key.publicKey, { algorithms: [ALGORITHM] }).then(
+  return compactVerify(token, key.publicKey, { algorithms: [algorithmOf(key)] }).then(
     () => true,
     () => false,
   );
@@ -59,20 +62,20 @@ export interface OidcDocument {
 const CACHE_CONTROL = 'public, max-age=3600';
 
 /** Returns the document of `/.well-known/openid-configuration`. */
-export function openIdConfiguration(issuer: string, jwksUri: string): OidcDocument {
+export function openIdConfiguration(issuer: string, jwksUri: string, key: SigningKey): OidcDocument {
   const body = {
     issuer,
     jwks_uri: jwksUri,
     response_types_supported: ['id_token'],
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: [ALGORITHM],
+    id_token_signing_alg_values_supported: [algorithmOf(key)],
   };
   return { body: JSON.stringify(body), contentType: 'application/json', cacheControl: CACHE_CONTROL };
 }
 
 /** Returns the document of `/openid/v1/jwks`. */
-export function keySet({ id, publicKey }: SigningKey): OidcDocument {
-  const { kty, n, e } = publicKey.export({ format: 'jwk' });
-  const body = { keys: [{ use: 'sig', kty, kid: id, alg: ALGORITHM, n, e }] };
+export function keySet(key: SigningKey): OidcDocument {
+  const { kty, ...parameters } = key.publicKey.export({ format: 'jwk' });
+  const body = { keys: [{ use: 'sig', kty, kid: key.id, alg: algorithmOf(key), ...parameters }] };
   return { body: JSON.stringify(body), contentType: 'application/jwk-set+json', cacheControl: CACHE_CONTROL };
 }

@@ -30,7 +30,7 @@ beforeEach(async () => {
 afterEach(() => issuer.close());
 
 const serve: WireHandler = ({ path }, reply) => {
-  const documents = path.startsWith('/.well-known/') ? openIdConfiguration(ISSUER, `${issuer.url}/openid/v1/jwks`) : keySet(key);
+  const documents = path.startsWith('/.well-known/') ? openIdConfiguration(ISSUER, `${issuer.url}/openid/v1/jwks`, key) : keySet(key);
   return reply.text(200, documents.body);
 };
 
@@ -88,7 +88,10 @@ describe('TrustedTokens', () => {
 
   it.each<[string, WireHandler]>([
     ['rejects requests', (_, reply) => reply.text(403, 'forbidden')],
-    ['has a document of another issuer', (_, reply) => reply.text(200, openIdConfiguration('https://elsewhere.test', issuer.url).body)],
+    [
+      'has a document of another issuer',
+      (_, reply) => reply.text(200, openIdConfiguration('https://elsewhere.test', issuer.url, key).body),
+    ],
     ['returns no JSON', (_, reply) => reply.text(200, '<html>')],
     ['does not respond', (_, reply) => reply.reset()],
   ])('rejects all tokens while the issuer %s', async (_, handler) => {
