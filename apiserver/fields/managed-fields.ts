@@ -74,18 +74,10 @@ export function updatedOwnerships(
 
 function previousOwnerships({ live, next, subresource }: TrackedUpdate): Ownerships {
   if (!subresource) {
-    const ownerships = decodeOrEmpty(next.metadata.managedFields);
+    const ownerships = decodeManagedFields(next.metadata.managedFields);
     if (ownerships.size > 0) return ownerships;
   }
-  return decodeOrEmpty(live?.metadata.managedFields);
-}
-
-function decodeOrEmpty(entries: unknown): Ownerships {
-  try {
-    return decodeManagedFields(entries);
-  } catch {
-    return new Map();
-  }
+  return decodeManagedFields(live?.metadata.managedFields);
 }
 
 export interface OwnersChange {
