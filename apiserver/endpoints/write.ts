@@ -35,7 +35,6 @@ export async function createEndpoint(api: Api, request: KindRequest): Promise<Re
 }
 
 export async function updateEndpoint(api: Api, request: KindRequest): Promise<Reply> {
-  if (request.info.name === '') throw badRequest('name must be provided');
   const representation = representationOf(request);
   const body = await request.body();
   const options = writeOptions(request.query, 'UpdateOptions');
@@ -131,7 +130,6 @@ const APPLY = 'application/apply-patch+yaml';
 export async function patchEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const type = patchType(request.contentType, request.kind.builtIn);
   const target = targetOf(request);
-  if (target.name === '') throw badRequest('name must be provided');
   const representation = representationOf(request);
   const body = await request.body();
   const options = patchOptions(request.query, type === APPLY);
