@@ -40,9 +40,7 @@ function version2Reply({ accept = '' }: DocumentRequest): Reply {
   // kubectl requests the type with an @, which its own response parser rejects.
   if (requested.some((type) => type.replace('@', '.') === VERSION_2_PROTOBUF))
     return { status: 200, headers: { 'content-type': VERSION_2_PROTOBUF, vary: 'Accept' }, body: VERSION_2_BYTES };
-  if (!acceptsJson(accept)) return { status: 406, headers: { vary: 'Accept' }, body: '' };
-  const body = goStructJson({ swagger: '2.0', info: { title: 'Kubernetes', version: 'unversioned' }, paths: {} });
-  return { status: 200, headers: { 'content-type': 'application/json', vary: 'Accept' }, body };
+  return { status: 406, headers: { vary: 'Accept' }, body: '' };
 }
 
 interface Document {
