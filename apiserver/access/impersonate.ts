@@ -21,7 +21,7 @@ export function impersonate(requestor: User, headers: Headers, attributes: Acces
   if (unsupported !== undefined) throw badRequest(notSupported(`the header ${unsupported}`));
   if (name === '') {
     if (groups.length === 0) return requestor;
-    throw badRequest(`requested ${goUser(groups)} without impersonating a user name`);
+    throw badRequest('requested groups without impersonating a user name');
   }
   const serviceAccount = serviceAccountOf(name);
   const targets = [
@@ -48,10 +48,4 @@ function rejection(requestor: User, mode: string, attributes: AccessAttributes):
 function withSystemGroups(user: User): User {
   if (user.name === 'system:anonymous') return withGroup(user, 'system:unauthenticated');
   return user.groups.includes('system:unauthenticated') ? user : withGroup(user, 'system:authenticated');
-}
-
-/** Returns the user as Go's `%#v` prints it, without its name. */
-function goUser(groups: readonly string[]): string {
-  const list = groups.map((group) => JSON.stringify(group)).join(', ');
-  return `&user.DefaultInfo{Name:"", UID:"", Groups:[]string{${list}}, Extra:map[string][]string(nil)}`;
 }

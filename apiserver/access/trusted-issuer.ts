@@ -21,11 +21,11 @@ export interface TrustedIssuer {
   readonly usernamePrefix: string;
 }
 
-/** Verifies tokens with the keys of the issuer, which are fetched on first use and for an unknown key. */
+/** Verifies tokens with the keys of the issuer, which are fetched on first use: in a local run, they change only with a new process. */
 export class TrustedTokens {
   readonly #issuer: TrustedIssuer;
   readonly #serverUrl: () => string;
-  #keys: { readonly find: JWTVerifyGetKey; readonly fetchedAt: number } | undefined;
+  #keys: JWTVerifyGetKey | undefined;
 
   constructor(issuer: TrustedIssuer, serverUrl: () => string) {
     this.#issuer = issuer;
@@ -38,23 +38,13 @@ export class TrustedTokens {
     if (parseToken(token)?.claims['iss'] !== issuer) return undefined;
     const expected = { issuer, subject, audience: [...audiences(this.#serverUrl())], currentDate: new Date(now), requiredClaims: ['exp'] };
     try {
-      const findKey: JWTVerifyGetKey = (header, input) => this.#findKey(header, input, now);
-      const { payload } = await jwtVerify(token, findKey, { ...expected, algorithms: ALGORITHMS });
+      this.#keys ??= createLocalJWKSet(await this.#fetchKeys());
+      const { payload } = await jwtVerify(token, this.#keys, { ...expected, algorithms: ALGORITHMS });
       const extra = payload.jti === undefined ? {} : { extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${payload.jti}`] } };
       return { name: `${usernamePrefix}${subject}`, groups: [], ...extra };
     } catch {
       return undefined;
     }
-  }
-
-  async #findKey(header: Parameters<JWTVerifyGetKey>[0], input: Parameters<JWTVerifyGetKey>[1], now: number) {
-    try {
-      if (this.#keys !== undefined) return await this.#keys.find(header, input);
-    } catch (error) {
-      if (now - (this.#keys?.fetchedAt ?? 0) < MIN_INTERVAL_MS) throw error;
-    }
-    this.#keys = { find: createLocalJWKSet(await this.#fetchKeys()), fetchedAt: now };
-    return await this.#keys.find(header, input);
   }
 
   async #fetchKeys(): Promise<JSONWebKeySet> {
@@ -66,8 +56,6 @@ export class TrustedTokens {
 }
 
 const ALGORITHMS = ['RS256', 'ES256'];
-/** Minimum time between key fetches, in milliseconds. */
-const MIN_INTERVAL_MS = 10_000;
 const TIMEOUT_MS = 5_000;
 
 async function fetchJson(url: string, ca: string): Promise<unknown> {

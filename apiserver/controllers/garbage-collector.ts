@@ -4,7 +4,7 @@ import type { OwnerReference } from '../../src/kubernetes/object.ts';
 import { parseGroupVersion } from '../../src/kubernetes/wire/type-meta.ts';
 import { resourceOf } from '../kinds/kind.ts';
 import type { Registry } from '../kinds/registry.ts';
-import { ALL_RESOURCES, type Change, type StoredObject } from '../storage/object-store.ts';
+import { ALL_RESOURCES, type StoredObject } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
@@ -47,10 +47,6 @@ class OwnerGraph {
     this.#nodes.delete(uid);
   }
 
-  locationOf(uid: string): Location | undefined {
-    return this.#nodes.get(uid);
-  }
-
   dependentsOf(uid: string): readonly Location[] {
     return [...(this.#dependents.get(uid) ?? [])].flatMap((dependent) => this.#nodes.get(dependent) ?? []);
   }
@@ -85,78 +81,37 @@ class OwnerGraph {
 }
 
 const WRITER = systemWriter('kube-controller-manager');
-/** Grace period for an unknown owner, in milliseconds: a restore of a backup may create the owner later. */
-const UNKNOWN_OWNER_GRACE_MS = 30_000;
 
 /** Starts the controller. */
 export function collectGarbage(api: Api): Stop {
-  const collector = new GarbageCollector(api);
-  for (const resource of api.store.resources()) {
-    for (const object of api.store.list(resource)) collector.observe({ resource, key: keyOf(object) }, object);
-  }
-  const unsubscribe = api.store.subscribe(ALL_RESOURCES, (change) => collector.react(change));
-  return () => {
-    unsubscribe();
-    collector.stop();
-  };
+  const graph = new OwnerGraph(api.registry);
+  const stored = api.store
+    .resources()
+    .flatMap((resource) => api.store.list(resource).map((object) => ({ location: { resource, key: keyOf(object) }, object })));
+  for (const { location, object } of stored) graph.set(location, object);
+  for (const { location } of stored) api.attempt(() => collect(api, graph, location));
+  return api.store.subscribe(ALL_RESOURCES, ({ type, resource, key, object }) => {
+    if (type !== 'DELETED') {
+      graph.set({ resource, key }, object);
+      return collect(api, graph, { resource, key });
+    }
+    graph.delete(object);
+    for (const dependent of graph.dependentsOf(object.metadata.uid)) api.attempt(() => collect(api, graph, dependent));
+  });
 }
 
-class GarbageCollector {
-  readonly #api: Api;
-  readonly #graph: OwnerGraph;
-  /** Functions that cancel the second check of an object with a missing owner, by uid. */
-  readonly #rechecks = new Map<string, Stop>();
-
-  constructor(api: Api) {
-    this.#api = api;
-    this.#graph = new OwnerGraph(api.registry);
-  }
-
-  react({ type, resource, key, object }: Change): void {
-    if (type !== 'DELETED') return this.observe({ resource, key }, object);
-    this.#cancelRecheck(object);
-    this.#graph.delete(object);
-    for (const dependent of this.#graph.dependentsOf(object.metadata.uid)) this.#api.attempt(() => this.#collect(dependent));
-  }
-
-  observe(location: Location, object: StoredObject): void {
-    this.#graph.set(location, object);
-    const { uid } = object.metadata;
-    const missing = this.#graph.missingOwners(object);
-    if (missing.length === 0) return this.#cancelRecheck(object);
-    // An owner with this uid and another name exists: the named owner will not be created.
-    if (missing.every((owner) => this.#graph.locationOf(owner.uid) !== undefined)) return this.#api.attempt(() => this.#collect(location));
-    if (this.#rechecks.has(uid)) return;
-    this.#rechecks.set(
-      uid,
-      this.#api.wakeAt(this.#api.now() + UNKNOWN_OWNER_GRACE_MS, () => this.#collect(location)),
-    );
-  }
-
-  stop(): void {
-    for (const cancel of this.#rechecks.values()) cancel();
-  }
-
-  #cancelRecheck({ metadata: { uid } }: StoredObject): void {
-    this.#rechecks.get(uid)?.();
-    this.#rechecks.delete(uid);
-  }
-
-  /** Deletes an object whose owners are all missing; otherwise removes its references to missing owners. */
-  #collect(location: Location): void {
-    const object = this.#api.store.get(location.resource, location.key);
-    if (object === undefined) return;
-    this.#cancelRecheck(object);
-    const { ownerReferences = [], deletionTimestamp } = object.metadata;
-    const missing = this.#graph.missingOwners(object);
-    if (missing.length === 0 || deletionTimestamp !== undefined) return;
-    const kind = this.#api.registry.byResource(location.resource);
-    if (kind === undefined) return;
-    const present = ownerReferences.filter((owner) => !missing.includes(owner));
-    const next = { ...object, metadata: { ...object.metadata, ownerReferences: present } };
-    if (present.length === 0) deleteObject(this.#api, targetOf(kind, object), { dryRun: false });
-    else updateObject(this.#api, targetOf(kind, object), next, WRITER);
-  }
+/** Deletes an object whose owners are all missing; otherwise removes its references to missing owners. */
+function collect(api: Api, graph: OwnerGraph, { resource, key }: Location): void {
+  const object = api.store.get(resource, key);
+  const kind = api.registry.byResource(resource);
+  if (object === undefined || kind === undefined) return;
+  const { ownerReferences = [], deletionTimestamp } = object.metadata;
+  const missing = graph.missingOwners(object);
+  if (missing.length === 0 || deletionTimestamp !== undefined) return;
+  const present = ownerReferences.filter((owner) => !missing.includes(owner));
+  const next = { ...object, metadata: { ...object.metadata, ownerReferences: present } };
+  if (present.length === 0) deleteObject(api, targetOf(kind, object), { dryRun: false });
+  else updateObject(api, targetOf(kind, object), next, WRITER);
 }
 
 function keyOf({ metadata: { namespace, name } }: StoredObject): string {

@@ -4,7 +4,9 @@ import { chmod, mkdir, readdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { StartError } from '../../src/config/start-error.ts';
+import { isFields } from '../../src/kubernetes/object.ts';
 import { isDraft, writePrivate } from '../../src/std/private-file.ts';
+import type { JsonObject } from '../same-value.ts';
 
 /** State that a run saves for the next run. */
 export interface RunState {
@@ -106,28 +108,24 @@ function parseState(file: string, text: string): RunState {
   return state;
 }
 
-function parseRecord(text: string): Readonly<Record<string, unknown>> {
+function parseRecord(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : {};
+    return isFields(value) ? value : {};
   } catch {
     return {};
   }
 }
 
-function isRunState(value: Readonly<Record<string, unknown>>): value is Readonly<Record<string, unknown>> & RunState {
+function isRunState(value: JsonObject): value is JsonObject & RunState {
   const { tokens, ports, sampled } = value;
   const isText = (text: unknown) => typeof text === 'string' && text !== '';
   return (
-    isRecord(tokens) &&
-    Object.values(tokens).every((users) => isRecord(users) && Object.values(users).every(isText)) &&
-    isRecord(ports) &&
+    isFields(tokens) &&
+    Object.values(tokens).every((users) => isFields(users) && Object.values(users).every(isText)) &&
+    isFields(ports) &&
     Object.values(ports).every(Number.isInteger) &&
     Array.isArray(sampled) &&
     sampled.every(isText)
   );
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

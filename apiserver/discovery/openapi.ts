@@ -7,7 +7,7 @@ import { OBJECT_META } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { parseAccept } from '../../src/kubernetes/wire/accept.ts';
 import { compareUtf8, goStructJson } from '../../src/std/go-text.ts';
-import type { Kind, Verb } from '../kinds/kind.ts';
+import type { Kind } from '../kinds/kind.ts';
 
 const ROOT = '/openapi/v3';
 const VERSION_2 = '/openapi/v2';
@@ -40,9 +40,7 @@ function version2Reply({ accept = '' }: DocumentRequest): Reply {
   // kubectl requests the type with an @, which its own response parser rejects.
   if (requested.some((type) => type.replace('@', '.') === VERSION_2_PROTOBUF))
     return { status: 200, headers: { 'content-type': VERSION_2_PROTOBUF, vary: 'Accept' }, body: VERSION_2_BYTES };
-  if (!acceptsJson(accept)) return { status: 406, headers: { vary: 'Accept' }, body: '' };
-  const body = goStructJson({ swagger: '2.0', info: { title: 'Kubernetes', version: 'unversioned' }, paths: {} });
-  return { status: 200, headers: { 'content-type': 'application/json', vary: 'Accept' }, body };
+  return { status: 406, headers: { vary: 'Accept' }, body: '' };
 }
 
 interface Document {
@@ -116,51 +114,32 @@ function openApiOf(kind: Kind): OpenApi {
   schemas.set(metadata, publishedSchema(OBJECT_META, { prefix: META, metadata, schemas }));
   const published = publishedSchema(kind.schema, { prefix, metadata, schemas });
   schemas.set(`${prefix}.${name}`, { ...published, 'x-kubernetes-group-version-kind': [{ group, version, kind: name }] });
-  return { paths: pathsOf(kind, `#/components/schemas/${prefix}.${name}`), schemas: Object.fromEntries(schemas) };
+  return { paths: pathsOf(kind), schemas: Object.fromEntries(schemas) };
 }
 
 function sorted(entries: readonly (readonly [string, object])[]): Readonly<Record<string, object>> {
   return Object.fromEntries([...entries].sort(([a], [b]) => compareUtf8(a, b)));
 }
 
-/** Returns the path items of a kind; `schema` is the reference to its component. */
-function pathsOf(kind: Kind, schema: string): Readonly<Record<string, object>> {
-  const { group, version, plural, namespaced, subresources } = kind;
+/**
+ * Returns the paths of a kind that kubectl reads: the list, in which `kubectl explain` finds the kind of a resource, and the patch, in which
+ * `kubectl apply` finds the supported patches and query parameters.
+ */
+function pathsOf({ group, version, kind, plural, namespaced, builtIn }: Kind): Readonly<Record<string, object>> {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
-  const scoped = namespaced ? `${root}/namespaces/{namespace}/${plural}` : `${root}/${plural}`;
-  const item = `${scoped}/{name}`;
+  const common = { 'x-kubernetes-group-version-kind': { group, version, kind }, responses: { '200': { description: 'OK' } } };
+  const patchTypes = ['apply-patch+yaml', 'json-patch+json', 'merge-patch+json', ...(builtIn ? ['strategic-merge-patch+json'] : [])];
+  const content = Object.fromEntries(patchTypes.map((type) => [`application/${type}`, {}]));
+  const parameters = ['dryRun', 'fieldManager', 'fieldValidation', 'force'].map((name) => ({
+    name,
+    in: 'query',
+    schema: { type: 'string' },
+  }));
   return {
-    ...(namespaced && { [`${root}/${plural}`]: operations(kind, { get: 'list' }, schema) }),
-    [scoped]: operations(kind, { get: 'list', post: 'create', delete: 'deletecollection' }, schema),
-    [item]: operations(kind, { get: 'get', put: 'update', patch: 'patch', delete: 'delete' }, schema),
-    ...(subresources.some(({ name }) => name === 'status') && {
-      [`${item}/status`]: operations(kind, { get: 'get', put: 'update', patch: 'patch' }, schema),
-    }),
-  };
-}
-
-type Method = 'get' | 'put' | 'post' | 'patch' | 'delete';
-
-function operations(kind: Kind, verbs: Partial<Record<Method, Verb>>, schema: string): object {
-  const served = Object.entries(verbs).filter(([, verb]) => kind.verbs.includes(verb));
-  return Object.fromEntries(served.map(([method, verb]) => [method, operation(kind, method, verb, schema)]));
-}
-
-function operation({ group, version, kind, builtIn }: Kind, method: string, verb: Verb, schema: string): object {
-  const types = ['application/apply-patch+yaml', 'application/json-patch+json', 'application/merge-patch+json'];
-  const patchTypes = builtIn ? [...types, 'application/strategic-merge-patch+json'] : types;
-  const content = Object.fromEntries(
-    (verb === 'patch' ? patchTypes : ['application/json']).map((type) => [type, { schema: { $ref: schema } }]),
-  );
-  const isWrite = verb === 'create' || verb === 'update' || verb === 'patch';
-  return {
-    'x-kubernetes-action': ['get', 'patch', 'delete', 'list', 'deletecollection'].includes(verb) ? verb : method,
-    'x-kubernetes-group-version-kind': { group, version, kind },
-    ...(isWrite && {
-      parameters: ['dryRun', 'fieldManager', 'fieldValidation', 'force'].map((name) => ({ name, in: 'query', schema: { type: 'string' } })),
-      requestBody: { content },
-    }),
-    responses: { '200': { description: 'OK' } },
+    [`${root}/${plural}`]: { get: common },
+    [`${root}/${namespaced ? 'namespaces/{namespace}/' : ''}${plural}/{name}`]: {
+      patch: { ...common, parameters, requestBody: { content } },
+    },
   };
 }
 

@@ -1,12 +1,10 @@
-// Routing of resource requests to endpoints. kube-apiserver routes built-in kinds and custom resources differently:
-// their 404 and 405 responses differ.
+// Routing of resource requests to endpoints. Custom resources have the 404 and 405 responses of built-in kinds, unlike in kube-apiserver.
 
 import { plainText, type Reply } from '../../src/kubernetes/reply.ts';
 import { reviewKinds } from '../../src/kubernetes/reviews.ts';
-import { badRequest, methodNotAllowed, notFound, pathNotFound, qualifiedName, statusError } from '../../src/kubernetes/status.ts';
+import { badRequest, methodNotAllowed, pathNotFound } from '../../src/kubernetes/status.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { ApiRequest, ResourceRequest } from '../request.ts';
-import { resourceName } from '../verbs/api.ts';
 import type { AccessApi, KindRequest } from './endpoint.ts';
 import { getEndpoint, listEndpoint, watchEndpoint } from './read.ts';
 import { reviewEndpoint, tokenEndpoint } from './review.ts';
@@ -31,7 +29,7 @@ export async function resourceEndpoint(api: AccessApi, request: ResourceApiReque
   const { group, version, resource } = request.info;
   if (!request.path.startsWith(group === '' ? '/api/' : `/apis/${group}/`)) return pageNotFound();
   const kind = api.registry.find(group, version, resource);
-  if (kind !== undefined) return kind.builtIn ? routeBuiltIn(api, { ...request, kind }) : routeCustom(api, { ...request, kind });
+  if (kind !== undefined) return kindEndpoint(api, { ...request, kind });
   const review = reviewKinds.find((each) => each.group === group && each.version === version && each.plural === resource);
   if (review !== undefined) return reviewEndpoint(api, request, review);
   const isBuiltInGroup = api.registry.all().some((each) => each.builtIn && each.group === group);
@@ -39,7 +37,7 @@ export async function resourceEndpoint(api: AccessApi, request: ResourceApiReque
   return pageNotFound();
 }
 
-async function routeBuiltIn(api: AccessApi, request: KindRequest): Promise<Reply> {
+async function kindEndpoint(api: AccessApi, request: KindRequest): Promise<Reply> {
   const { kind, info, method } = request;
   const endpoints = routesOf(kind, info);
   if (endpoints === undefined) throw pathNotFound();
@@ -58,26 +56,6 @@ function routesOf(kind: Kind, { isInNamespace, parts, subresource }: ResourceReq
   if (below.length === 1) return OBJECT;
   const isKnown = below.length === 2 && kind.subresources.some(({ name }) => name === subresource);
   return isKnown ? SUBRESOURCES[subresource] : undefined;
-}
-
-async function routeCustom(api: AccessApi, request: KindRequest): Promise<Reply> {
-  const { kind, info } = request;
-  const { verb, name, subresource } = info;
-  if (hasWrongScope(kind, info)) return pageNotFound();
-  if (subresource !== '' && !kind.subresources.some((each) => each.name === subresource)) throw notFound(resourceName(kind), name);
-  const endpoint = subresource === '' ? (COLLECTION[verb] ?? OBJECT[verb]) : SUBRESOURCES[subresource]?.[verb];
-  if (endpoint === undefined) throw verbNotSupported(kind, verb);
-  return endpoint(api, request);
-}
-
-/** Returns true if the scope of the path differs from the scope of the kind. */
-function hasWrongScope({ namespaced }: Kind, { namespace, verb }: ResourceRequest): boolean {
-  return namespaced ? namespace === '' && ACROSS_NAMESPACES[verb] === undefined : namespace !== '';
-}
-
-function verbNotSupported({ group, plural }: Kind, verb: string): Error {
-  const message = `${verb} is not supported on resources of kind "${qualifiedName({ group, name: plural })}"`;
-  return statusError('MethodNotAllowed', message, { group, kind: plural });
 }
 
 function pageNotFound(): Reply {

@@ -1,22 +1,15 @@
 // Endpoints of POST, PUT, PATCH and DELETE.
 
-import { type FieldError, forbiddenValue, invalidValue, unsupportedValue } from '../../src/kubernetes/field-error.ts';
+import { forbiddenValue } from '../../src/kubernetes/field-error.ts';
 import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
 import { encodeList } from '../../src/kubernetes/representation.ts';
 import { DELETE_OPTIONS } from '../../src/kubernetes/reviews.ts';
 import { badRequest, hasReason } from '../../src/kubernetes/status.ts';
 import { bodyMediaType, patchType } from '../../src/kubernetes/wire/content-type.ts';
 import { messageOf, missingField } from '../../src/kubernetes/wire/document.ts';
-import {
-  checkOptions,
-  type DeleteOptions,
-  dryRunErrors,
-  type PropagationPolicy,
-  patchOptions,
-  writeOptions,
-} from '../../src/kubernetes/wire/options.ts';
+import { checkOptions, type DeleteOptions, dryRunErrors, patchOptions, writeOptions } from '../../src/kubernetes/wire/options.ts';
 import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
-import { flag, integer } from '../../src/kubernetes/wire/query.ts';
+import { flag } from '../../src/kubernetes/wire/query.ts';
 import { apiVersionOf, withDefaultType } from '../../src/kubernetes/wire/type-meta.ts';
 import { readTypedBody } from '../../src/kubernetes/wire/typed-body.ts';
 import { goQuote } from '../../src/std/go-text.ts';
@@ -42,7 +35,6 @@ export async function createEndpoint(api: Api, request: KindRequest): Promise<Re
 }
 
 export async function updateEndpoint(api: Api, request: KindRequest): Promise<Reply> {
-  if (request.info.name === '') throw badRequest('name must be provided');
   const representation = representationOf(request);
   const body = await request.body();
   const options = writeOptions(request.query, 'UpdateOptions');
@@ -54,7 +46,7 @@ export async function updateEndpoint(api: Api, request: KindRequest): Promise<Re
 
 export async function deleteEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const representation = representationOf(request);
-  const options = await readDeleteOptions(request);
+  const options = parseDeleteOptions(request.query, await request.body(), request.contentType);
   const target = targetOf(request);
   const deletion = deleteObject(api, target, options);
   if (!deletion.removed || target.kind.rules.deleteReturnsObject) {
@@ -68,21 +60,12 @@ export async function deleteCollectionEndpoint(api: Api, request: KindRequest): 
   const representation = representationOf(request);
   const target = targetOf(request);
   const { options, selection } = parseSelection(request, target.namespace);
-  const deletion = await readDeleteOptions(request);
+  const deletion = parseDeleteOptions(request.query, await request.body(), request.contentType);
   const page = await listObjects(api, target, selection, options);
   for (const { metadata } of page.items) {
     deleteListed(api, { ...target, namespace: metadata.namespace ?? '', name: metadata.name }, deletion);
   }
   return textReply(200, encodeList(page, viewOf(api, request, representation.as)), representation);
-}
-
-/** Reads the DeleteOptions of a request. Throws 422 for foreground deletion and orphaned dependents. */
-async function readDeleteOptions(request: KindRequest): Promise<DeleteOptions> {
-  const options = parseDeleteOptions(request.query, await request.body(), request.contentType);
-  const { propagationPolicy = options.orphanDependents ? 'Orphan' : 'Background' } = options;
-  const detail = notSupported(`the propagation policy ${propagationPolicy}`);
-  checkOptions('DeleteOptions', propagationPolicy === 'Background' ? [] : [forbiddenValue('propagationPolicy', detail)]);
-  return options;
 }
 
 /** Deletes a listed object unless it has been deleted since. */
@@ -100,16 +83,19 @@ function successStatus({ kind, name }: Target, { object }: Deletion): object {
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
 }
 
-/** Parses the DeleteOptions of a request; ignores unknown fields of the body. Throws 400, 415 or 422. */
+/** Parses the DeleteOptions of a request; ignores unknown fields of the body. Throws 400, 415, or 422 for policies other than Background. */
 export function parseDeleteOptions(query: URLSearchParams, body: Buffer, contentType: string | undefined): DeleteOptions {
-  const { dryRun = [], ...options } = body.length > 0 ? fromBody(body, contentType) : fromQuery(query);
-  checkOptions('DeleteOptions', errorsOf(options, dryRun));
-  return { ...(options as Omit<DeleteOptions, 'dryRun'>), dryRun: dryRun.length > 0 };
+  const options = body.length > 0 ? fromBody(body, contentType) : fromQuery(query);
+  const { dryRun = [], orphanDependents, propagationPolicy: policy = orphanDependents ? 'Orphan' : 'Background', preconditions } = options;
+  const unsupported = forbiddenValue('propagationPolicy', notSupported(`the propagation policy ${policy}`));
+  checkOptions('DeleteOptions', [...(policy === 'Background' ? [] : [unsupported]), ...dryRunErrors(dryRun)]);
+  return { dryRun: dryRun.length > 0, ...(preconditions && { preconditions }) };
 }
 
-/** DeleteOptions of a request, before validation. */
-interface RequestedOptions extends Omit<DeleteOptions, 'dryRun' | 'propagationPolicy'> {
+/** DeleteOptions of a request, before validation. The server ignores other fields. */
+interface RequestedOptions extends Pick<DeleteOptions, 'preconditions'> {
   readonly dryRun?: readonly string[];
+  readonly orphanDependents?: boolean;
   readonly propagationPolicy?: string;
 }
 
@@ -120,8 +106,7 @@ function fromBody(body: Buffer, contentType: string | undefined): RequestedOptio
     const { kind, ...groupVersion } = withDefaultType(type, { group: '', version: 'v1', kind: 'DeleteOptions' });
     if (groupVersion.version === '') throw new Error(missingField('apiVersion', body));
     if (kind !== 'DeleteOptions') throw new Error(notRegistered(kind, apiVersionOf(groupVersion)));
-    const { kind: _, apiVersion: __, ignoreStoreReadErrorWithClusterBreakingPotential: ___, ...options } = decode(DELETE_OPTIONS).value;
-    return options;
+    return decode(DELETE_OPTIONS).value;
   } catch (error) {
     throw badRequest(messageOf(error));
   }
@@ -132,32 +117,12 @@ function notRegistered(kind: string, apiVersion: string): string {
 }
 
 function fromQuery(query: URLSearchParams): RequestedOptions {
-  const gracePeriodSeconds = integer(query, 'gracePeriodSeconds');
   const propagationPolicy = query.get('propagationPolicy');
-  const [uid, resourceVersion] = [query.get('uid') ?? '', query.get('resourceVersion') ?? ''];
-  const preconditions = { ...(uid !== '' && { uid }), ...(resourceVersion !== '' && { resourceVersion }) };
   return {
-    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
     ...(query.has('orphanDependents') && { orphanDependents: flag(query, 'orphanDependents') }),
     ...(propagationPolicy !== null && { propagationPolicy }),
-    ...(Object.keys(preconditions).length > 0 && { preconditions }),
     dryRun: query.getAll('dryRun'),
   };
-}
-
-const POLICIES: readonly PropagationPolicy[] = ['Foreground', 'Background', 'Orphan'];
-
-function errorsOf({ orphanDependents, propagationPolicy }: RequestedOptions, dryRun: readonly string[]): FieldError[] {
-  const errors: FieldError[] = [];
-  if (propagationPolicy !== undefined) {
-    if (orphanDependents !== undefined) {
-      errors.push(invalidValue('propagationPolicy', propagationPolicy, 'orphanDependents and deletionPropagation cannot be both set'));
-    }
-    if (!POLICIES.some((policy) => policy === propagationPolicy)) {
-      errors.push(unsupportedValue('propagationPolicy', propagationPolicy, [...POLICIES, 'nil']));
-    }
-  }
-  return [...errors, ...dryRunErrors(dryRun)];
 }
 
 const APPLY = 'application/apply-patch+yaml';
@@ -165,7 +130,6 @@ const APPLY = 'application/apply-patch+yaml';
 export async function patchEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const type = patchType(request.contentType, request.kind.builtIn);
   const target = targetOf(request);
-  if (target.name === '') throw badRequest('name must be provided');
   const representation = representationOf(request);
   const body = await request.body();
   const options = patchOptions(request.query, type === APPLY);

@@ -85,17 +85,9 @@ function recordedOwnerships(patch: AppliedPatch, live: TypedObject): Ownerships 
   const problems = typeProblems(live.type, live.value, { duplicates: 'allowed' });
   if (problems !== undefined)
     throw unclassified(`failed to create typed live object (${printedName(patch.live ?? patch.applied)}): ${problems}`);
-  const ownerships = decodeOwnerships(patch.live);
+  const ownerships = decodeManagedFields(patch.live?.metadata.managedFields);
   if (ownerships.size > 0 || patch.live === undefined) return ownerships;
   return updatedOwnerships(typedObject(undefined, patch), live, { ...patch, ownerships, manager: 'before-first-apply' });
-}
-
-function decodeOwnerships(live: KubeObject | undefined): Ownerships {
-  try {
-    return decodeManagedFields(live?.metadata.managedFields);
-  } catch (error) {
-    throw unclassified(`failed to decode managed fields: ${error instanceof Error ? error.message : ''}`);
-  }
 }
 
 /** Throws 409 for fields of other managers. kubectl may take the fields of its last client-side apply. */

@@ -109,7 +109,7 @@ export function fromFieldsV1(document: unknown): FieldSet {
 
 function nodesFrom(document: unknown): readonly (readonly [PathElement | undefined, FieldNode])[] {
   if (document === null || document === undefined) return [];
-  if (typeof document !== 'object' || Array.isArray(document)) throw new Error('expect { or n');
+  if (typeof document !== 'object' || Array.isArray(document)) throw new Error('a set of fields must be an object');
   return Object.entries(document).map(([key, below]) => {
     if (key === '.') return ['.', LEAF];
     const nodes = nodesFrom(below);
@@ -126,8 +126,9 @@ function mapNodes(set: FieldSet, map: (node: FieldNode, element: PathElement) =>
   return fieldSet(Array.from(set, ([element, node]) => [element, map(node, element)]));
 }
 
+/** Sorts fields, entries by key and entries by value by their text. Kubernetes also does, except for numbers in keys and values. */
 function sortedNodes(set: FieldSet): readonly (readonly [PathElement, FieldNode])[] {
-  return [...set].sort(([a], [b]) => comparePathElements(a, b));
+  return [...set].sort(([a], [b]) => compareUtf8(a, b));
 }
 
 /** Path element: `f:name` for a field, `k:{"type":"Ready"}` or `v:"x"` for an entry of a list, `i:0` for an index. */
@@ -154,29 +155,18 @@ export function fieldNameOf(element: PathElement): string | undefined {
 
 /** Parses a key of a fieldsV1 document; undefined for an unknown type of element. Throws an Error for a malformed key. */
 function parsePathElement(text: string): PathElement | undefined {
-  if (text.length < 2) throw new Error('key must be 2 characters long:');
-  if (text[1] !== ':') throw new Error(`missing colon: ${text}`);
-  const rest = text.slice(2);
-  switch (text.charAt(0)) {
-    case 'f':
+  const content = text.slice(2);
+  switch (text.slice(0, 2)) {
+    case 'f:':
       return text;
-    case 'k':
-      return keyElement(parseKey(rest));
-    case 'v':
-      return valueElement(JSON.parse(rest));
+    case 'k:':
+      return keyElement(parseKey(content));
+    case 'v:':
+      return valueElement(JSON.parse(content));
     default:
+      if (text[1] !== ':') throw new Error(`malformed key ${text}`);
       return undefined;
   }
-}
-
-/** Compares elements: fields precede entries by key, entries by value, and indexes. */
-function comparePathElements(a: PathElement, b: PathElement): number {
-  if (a === b) return 0;
-  const rank = ELEMENT_RANKS.indexOf(a.charAt(0)) - ELEMENT_RANKS.indexOf(b.charAt(0));
-  if (rank !== 0) return rank;
-  if (a.startsWith('f:')) return compareUtf8(a, b);
-  const [left, right] = [contentOf(a), contentOf(b)];
-  return isFields(left) && isFields(right) ? compareKeys(left, right) : compareScalars(left, right);
 }
 
 /** Formats an element for messages: `.name`, `[type="Ready"]`, `[="x"]` or `[0]`. */
@@ -188,8 +178,6 @@ export function printPathElement(element: PathElement): string {
   const key = Object.entries(content).map(([field, value]) => `${field}=${printScalar(value)}`);
   return `[${key.join(',')}]`;
 }
-
-const ELEMENT_RANKS = 'fkvi';
 
 function contentOf(element: PathElement): unknown {
   return JSON.parse(element.slice(2));
@@ -208,26 +196,6 @@ function parseKey(text: string): JsonObject {
   if (!isFields(key)) throw new Error(`not an object: ${text}`);
   return key;
 }
-
-function compareKeys(a: JsonObject, b: JsonObject): number {
-  const entries = Object.entries(b);
-  for (const [position, [name, value]] of Object.entries(a).entries()) {
-    const other = entries[position];
-    if (other === undefined) return 1;
-    const order = compareUtf8(name, other[0]) || compareScalars(value, other[1]);
-    if (order !== 0) return order;
-  }
-  return Object.keys(a).length - entries.length;
-}
-
-function compareScalars(a: unknown, b: unknown): number {
-  if (typeof a === 'number' && typeof b === 'number') return a - b;
-  if (typeof a === 'string' && typeof b === 'string') return compareUtf8(a, b);
-  const rank = SCALAR_RANKS.indexOf(typeof a) - SCALAR_RANKS.indexOf(typeof b);
-  return rank === 0 ? compareUtf8(goJson(a), goJson(b)) : rank;
-}
-
-const SCALAR_RANKS: readonly string[] = ['number', 'string', 'boolean', 'object'];
 
 function printScalar(value: unknown): string {
   return typeof value === 'string' ? goQuote(value) : goJson(value);

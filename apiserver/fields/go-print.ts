@@ -1,7 +1,7 @@
 // Values in the formats of Go's fmt package, for messages of Kubernetes.
 
 import { isFields } from '../../src/kubernetes/object.ts';
-import { compareUtf8, goQuote } from '../../src/std/go-text.ts';
+import { compareUtf8 } from '../../src/std/go-text.ts';
 
 /** Formats a value as `%v`: `map[a:1 b:[x y]]`. */
 export function goPrint(value: unknown): string {
@@ -12,27 +12,6 @@ export function goPrint(value: unknown): string {
       .join(' ')}]`;
   }
   return printScalar(value) ?? '<nil>';
-}
-
-/** Formats a value as `%#v`: `map[string]interface {}{"a":1, "b":[]interface {}{"x"}}`. */
-export function goSyntax(value: unknown): string {
-  if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
-  if (isFields(value)) {
-    return `map[string]interface {}{${entriesOf(value)
-      .map(([name, field]) => `${goQuote(name)}:${goSyntax(field)}`)
-      .join(', ')}}`;
-  }
-  return typeof value === 'string' ? goQuote(value) : (printScalar(value) ?? 'interface {}(nil)');
-}
-
-/** Returns the Go type (`%T`) of a decoded JSON value. */
-export function goTypeName(value: unknown): string {
-  if (Array.isArray(value)) return '[]interface {}';
-  if (isFields(value)) return 'map[string]interface {}';
-  if (typeof value === 'string') return 'string';
-  if (typeof value === 'boolean') return 'bool';
-  if (typeof value === 'bigint' || Number.isInteger(value)) return 'int64';
-  return typeof value === 'number' ? 'float64' : '<nil>';
 }
 
 function entriesOf(value: object): readonly (readonly [string, unknown])[] {

@@ -19,20 +19,16 @@ export interface TrackedUpdate extends Typing {
   readonly subresource?: string;
 }
 
-/** Returns the managedFields of `next`; empty for an untracked object. */
-function trackUpdate(update: TrackedUpdate): readonly ManagedFieldsEntry[] {
-  const ownerships = previousOwnerships(update);
-  // An update does not start to track an existing untracked object; the first apply does.
-  if (ownerships.size === 0 && update.live?.metadata.uid) return [];
-  const live = typedObject(update.live, update);
-  const next = typedObject(update.next, update);
-  if ([live, next].some(({ type, value }) => typeProblems(type, value, { duplicates: 'allowed' }) !== undefined)) return [];
-  return encodeManagedFields(updatedOwnerships(live, next, { ...update, ownerships }));
-}
-
 /** Returns `next` with the managedFields after the update; without managedFields for an untracked object. */
 export function withTrackedUpdate(update: TrackedUpdate): KubeObject {
-  return withManagedFields(update.next, trackUpdate(update));
+  const ownerships = previousOwnerships(update);
+  const live = typedObject(update.live, update);
+  const next = typedObject(update.next, update);
+  // An update does not start to track an existing untracked object; the first apply does.
+  const isUntracked = ownerships.size === 0 && Boolean(update.live?.metadata.uid);
+  const isTyped = [live, next].every(({ type, value }) => typeProblems(type, value, { duplicates: 'allowed' }) === undefined);
+  if (isUntracked || !isTyped) return withManagedFields(update.next, []);
+  return withManagedFields(update.next, encodeManagedFields(updatedOwnerships(live, next, { ...update, ownerships })));
 }
 
 /** Returns `object` with these managedFields; without the field if they are empty. */
@@ -74,18 +70,10 @@ export function updatedOwnerships(
 
 function previousOwnerships({ live, next, subresource }: TrackedUpdate): Ownerships {
   if (!subresource) {
-    const ownerships = decodeOrEmpty(next.metadata.managedFields);
+    const ownerships = decodeManagedFields(next.metadata.managedFields);
     if (ownerships.size > 0) return ownerships;
   }
-  return decodeOrEmpty(live?.metadata.managedFields);
-}
-
-function decodeOrEmpty(entries: unknown): Ownerships {
-  try {
-    return decodeManagedFields(entries);
-  } catch {
-    return new Map();
-  }
+  return decodeManagedFields(live?.metadata.managedFields);
 }
 
 export interface OwnersChange {

@@ -25,8 +25,6 @@ export interface MapType {
   readonly field: (name: string) => MergeType | undefined;
   /** Returns the type of other fields; absent if the map allows none. */
   readonly values?: () => MergeType;
-  /** True if the schema declares no fields. */
-  readonly deduced: boolean;
 }
 
 /** Returns the merge type of objects with this schema, including the fields of type and metadata. */
@@ -58,13 +56,13 @@ const TYPES = new WeakMap<Schema, MergeType>();
 const UNTYPED: MergeType = {
   scalar: 'untyped',
   list: { atomic: true, keys: [], items: () => UNTYPED, keyDefault: () => undefined },
-  map: { atomic: true, field: () => undefined, values: () => UNTYPED, deduced: false },
+  map: { atomic: true, field: () => undefined, values: () => UNTYPED },
 };
 
 const DEDUCED: MergeType = {
   scalar: 'untyped',
   list: { atomic: true, keys: [], items: () => UNTYPED, keyDefault: () => undefined },
-  map: { atomic: false, field: () => undefined, values: () => DEDUCED, deduced: true },
+  map: { atomic: false, field: () => undefined, values: () => DEDUCED },
 };
 
 function mergeType(schema: Schema): MergeType {
@@ -98,7 +96,6 @@ function mapType(schema: Schema): MapType {
       return property && mergeType(property);
     },
     ...(isOpen && { values }),
-    deduced: typeof additionalProperties !== 'object' && Object.keys(properties).length === 0,
   };
 }
 

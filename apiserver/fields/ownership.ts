@@ -2,6 +2,7 @@
 
 import { isFields, type ManagedFieldsEntry } from '../../src/kubernetes/object.ts';
 import { compareUtf8, goJsonString } from '../../src/std/go-text.ts';
+import type { JsonObject } from '../same-value.ts';
 import { type FieldSet, fromFieldsV1, toFieldsV1 } from './field-set.ts';
 
 /** A field manager with its operation, version and subresource. */
@@ -29,14 +30,14 @@ export function ownerKey({ manager, operation, apiVersion, subresource }: Owner)
   return `{${present.map(([name, text]) => `"${name}":${goJsonString(text)}`).join(',')}}`;
 }
 
-/** Decodes managedFields. Throws an Error for a malformed entry. */
+/** Decodes managedFields; returns no owners if an entry is malformed. */
 export function decodeManagedFields(entries: unknown): Ownerships {
-  const decoded = new Map<string, Ownership>();
-  for (const [index, entry] of (isEntries(entries) ? entries : []).entries()) {
-    const ownership = decodeEntry(entry, index);
-    decoded.set(ownerKey(ownership), ownership);
+  try {
+    const decoded = Array.isArray(entries) ? entries.map(decodeEntry) : [];
+    return new Map(decoded.map((ownership) => [ownerKey(ownership), ownership]));
+  } catch {
+    return new Map();
   }
-  return decoded;
 }
 
 /** Encodes managedFields in Kubernetes' order: by operation, time, manager, version and subresource. */
@@ -60,15 +61,10 @@ export function encodeManagedFields(ownerships: Ownerships): readonly ManagedFie
   }));
 }
 
-function isEntries(entries: unknown): entries is readonly Readonly<Record<string, unknown>>[] {
-  return Array.isArray(entries) && entries.every(isFields);
-}
-
-function decodeEntry(entry: Readonly<Record<string, unknown>>, index: number): Ownership {
-  const { manager, operation, apiVersion, time, fieldsType, fieldsV1, subresource } = entry;
-  if (operation !== 'Apply' && operation !== 'Update') throw new Error('operation must be `Apply` or `Update`');
-  if (typeof apiVersion !== 'string' || apiVersion === '') throw new Error('apiVersion must not be empty');
-  if (fieldsType !== 'FieldsV1') throw new Error(`invalid fieldsType in managed fields entry ${index}`);
+function decodeEntry(entry: unknown): Ownership {
+  const { manager, operation, apiVersion, time, fieldsType, fieldsV1, subresource }: JsonObject = isFields(entry) ? entry : {};
+  const isOperation = operation === 'Apply' || operation === 'Update';
+  if (!isOperation || typeof apiVersion !== 'string' || apiVersion === '' || fieldsType !== 'FieldsV1') throw new Error('malformed entry');
   return {
     manager: typeof manager === 'string' ? manager : '',
     operation,

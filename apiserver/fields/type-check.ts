@@ -3,7 +3,7 @@
 import { isFields } from '../../src/kubernetes/object.ts';
 import { compareUtf8 } from '../../src/std/go-text.ts';
 import { fieldElement, type PathElement, printPathElement } from './field-set.ts';
-import { goPrint, goSyntax, goTypeName } from './go-print.ts';
+import { goPrint, jsonTypeName } from './go-print.ts';
 import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
 import { entryElement, entryProblem } from './owned-fields.ts';
 
@@ -42,9 +42,9 @@ function problemsOfScalar(scalar: NonNullable<MergeType['scalar']>, value: unkno
     case 'numeric':
       return typeof value === 'number' || typeof value === 'bigint'
         ? []
-        : problem(`expected numeric (int or float), got ${goTypeName(value)}`);
+        : problem(`expected numeric (int or float), got ${jsonTypeName(value)}`);
     case 'string':
-      return typeof value === 'string' ? [] : problem(`expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`);
+      return typeof value === 'string' ? [] : problem(`expected string, got &value.valueUnstructured{Value:${goPrint(value)}}`);
     case 'boolean':
       return typeof value === 'boolean' ? [] : problem(`expected boolean, got &{${goPrint(value)}}`);
     case 'untyped':

@@ -131,7 +131,6 @@ function customRules(version: CustomVersion): Rules {
     },
     unconditionalUpdate: false,
     deleteReturnsObject: false,
-    hasGeneration: true,
   };
 }
 

@@ -254,7 +254,6 @@ function schemaErrors(schema: Schema, path: string): readonly FieldError[] {
 
 const strategy: Strategy = {
   unconditionalUpdate: false,
-  hasGeneration: true,
   terminating,
   applyDefaults: (draft: DraftDefinition) => applyDefaults(toDefinition(draft)),
   prepareForCreate: (draft: DraftDefinition) => {

@@ -38,8 +38,6 @@ interface Event extends KubeObject {
   readonly type?: string;
   readonly eventTime?: string | null;
   readonly series?: { readonly count?: number; readonly lastObservedTime?: string | null };
-  readonly action?: string;
-  readonly related?: ObjectReference;
   readonly reportingComponent?: string;
   readonly reportingInstance?: string;
 }

@@ -53,8 +53,6 @@ export interface Rules {
   readonly unconditionalUpdate: boolean;
   /** True if DELETE returns the object instead of a Status. */
   readonly deleteReturnsObject: boolean;
-  /** True if objects of this kind have a generation. */
-  readonly hasGeneration: boolean;
 }
 
 /** Declaration of a built-in kind. */
@@ -100,7 +98,6 @@ function toRules(strategy: Strategy, namespaced: boolean): Rules {
   return {
     unconditionalUpdate: true,
     deleteReturnsObject: false,
-    hasGeneration: false,
     ...strategy,
     applyDefaults: strategy.applyDefaults ?? same,
     prepareForCreate: strategy.prepareForCreate ?? same,

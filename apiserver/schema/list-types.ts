@@ -2,9 +2,9 @@
 
 import { duplicateValue, type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
 import { type Fields, isFields, isList, type Value } from '../../src/kubernetes/object.ts';
-import { fieldPath } from '../../src/kubernetes/schema/field-path.ts';
 import { type Schema, schemaOfField } from '../../src/kubernetes/schema/schema.ts';
 import { goJson } from '../../src/std/go-text.ts';
+import { fieldPath } from './field-path.ts';
 
 /** Rejects repeated items in lists of type set, and repeated keys in lists of type map. */
 export function validateListTypes(value: Value, schema: Schema | undefined, path = ''): readonly FieldError[] {

@@ -3,9 +3,9 @@
 import { Environment } from '@marcbachmann/cel-js';
 import { type FieldError, forbiddenValue, invalidOmitted, invalidValue } from '../../src/kubernetes/field-error.ts';
 import { isFields, isList, type Value } from '../../src/kubernetes/object.ts';
-import { fieldPath } from '../../src/kubernetes/schema/field-path.ts';
 import { type Schema, schemaOfField, type ValidationRule } from '../../src/kubernetes/schema/schema.ts';
 import { notSupported } from '../unsupported.ts';
+import { fieldPath } from './field-path.ts';
 import { matchesPattern } from './pattern.ts';
 
 /** Evaluates all rules of a schema on a resource, and its transition rules on the change from `old`. */

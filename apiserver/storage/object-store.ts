@@ -180,7 +180,7 @@ export class ObjectStore {
 
   #record(change: Change): void {
     this.#batch.push(change);
-    this.#history.append(change.revision, change);
+    this.#history.append(change);
     this.#commit ??= new Promise((resolve, reject) => {
       setImmediate(() => {
         this.#commit = undefined;

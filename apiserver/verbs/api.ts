@@ -58,11 +58,5 @@ export function resourceName(kind: Kind): { group: string; name: string } {
 /** Throws 422 for an object with errors. */
 export function checkValid(kind: Kind, object: KubeObject, errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
-  const group = kind.builtIn ? kind.group : groupOf(object);
-  throw invalid({ group, name: object.kind }, object.metadata.name ?? '', errors);
-}
-
-/** Returns the group of an object's apiVersion, which may differ from its kind's group. */
-function groupOf({ apiVersion }: KubeObject): string {
-  return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
+  throw invalid({ group: kind.group, name: object.kind }, object.metadata.name ?? '', errors);
 }

@@ -77,13 +77,6 @@ describe('impersonation by an administrator', () => {
   ])('accepts %s', async (_, headers, expected) => {
     expect(await whoAmI(server.tokens.admin, headers)).toEqual(expected);
   });
-
-  it('rejects a group without a user', async () => {
-    const requested = '&user.DefaultInfo{Name:"", UID:"", Groups:[]string{"devs"}, Extra:map[string][]string(nil)}';
-    expect(await whoAmI(server.tokens.admin, { 'impersonate-group': 'devs' })).toBe(
-      `400 BadRequest: requested ${requested} without impersonating a user name`,
-    );
-  });
 });
 
 describe('impersonation', () => {

@@ -206,10 +206,6 @@ describe('URL of a create', () => {
     expect(outcome(await objects.post(path, object))).toBe(expected);
   });
 
-  it('accepts a custom resource at the URL of another object', async () => {
-    expect((await objects.post(`${WIDGETS}/elsewhere`, widget('misplaced'))).body.metadata.name).toBe('misplaced');
-  });
-
   it('ignores the namespace of cluster-scoped objects', async () => {
     const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'spaceless', namespace: 'other' } };
     const { status, body } = await objects.post('/apis/rbac.authorization.k8s.io/v1/clusterroles', role);

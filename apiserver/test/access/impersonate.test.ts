@@ -41,9 +41,8 @@ describe('impersonate', () => {
   });
 
   it('rejects groups without a user name', () => {
-    const message =
-      'requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string{"a", "b\\"c"}, Extra:map[string][]string(nil)} without impersonating a user name';
-    expect(() => impersonate(alice, { 'impersonate-group': ['a', 'b"c'] }, listPods, policy())).toThrow(
+    const message = 'requested groups without impersonating a user name';
+    expect(() => impersonate(alice, { 'impersonate-group': ['a', 'b'] }, listPods, policy())).toThrow(
       expect.objectContaining({ status: expect.objectContaining({ message, code: 400 }) }),
     );
   });

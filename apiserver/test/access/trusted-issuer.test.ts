@@ -77,15 +77,6 @@ describe('TrustedTokens', () => {
     expect(await verify({}, { ...other, id: key.id })).toBeUndefined();
   });
 
-  it('fetches the keys again for an unknown key, at most once in ten seconds', async () => {
-    await verify();
-    key = parseSigningKey(await generateSigningKey());
-    expect(await verify()).toBeUndefined();
-    expect(issuer.requests).toHaveLength(2);
-    expect(await verify({}, key, NOW + 10_000)).toBeDefined();
-    expect(issuer.requests).toHaveLength(4);
-  });
-
   it.each<[string, WireHandler]>([
     ['rejects requests', (_, reply) => reply.text(403, 'forbidden')],
     [

@@ -117,7 +117,7 @@ describe('RBAC kinds', () => {
   it.each([roleKind, clusterRoleKind, roleBindingKind, clusterRoleBindingKind])(
     'accepts a PUT of $kind without resourceVersion',
     ({ rules, fieldLabelErrors }) => {
-      expect(rules).toMatchObject({ unconditionalUpdate: true, deleteReturnsObject: false, hasGeneration: false });
+      expect(rules).toMatchObject({ unconditionalUpdate: true, deleteReturnsObject: false });
       expect(fieldLabelErrors).toBe('generic');
     },
   );

@@ -20,13 +20,8 @@ export interface PatchOptions extends WriteOptions {
   readonly force: boolean;
 }
 
-export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground';
-
 export interface DeleteOptions {
   readonly dryRun: boolean;
-  readonly gracePeriodSeconds?: number;
-  readonly orphanDependents?: boolean;
-  readonly propagationPolicy?: PropagationPolicy;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseDeleteOptions } from '../../../../apiserver/endpoints/write.ts';
 import { configMapKind } from '../../../../apiserver/kinds/config-map.ts';
 import { podKind } from '../../../../apiserver/kinds/pod.ts';
+import { DELETE_OPTIONS } from '../../../../src/kubernetes/reviews.ts';
 import { bool, bytes, int32, int64, list, map, pointer, struct, text } from '../../../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../../../src/kubernetes/schema/schema.ts';
 import { StatusError } from '../../../../src/kubernetes/status.ts';
@@ -71,10 +71,12 @@ describe('decodeObject with a protobuf body', () => {
   it.each(SAMPLES.recorded.filter(({ json }) => json.kind === 'DeleteOptions').map((sample) => [sample.request, sample] as const))(
     'decodes the DeleteOptions of %s',
     (_, { protobuf, json }) => {
-      const none = new URLSearchParams();
-      expect(parseDeleteOptions(none, Buffer.from(protobuf, 'base64'), 'application/vnd.kubernetes.protobuf')).toEqual(
-        parseDeleteOptions(none, Buffer.from(JSON.stringify(json)), 'application/json'),
-      );
+      const {
+        kind: _kind,
+        apiVersion: _apiVersion,
+        ...expected
+      } = readTypedBody(Buffer.from(JSON.stringify(json)), 'json').decode(DELETE_OPTIONS).value;
+      expect(readTypedBody(Buffer.from(protobuf, 'base64'), 'protobuf').decode(DELETE_OPTIONS).value).toEqual(expected);
     },
   );
 

@@ -1,6 +1,6 @@
 // Paths of fields as Kubernetes prints them: `spec.items[0].name`, and `spec.labels[key]` for the values of a map.
 
-import type { Schema } from './schema.ts';
+import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 
 /** Returns the path of a field: after a dot if the schema names it, in brackets if it is the key of a map. */
 export function fieldPath(parent: string, key: string, schema: Schema): string {
