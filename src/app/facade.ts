@@ -41,7 +41,7 @@ export function facadeInformers(informers: TokenInformers): FacadeInformers {
 /** Returns the list of ManagedTokens. A façade without a controller has no other use for them and for the permissions of namespaces. */
 function managedTokens({ clock, random, log, settings: { namespaces } }: AppOptions, client: KubeClient): ListOnDemand {
   const onOverBudget = (namespace: string, resource: string) =>
-    log.warn({ namespace, resource, remedy: BUDGET_REMEDY }, 'namespace over its budget for the list of ManagedTokens');
+    log.warn({ namespace, resource, remedy: BUDGET_REMEDY }, 'namespace exceeds its budget for the list of ManagedTokens');
   return onDemand(MANAGED_TOKEN_LIST, {
     createInformers: () => createManagedTokenInformers({ client, clock, random, namespaces, onOverBudget }),
     onProblem: (problem) => logProblem(log, problem, LIST_REMEDY),

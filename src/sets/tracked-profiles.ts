@@ -17,7 +17,7 @@ export interface TrackedProfile {
   readonly writtenAt: number;
   /**
    * Digests that were sent since the last list, if the hub stored others: an admission webhook or the schema determines parts of the
-   * ClusterProfile, so a further write would have no effect.
+   * ClusterProfile, so another write would have no effect.
    */
   readonly overridden?: ProfileDigests;
 }

@@ -186,7 +186,7 @@ function keptError(cause: string): IssueError {
   return new IssueError('SecretWriteFailed', message, { status: conflict(message) });
 }
 
-/** Returns the Conflict that the server would return: retried at once, and not reported as a failure. */
+/** Returns the Conflict that the server would return: retried immediately, and not reported as a failure. */
 function conflictError(secret: StoredSecret | undefined): StatusError {
   const { name = '' } = secret?.metadata ?? {};
   return new StatusError(conflict(`secrets "${name}" has been modified`));

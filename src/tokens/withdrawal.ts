@@ -160,7 +160,7 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
   const unlisted = unlistedEvents(run, token, situation.state);
   if (anchors.status === 'rejected') {
     if (!(anchors.reason instanceof AnchorsPending)) throw anchors.reason;
-    // The run after the deletions continues here, without further refusals.
+    // The run after the deletions continues here, without additional refusals.
     return { observation: removed, events: [...withdrawn, ...unlisted] };
   }
   const { left, events } = anchors.value;

@@ -240,14 +240,14 @@ describe('RbacIndex', () => {
     }
   });
 
-  it('grants no Role of another namespace to a binding of a ClusterRole whose name has a slash', () => {
+  it('grants no Role in another namespace to a binding of a ClusterRole whose name has a slash', () => {
     const index = new RbacIndex(SeeTokens);
     index.setRole('team-b/r', { rules: [SEE_TOKENS] });
     index.setBinding('team-a/b', bindingTo('team-b/r'));
     expect(index.namesFor(aUser('alice', 'team')).isNothing).toBe(true);
   });
 
-  it('grants a RoleBinding the objects of its namespace, by name or all, from a Role or a ClusterRole', () => {
+  it('grants a RoleBinding the objects in its namespace, by name or all, from a Role or a ClusterRole', () => {
     const index = new RbacIndex(SeeTokens);
     index.setRole('reader', { rules: [{ ...SEE_TOKENS, resourceNames: ['one'] }] });
     index.setRole('team-a/reader', { rules: [SEE_TOKENS] });
@@ -372,7 +372,7 @@ describe('rulesFor', () => {
       ],
       [{ ...SEE_TOKENS, verbs: ['get', 'list'], resourceNames: ['a', 'b', 'c'] }],
     ],
-    ['names beside all names', [{ ...SEE_TOKENS, resourceNames: ['a'] }, SEE_TOKENS], [{ ...SEE_TOKENS, verbs: ['get', 'list'] }]],
+    ['names in addition to all names', [{ ...SEE_TOKENS, resourceNames: ['a'] }, SEE_TOKENS], [{ ...SEE_TOKENS, verbs: ['get', 'list'] }]],
   ])('returns at most one rule for %s', (_, rules, expected) => {
     expect(rulesFor(SeeTokens, rules)).toEqual(expected);
   });

@@ -45,7 +45,7 @@ describe('isMet', () => {
 });
 
 describe('textTable, markdownTable and formatValue', () => {
-  it('shows each goal and its result beside the measurement', () => {
+  it('shows each goal and its result next to the measurement', () => {
     expect(textTable(FIGURES)).toBe(
       [
         'figure                 measured  goal     ok',

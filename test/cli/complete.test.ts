@@ -117,7 +117,7 @@ describe('purser __complete', () => {
     expect(await complete('cluster', 'revoke', 'target')).toEqual(['target-1', 'target-2', ':4']);
   });
 
-  it('completes ManagedTokens of a namespace, or of the namespace of the context', async () => {
+  it('completes ManagedTokens in a namespace, or of the namespace of the context', async () => {
     expect(await complete('rotate', '-n', 'team-a', 'mt/c')).toEqual(['mt/ci', ':4']);
     expect(await complete('rotate', '')).toEqual(['mt/ci', 'mt/web', ':4']);
   });

@@ -196,7 +196,7 @@ describe('renewal with a changed hub', () => {
     expect(tokenRequests()).toHaveLength(1);
   });
 
-  it('renews at once if another tool reverts the registered Secret to a valid token', async () => {
+  it('renews immediately if another tool reverts the registered Secret to a valid token', async () => {
     const former = await world.begin({ lifetime: '1h' });
     await world.run();
     const first = await world.nextToken();

@@ -82,11 +82,11 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     REJECTIONS,
     'returns 503 without a request to the target after a recent failed probe',
   ],
-  '`Cache-Control` of a response with a token': [ISSUE, 'forbids caches to store a response with a token'],
+  '`Cache-Control` of a response with a token': [ISSUE, 'sends Cache-Control: no-store with a token'],
   'no permission to list': [RECORDED_LISTS, 'returns an empty list to callers without permissions'],
   'permission to list ManagedTokens in some namespaces, for the list of all namespaces': [
     'contract/facade-client-node.test.ts',
-    'follows changes of %s and of permissions on the façade',
+    'receives changes to %s and to permissions from the façade',
   ],
   'fields of a Cluster': ['facade/clusters/cluster-list.exhaustive.test.ts', 'returns no field outside the allow-list'],
   "`reason` and `message` of a Cluster's conditions": [

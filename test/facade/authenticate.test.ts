@@ -135,7 +135,7 @@ describe('Authenticator during a flood of unknown tokens', () => {
     expect(new Set(codes)).toEqual(new Set([200]));
   });
 
-  it('accepts known tokens at once, even while the hub does not respond', async () => {
+  it('accepts known tokens immediately, even while the hub does not respond', async () => {
     const world = new World();
     expect(await world.code('good-friend')).toBe(200);
     world.clock.advance(10_000);
@@ -173,7 +173,7 @@ describe('Authenticator for a caller with many tokens', () => {
     expect(new Set(codes)).toEqual(new Set([200, 429]));
   });
 
-  it('counts the tokens for all service accounts of a namespace together', async () => {
+  it('counts the tokens for all service accounts in a namespace together', async () => {
     const world = new World();
     const codes: number[] = [];
     for (let index = 0; index < 1_000; index += 20) {
@@ -195,7 +195,7 @@ describe('Authenticator for a caller with many tokens', () => {
   const sendCollected = (world: World) =>
     Promise.all(Array.from({ length: 1_000 }, (_, index) => world.code(`good-collector~${index}`, `10.2.${index % 250}.${index}`)));
 
-  it('reviews 200 known tokens of one user at once, and rejects further ones with 429', async () => {
+  it('reviews 200 known tokens of one user at once, and rejects additional ones with 429', async () => {
     const world = new World();
     await collectTokens(world);
     const codes = await sendCollected(world);

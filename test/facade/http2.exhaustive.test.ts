@@ -389,7 +389,7 @@ describe('the limits on HTTP/2 connections', () => {
     expect(filled.filter(({ closed }) => closed)).toEqual([filled[0]]);
   });
 
-  it('closes a connection whose last authenticated request ended long ago, whatever else it sends', async () => {
+  it('closes a connection whose last authenticated request ended long ago, even if it sends other data', async () => {
     await restart({ clock, keepAliveMs: 20_000 });
     const filled = await fill('127.0.0.10', '/things');
     clock.advance(19_000);
@@ -516,7 +516,7 @@ describe('streams over HTTP/2', () => {
     return stream;
   }
 
-  it('sends lines without chunks, beside other responses on the connection', async () => {
+  it('sends lines without chunks, interleaved with other responses on the connection', async () => {
     const session = open();
     const stream = await openStream(session);
     expect(await once(stream, 'data')).toEqual(['first line\n']);
@@ -525,7 +525,7 @@ describe('streams over HTTP/2', () => {
     expect(await once(stream, 'data')).toEqual(['second line\n']);
   });
 
-  it('ends ten seconds after its connection accepts no further requests', async () => {
+  it('ends ten seconds after its connection accepts no more requests', async () => {
     const clock = new FakeClock();
     await restart({ clock, keepAliveMs: 3_600_000 });
     const session = open();
@@ -647,7 +647,7 @@ describe('attacks over HTTP/2', () => {
         frame(HEADERS, END_HEADERS, 21, headerBlock({ ...HEAD, ':method': 'GET', ':path': '/things', authorization: 'Bearer invalid' })),
     ],
     ['a GOAWAY', () => frame(GOAWAY, 0, 0, Buffer.alloc(8))],
-  ])('ends the requests of a connection with an error after %s', async (_, closing) => {
+  ])('fails the requests of a connection after %s', async (_, closing) => {
     const clock = new FakeClock();
     await restart({ clock });
     let inProgress = 0;
@@ -672,7 +672,7 @@ describe('attacks over HTTP/2', () => {
     });
   });
 
-  it.each(scaled({ full: [1, 2, 3, 4], quick: [1] }))('survives random frames of seed %i', async (seed) => {
+  it.each(scaled({ full: [1, 2, 3, 4], quick: [1] }))('survives random frames for seed %i', async (seed) => {
     const random = createRandom(seed);
     const clock = new FakeClock();
     await restart({ clock });

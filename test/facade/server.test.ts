@@ -172,7 +172,7 @@ describe('random requests on one connection', () => {
     'nonsense\r\n\r\n',
   ];
 
-  it.each([1, 2, 3, 4])('ends every request of seed %i', async (seed) => {
+  it.each([1, 2, 3, 4])('ends every request for seed %i', async (seed) => {
     const random = createRandom(seed);
     let inProgress = 0;
     endpoint = async (each) => {
@@ -284,7 +284,7 @@ describe('more than 1,000 headers', () => {
 });
 
 describe('onClosed', () => {
-  it('is called once the client has read the response, and not before', async () => {
+  it('calls onClosed after the client has read the response, and not before', async () => {
     let isClosed = false;
     const body = Buffer.alloc(20_000_000);
     endpoint = async () => ({ ...OK, body, onClosed: () => void (isClosed = true) });
@@ -385,7 +385,7 @@ describe('pipelined requests', () => {
     expect(responsesIn(text)).toMatchObject([{ status: 200, body: 'ok' }, invalid]);
   });
 
-  it('ends all work for a caller that disconnects after malformed bytes', async () => {
+  it('stops all work for a caller that disconnects after malformed bytes', async () => {
     const { promise: isAborted, resolve: abort } = Promise.withResolvers<void>();
     endpoint = async ({ signal }) => {
       signal.addEventListener('abort', () => abort());

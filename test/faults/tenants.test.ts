@@ -66,7 +66,7 @@ describe('heldTokens', () => {
     expect(findInvariants(...history)).toEqual(invariants);
   });
 
-  it('accepts tokens for all service accounts of a permitted namespace', () => {
+  it('accepts tokens for all service accounts in a permitted namespace', () => {
     const namespace = at(0, { type: 'authority', holder: 'caller', reach: [{ cluster: 'two', namespace: 'sandbox' }] });
     expect(findInvariants(namespace, held(5, 'two', user('sandbox', 'any')))).toEqual([]);
   });

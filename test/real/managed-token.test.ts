@@ -82,7 +82,7 @@ async function requestPurserToken({ admin }: Site): Promise<string> {
   return status?.token ?? '';
 }
 
-/** Registers a target with a new credential; `more` has further keys of the credential's Secret. */
+/** Registers a target with a new credential; `more` has additional keys of the credential's Secret. */
 async function register(name: string, target: Site, url = target.cluster.url, more: Readonly<Record<string, string>> = {}): Promise<void> {
   const { ca } = target.cluster;
   const keys = { token: await requestPurserToken(target), server: url, 'ca.crt': ca, cluster: name, ...more };

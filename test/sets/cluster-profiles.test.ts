@@ -145,7 +145,7 @@ describe('ClusterProfiles of a set', () => {
     expect([sentProfiles(), world.tokens.sent().hub.filter((call) => call.startsWith('GET secrets'))]).toEqual([[], []]);
   });
 
-  it('publishes the pinned address whatever a user writes into the Secret, even after a restart', async () => {
+  it('publishes the pinned address even if a user changes the Secret, and after a restart', async () => {
     await begin('a');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a']);
@@ -311,7 +311,7 @@ describe('ClusterProfiles of a set', () => {
     await untilProfiles(world, ['fleet-a', 'fleet-b', 'fleet-c']);
   });
 
-  it('reports a ClusterProfile that the hub does not let it write, and publishes the others', async () => {
+  it('reports a ClusterProfile that the hub rejects, and publishes the others', async () => {
     await begin('a', 'b');
     const { metadata } = await world.create();
     const owner = {

@@ -284,7 +284,7 @@ function crowd(namespace: string, build: (builder: TokenBuilder) => TokenBuilder
   return Array.from({ length: 40 }, (_, index) => ({ token: build(aTokenOf(namespace, index)).build() }));
 }
 
-describe('token controller while 80 ManagedTokens of two namespaces dial a target that does not respond', () => {
+describe('token controller while 80 ManagedTokens in two namespaces dial a target that does not respond', () => {
   it.each<[string, (builder: TokenBuilder) => TokenBuilder, { readonly bound?: boolean; readonly allowed?: boolean }]>([
     ['issue a token after anchors of former specs', (builder) => anchored(builder, 16), { bound: true }],
     ['delete anchors of former specs', (builder) => anchored(builder.with({ clusterName: 'fast' }).suspended(), 16), { bound: true }],
@@ -292,7 +292,7 @@ describe('token controller while 80 ManagedTokens of two namespaces dial a targe
     ['are deleted without a review', (builder) => anchored(builder, 16).withMetadata({ deletionTimestamp: '2026-03-01T12:00:30Z' }), {}],
     ['issue a token that only a review allows', (builder) => builder, { allowed: true }],
     ['lost their permission', (builder) => anchored(builder, 16), {}],
-  ])('removes the Secret of another namespace 15 s after its permission is withdrawn, if those %s', async (_, build, given) => {
+  ])('removes the Secret in another namespace 15 s after its permission is withdrawn, if those %s', async (_, build, given) => {
     const victim = holding(aTokenOf('victim').with({ clusterName: 'fast' }));
     const [first = '', second = ''] = ATTACKERS;
     const late = crowd(second, build);

@@ -165,7 +165,7 @@ describe('token controller while the hub rejects writes', () => {
 });
 
 describe('token controller and another writer of the Secret', () => {
-  it('renews the token although another client changes the Secret constantly', async () => {
+  it('renews the token even if another client changes the Secret constantly', async () => {
     await world.run();
     const first = await issued();
     const storming = new AbortController();

@@ -231,7 +231,7 @@ function sized(index: number, kilobytes: number): ManagedToken {
 }
 
 describe('TOKEN_BUDGET', () => {
-  it('keeps stubs of the ManagedTokens of a namespace that exceed 32 MiB, which are reported as invalid', () => {
+  it('keeps stubs of the ManagedTokens in a namespace that exceed 32 MiB, which are reported as invalid', () => {
     const kept = new KeptObjects(TOKEN_BUDGET);
     for (let index = 0; index < MANY; index++) kept.set(reduceToken(stored(sized(index, SHARE_KILOBYTES))));
     const stubs = [...kept.all.values()].filter(({ isOverBudget }) => isOverBudget);
@@ -243,7 +243,7 @@ describe('TOKEN_BUDGET', () => {
 });
 
 describe('SECRET_BUDGET', () => {
-  it('keeps stubs of the Secrets of a namespace that exceed 32 MiB, and small Secrets', () => {
+  it('keeps stubs of the Secrets in a namespace that exceed 32 MiB, and small Secrets', () => {
     const kept = new KeptObjects(SECRET_BUDGET);
     const add = (name: string, length: number) => {
       const { metadata, ...secret } = secretWith(length);
@@ -303,7 +303,7 @@ describe('createTokenInformers on a hub without WatchList', () => {
     expect(bytesIn(kept)).toBeLessThan(20 * KILOBYTE);
   });
 
-  it('keeps slightly more than 32 MiB of the ManagedTokens of one namespace', async () => {
+  it('keeps slightly more than 32 MiB of the ManagedTokens in one namespace', async () => {
     const annotations = { filler: 'x'.repeat(60 * KILOBYTE) };
     const token = (index: number) =>
       aToken()

@@ -67,7 +67,7 @@ describe('token controller and rotation', () => {
     expect(ageMs).toBeGreaterThanOrEqual(MINUTE);
   });
 
-  it('rotates at once for each new value of the annotation rotate', async () => {
+  it('rotates immediately for each new value of the annotation rotate', async () => {
     await world.run();
     const first = await issued();
     await world.pass(15_000);
@@ -293,7 +293,7 @@ describe('token controller and changes to the spec', () => {
     expect(Date.parse(status?.expirationTimestamp ?? '') - Date.parse(status?.issuedAt ?? '')).toBe(2 * HOUR);
   });
 
-  it('issues at most one token in ten seconds, however often the spec changes', async () => {
+  it('issues at most one token in ten seconds, no matter how often the spec changes', async () => {
     await world.run();
     await issued();
     for (let edit = 0; edit < 20; edit++) {

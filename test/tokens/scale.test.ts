@@ -201,7 +201,7 @@ describe('token controller with a namespace of very many ManagedTokens', () => {
 });
 
 describe('token controller with 544 hanging ManagedTokens for invented clusters', () => {
-  it('gives them a few slots and delays no other namespace', async () => {
+  it('gives hanging ManagedTokens a few slots and delays no other namespace', async () => {
     const crowd = Array.from({ length: 544 }, (_, index) => {
       const { token } = managedToken('crowded', index, false);
       return { token: { ...token, spec: { ...token.spec, clusterName: `made-up-${index}` } } };
@@ -236,7 +236,7 @@ describe('token controller with a ManagedToken that changes constantly', () => {
   });
 });
 
-describe('token controller with objects of a namespace that change continually', () => {
+describe('token controller with objects in a namespace that change continually', () => {
   const claimants = Array.from({ length: 32 }, (_, index) => {
     const { token } = managedToken('restless', index, false);
     const spec = {
@@ -287,7 +287,7 @@ describe('token controller with objects of a namespace that change continually',
     const countWrites = () => world.sent.filter((what) => what === 'status restless').length;
     const writes = countWrites();
 
-    // Twenty at once and six a minute for each of 51 ManagedTokens.
+    // Twenty immediately and six a minute for each of 51 ManagedTokens.
     expect([writes > 500, writes <= 51 * (20 + 6)]).toEqual([true, true]);
     expect([...world.overBudget()]).toContainEqual(['restless', 'runs']);
     const annotations = { [Annotation.revoke]: 'leak' };
@@ -399,7 +399,7 @@ describe('token controller with 2,000 urgent tokens of one namespace', () => {
 });
 
 describe('token controller with 10,000 tokens of the same expiry', () => {
-  it('renews all of them in time, spread out and within the limits', async () => {
+  it('renews all tokens in time, spread out and within the limits', async () => {
     const lifetime = { issuedAt: NOON, expiresAt: NOON + 60 * MINUTE };
     const all = Array.from({ length: MANY }, (_, index) => {
       const dueAt = renewAt(lifetime, '20%', `uid-${index}`) - 44 * MINUTE;

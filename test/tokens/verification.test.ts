@@ -70,7 +70,7 @@ describe('Verification', () => {
     expect(clock.pending).toBe(0);
   });
 
-  /** Returns a ManagedToken of its own namespace and service account. */
+  /** Returns a ManagedToken in its own namespace and service account. */
   function aToken(
     name: string,
     clusterName: string,
@@ -307,7 +307,7 @@ describe('Verification', () => {
 });
 
 describe('token controller and a clock that was set back', () => {
-  it('verifies a token by turns, as before', async () => {
+  it('verifies tokens in turn, as before', async () => {
     const clock = new FakeClock(Date.now());
     const hub = new ScriptedHub(
       aManagedToken()

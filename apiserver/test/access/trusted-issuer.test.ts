@@ -70,7 +70,7 @@ describe('TrustedTokens', () => {
     expect(await verify(claims)).toBeUndefined();
   });
 
-  it('rejects a text that is not a token, and a token signed with another key', async () => {
+  it('rejects a string that is not a token, and a token signed with another key', async () => {
     expect(await tokens.verify('opaque', NOW)).toBeUndefined();
     const other = parseSigningKey(await generateSigningKey());
     expect(await verify({}, other)).toBeUndefined();

@@ -47,7 +47,7 @@ describe('startControllers', () => {
     expect(world.faults.splice(0)).toEqual([new Error('database or disk is full')]);
   });
 
-  it('deletes all objects of a namespace before the namespace', async () => {
+  it('deletes all objects in a namespace before the namespace', async () => {
     await world.create(inNamespace('Secret', 'plain'));
     const held = await world.create(inNamespace('ConfigMap', 'held', ['example.dev/hold']));
     await world.delete(namespace('lab'));

@@ -35,7 +35,7 @@ export async function accessObjects({ namespace, serviceAccount, namespaces }: A
   return parseManifests(await targetAccess({ ...(namespaces && { namespaces }), ...user }));
 }
 
-/** Applies the objects, and keeps further subjects of existing bindings. */
+/** Applies the objects, and keeps additional subjects of existing bindings. */
 export async function grantAccess(client: KubeClient, objects: readonly ApiObject[], options: CallOptions): Promise<void> {
   for (const object of objects) {
     const kept = isBinding(object) ? subjectsBesides(await findBinding(client, object, options), object) : [];

@@ -1,4 +1,4 @@
-// `purser cluster renew`: makes Purser renew its credential for a cluster at once, and waits for the result.
+// `purser cluster renew`: makes Purser renew its credential for a cluster immediately, and waits for the result.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { ClusterConditionType, CredentialSecretKey, RenewalAnnotation, RenewCredentialAnnotation } from '../../api/names.ts';
@@ -114,7 +114,7 @@ async function requestRenewal(
   return { annotation: RenewalAnnotation.renewRequest, value, failure: notRenewed(name) };
 }
 
-/** Writes a new token for Purser's service account into the registered Secret. Purser replaces it at once. */
+/** Writes a new token for Purser's service account into the registered Secret. Purser replaces it immediately. */
 async function supplyToken(
   { name, hub, target }: Renewal & { readonly target: Peer },
   secrets: StoredSecrets,

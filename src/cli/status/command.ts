@@ -29,8 +29,8 @@ export function statusCommand(host: CommandHost): Command {
     .addOption(contextOption())
     .addOption(kubeconfigOption());
   addExamples(command, {
-    'Show what fails in all namespaces': 'purser status -A',
-    'Check one ManagedToken, on the target cluster too': 'purser status mt/ci-deployer -n team-a --target-context target-1',
+    'Show failures in all namespaces': 'purser status -A',
+    'Check one ManagedToken, including checks on the target cluster': 'purser status mt/ci-deployer -n team-a --target-context target-1',
   });
   return command.action(async (name: string | undefined, options: StatusOptions) => {
     const tokenName = name === undefined ? undefined : managedTokenName(name);

@@ -19,7 +19,7 @@ export interface StoredSecret {
   readonly metadata: NamespacedMeta & StoredIdentity;
   /** True if the metadata was too large to be kept; labels, annotations and owners set by others are then missing. */
   readonly isTooLarge?: true;
-  /** True if the same parts are missing because the objects of the namespace take too much memory. */
+  /** True if the same parts are missing because the objects in the namespace take too much memory. */
   readonly isOverBudget?: true;
   readonly type: string;
   readonly immutable: boolean;
@@ -168,7 +168,7 @@ function unreserved(texts: Texts): Texts {
   return Object.fromEntries(Object.entries(texts).filter(([key]) => !isReserved(key)));
 }
 
-/** Returns the texts that neither Purser nor the spec has set; `dropped` are former keys of the spec. */
+/** Returns the strings that neither Purser nor the spec has set; `dropped` are former keys of the spec. */
 function foreign(texts: Texts = {}, dropped: readonly string[]): Texts {
   const isForeign = (key: string) => !key.startsWith(`${TokensGroup}/`) && !isOutputLabel(key) && !dropped.includes(key);
   return Object.fromEntries(Object.entries(texts).filter(([key]) => isForeign(key)));

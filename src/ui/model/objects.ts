@@ -1,5 +1,5 @@
 // Clusters and ManagedTokens as the page shows them. Everything in a response is untrusted: a field of another type counts as absent, and
-// texts have no invisible characters.
+// strings have no invisible characters.
 
 import { escapeInvisible } from './visible-text.ts';
 
@@ -165,7 +165,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }
 
-/** Returns a text that people can read; empty for anything else. */
+/** Returns a string that people can read; empty for anything else. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? escapeInvisible(value) : '';
 }

@@ -35,7 +35,7 @@ export function CommandLine({ text }: { readonly text: string }) {
   </div>`;
 }
 
-/** Details of one object beside the list. Takes the focus when it opens; Escape closes it. */
+/** Details of one object, next to the list. Takes the focus when it opens; Escape closes it. */
 export function Panel({
   title,
   label,

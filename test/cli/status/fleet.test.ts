@@ -139,7 +139,7 @@ describe('fleetStatus of ManagedTokenSets', () => {
     ]);
   });
 
-  it('reports no problem of a set that is being rolled out', () => {
+  it('reports no problem for a set that is being rolled out', () => {
     const rolling = set(
       'rolling',
       0,
@@ -199,7 +199,7 @@ ManagedTokens: 2 of 2 ready, the next rotation is in 30m
 `);
   });
 
-  it('prints no control characters of the objects', () => {
+  it('prints no control characters from the objects', () => {
     const down = cluster('prod-eu', ['Ready', 'False', 'Time\u001b[2Jout\nCluster forged: ClusterReady']);
     const printed = text([], [down], NOON);
     expect(printed).toContain('  Message of Time [2Jout Cluster forged: ClusterReady.\n');

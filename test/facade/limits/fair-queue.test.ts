@@ -46,7 +46,7 @@ describe('FairQueue', () => {
     expect(world.seated).toEqual(['a', 'a', 'a']);
   });
 
-  it('seats the request of another caller at once while one caller waits', async () => {
+  it('seats the request of another caller immediately while one caller waits', async () => {
     const world = new World();
     for (let count = 0; count < 5; count++) void world.acquire('greedy');
     await world.acquire('polite');

@@ -255,7 +255,7 @@ class World {
     await done;
   }
 
-  /** Lets all replicas and clients catch up without further changes. */
+  /** Lets all replicas and clients catch up without additional changes. */
   async catchUpAll(): Promise<void> {
     for (const each of this.replicas) await each.catchUp();
     // A change to the rules expires cached reviews.

@@ -70,7 +70,7 @@ async function pass(clock: FakeClock, ms: number): Promise<void> {
 }
 
 describe('RbacAccess', () => {
-  it('shows each change at once while updates are short', () => {
+  it('shows each change immediately while updates are short', () => {
     const world = new World(new FakeClock());
     for (const namespace of ['team-1', 'team-2']) world.grant(namespace);
     expect(world.shown.map(({ names }) => names.length)).toEqual([2, 3]);

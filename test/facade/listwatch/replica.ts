@@ -193,7 +193,7 @@ export class ListReplica {
     await settle();
   }
 
-  /** Lists the objects of a namespace, or all. */
+  /** Lists the objects in a namespace, or all. */
   async get(query: string, caller: TestCaller, namespace?: string): Promise<Response> {
     return toResponse(this.endpoints.list(requestOf(query, caller, namespace)));
   }

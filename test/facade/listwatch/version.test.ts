@@ -39,7 +39,7 @@ describe('formatVersion', () => {
 describe('CallerVersions', () => {
   const step = fc.record({ advance: fc.integer({ min: 0, max: 1 }), view });
 
-  it('returns versions that never decrease, in whatever way the view of a caller changes', () => {
+  it("returns versions that never decrease, regardless of how a caller's view changes", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const versions = new CallerVersions();

@@ -41,7 +41,7 @@ describe('watch from a version', () => {
     expect(eventsOf(stream)).toEqual(['ADDED d', 'DELETED b']);
   });
 
-  it('sends ADDED and DELETED when selectors begin and cease to match', async () => {
+  it('sends ADDED and DELETED when selectors start and stop matching', async () => {
     const stream = await replica.watch(`labelSelector=env%3Dprod&resourceVersion=${await versionFor()}`, ADMIN);
     hub.putCluster('a', { env: 'dev' });
     hub.putCluster('a', { env: 'dev' });
@@ -78,14 +78,14 @@ describe('watch from a version', () => {
     });
   });
 
-  it('rejects contradictory options of a watch before YAML, which no watch has', async () => {
+  it('rejects contradictory watch options before it rejects YAML', async () => {
     const watch = (query: string) => replica.watch(query, ADMIN, 'application/yaml');
     await expect(watch('sendInitialEvents=true')).rejects.toMatchObject({ code: 422 });
     await expect(watch('resourceVersion=abc')).rejects.toMatchObject({ code: 400 });
     await expect(watch('')).rejects.toMatchObject({ code: 406 });
   });
 
-  it('sends initial events without their bookmark for a version that is zero in another form', async () => {
+  it('sends initial events without their bookmark for a version such as 00', async () => {
     const stream = await replica.watch('resourceVersion=00&allowWatchBookmarks=true', ADMIN);
     expect(eventsOf(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c']);
   });
@@ -306,7 +306,7 @@ describe('watch bookmarks', () => {
 describe('end of a watch', () => {
   it.each([
     ['after its timeout', 'timeoutSeconds=1', 1_000],
-    ['at once with a negative timeout', 'timeoutSeconds=-1', 0],
+    ['immediately with a negative timeout', 'timeoutSeconds=-1', 0],
     ['after 30 to 60 minutes by default', '', 2_700_000],
     ['after an hour at most', 'timeoutSeconds=1000000000000', 3_600_000],
     ['after an hour with the largest timeout', 'timeoutSeconds=9223372036854775807', 3_600_000],
@@ -432,7 +432,7 @@ describe('watch isolation and limits', () => {
     expect(opened.filter(({ status }) => status === 'rejected')).toHaveLength(1);
   });
 
-  it('limits the watches of all service accounts of a namespace together', async () => {
+  it('limits the watches of all service accounts in a namespace together', async () => {
     const limited = new Replica(hub, new FakeClock(), {
       watchLimits: { perCaller: 3, perAddress: 10, total: 10, perConnection: 1, perStream: 1 },
     });
@@ -483,7 +483,7 @@ describe('initial events', () => {
     expect(stalled[8]?.text).not.toBe('');
   });
 
-  it('sends initial events to eight watches of all service accounts of a namespace at a time', async () => {
+  it('sends initial events to eight watches of all service accounts in a namespace at a time', async () => {
     await fill();
     const stalled = [];
     for (let index = 0; index < 9; index++) {

@@ -188,7 +188,7 @@ describe('listenForOperations', () => {
     running = undefined;
   });
 
-  it('rejects a port that is taken', async () => {
+  it('rejects a port that is in use', async () => {
     const port = Number(new URL(await listen()).port);
     const options = { host: '127.0.0.1', port, health: { livez: [], readyz: [] }, metrics: { text: () => pieces() } };
     const log = createLogger({ level: 'silent', readable: false, write: () => {} });

@@ -8,7 +8,7 @@ import { failureOf, responsesIn, statusOf } from '../raw-connection.ts';
 let world: FacadeWorld;
 beforeAll(async () => {
   world = await FacadeWorld.start();
-  // With a cached review, a request that passes reaches the target at once, where the test sees it.
+  // With a cached review, a request that passes reaches the target immediately, where the test sees it.
   await world.post();
 });
 afterAll(() => world.close());

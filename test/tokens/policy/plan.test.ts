@@ -61,7 +61,7 @@ describe('planToken for a valid token', () => {
     expect(planFor(scene.build(), NOON)).toEqual({ type: 'wait', until: Date.parse('2026-03-02T12:00:00Z') });
   });
 
-  it('renews a token of 600 seconds at least two minutes before its expiry', () => {
+  it('renews a 600-second token at least two minutes before its expiry', () => {
     const scene = aScene().holding(aGrant().expiringIn('10m'));
     const plan = planFor(scene.build(), NOON);
     expect(plan).toEqual({ type: 'wait', until: at('12:07:46') });
@@ -222,7 +222,7 @@ describe('planToken and the granted lifetime', () => {
 });
 
 describe('planToken between issuances', () => {
-  it('waits ten seconds while the spec changes constantly, and removes the old token at once', () => {
+  it('waits ten seconds while the spec changes constantly, and removes the old token immediately', () => {
     const scene = changed({ audiences: ['another'] });
     expect(planFor(scene.build(), at('12:00:09'))).toEqual({ type: 'hold', strip: true, until: at('12:00:10') });
     expect(planFor(scene.build(), at('12:00:10'))).toMatchObject({ type: 'issue', reason: 'SpecChanged' });
@@ -355,7 +355,7 @@ describe('planToken that holds', () => {
     expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'SecretConflict' }, ...held });
   });
 
-  it('revokes the token of the former Secret although the new name is taken', () => {
+  it('revokes the token of the former Secret even if the new name is taken', () => {
     const anchors = [{ cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: 'cluster-uid', credential: '' }];
     const scene = ontoForeign((token) =>
       token.with({ revocation: 'BoundSecret' }).withStatus({ anchors }).annotated(Annotation.revoke, 'leaked'),
@@ -480,7 +480,7 @@ describe('planToken with revocation BoundSecret', () => {
     expect(planFor(turned.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'SpecChanged' });
   });
 
-  it('revokes a bound token whose anchor is not listed by issuing the next token at once', () => {
+  it('revokes a bound token whose anchor is not listed by issuing the next token immediately', () => {
     const unlisted = requested.changing((each) => each.withStatus({}));
     expect(planFor(unlisted.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'RevocationRequested', freshAnchor: true });
   });
@@ -578,7 +578,7 @@ describe('planToken for a ManagedToken that is being deleted', () => {
     expect(planFor(deleted.with({ secret: undefined }).build(), at('12:59:00'))).toEqual({ type: 'none' });
   });
 
-  it('keeps the token, without renewing it, to its expiry ', () => {
+  it('keeps the token, without renewing it, until its expiry', () => {
     expect(planFor(deleted.build(), at('12:59:00'))).toEqual({ type: 'hold', strip: false, until: at('13:00:00') });
   });
 
