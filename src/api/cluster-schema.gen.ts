@@ -134,7 +134,7 @@ export const ClusterSchema = {
         },
         "credential": {
           "type": "object",
-          "description": "Renewal of Purser's own credential for the cluster. Purser renews tokens for service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser renews a token at half of its granted lifetime, and a token that you supply immediately. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal. A new value of the registry.purser.dev/renew-credential annotation on the Secret renews the token immediately; a new value of registry.purser.dev/revoke-credential also revokes all earlier tokens. Each value acts once.",
+          "description": "Renewal of Purser's own credential for the cluster. Purser renews tokens for service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser replaces a token that you supply immediately, and renews its own tokens at half of their granted lifetime. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal. A new value of the registry.purser.dev/renew-credential annotation on the Secret renews the token immediately; a new value of registry.purser.dev/revoke-credential also revokes all earlier tokens. Each value takes effect once.",
           "properties": {
             "renewal": {
               "type": "string",

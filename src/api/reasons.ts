@@ -1,7 +1,7 @@
 // Reasons of conditions and events, which are also fields of log lines and labels of metrics. They are part of the API. Each reason has a
 // sentence for messages and documentation, without a capital letter or full stop.
 
-/** Reasons of a ManagedToken's Ready condition, besides those of failures. */
+/** Reasons for a ManagedToken's Ready condition, except failures. */
 export const ReadyReason = {
   Issued: 'the Secret holds a valid token for this spec',
   Pending: 'no token has been issued for this spec yet',
@@ -12,7 +12,7 @@ export const ReadyReason = {
   InvalidSpec: 'the spec is invalid',
 } as const;
 
-/** Reasons for which a token is issued. */
+/** Reasons for issuing a token. */
 export const IssueReason = {
   SecretMissing: 'the Secret does not exist',
   TokenMissing: 'the Secret contains no token',
@@ -124,7 +124,7 @@ export const AlertReason = {
   RenewBeforeClamped: 'renewBefore leaves too little of the granted lifetime and is shortened',
 } as const;
 
-/** Reasons of a ManagedTokenSet's conditions and of its failing clusters, besides those of ManagedTokens. */
+/** Reasons for a ManagedTokenSet's conditions and its failing clusters, except those of ManagedTokens. */
 export const SetReason = {
   AllReady: 'the tokens of all clusters are ready',
   NotAllReady: 'some clusters have no valid token',

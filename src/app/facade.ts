@@ -51,7 +51,8 @@ function managedTokens({ clock, random, log, settings: { namespaces } }: AppOpti
 const LIST_REMEDY =
   'let Purser list and watch managedtokens, roles and rolebindings, as the ClusterRole purser-facade-tokens in deploy/base/access.yaml does';
 
-const BUDGET_REMEDY = 'split or delete the largest of these objects; docs/operating.md, limits of the façade, has the budgets and effects';
+const BUDGET_REMEDY =
+  'split or delete the largest of these objects; the budgets and effects are under "Limits of the façade" in docs/operating.md';
 
 /** Creates the components of the façade; they start after the caches are synced. */
 export function facade(

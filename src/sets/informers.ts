@@ -136,7 +136,7 @@ export function selectorOf({ spec }: StoredSet): LabelSelector | undefined {
   return selector;
 }
 
-/** Returns whether a set selects a Cluster. A Cluster that is being deleted is no longer registered, whatever keeps the object. */
+/** Returns whether a set selects a Cluster. A Cluster that is being deleted is no longer registered, regardless of its finalizers. */
 export function selects(set: StoredSet, { metadata }: Stored<Cluster>): boolean {
   const selector = selectorOf(set);
   return selector !== undefined && metadata.deletionTimestamp === undefined && matchesLabels(selector, metadata.labels);

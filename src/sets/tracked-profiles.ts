@@ -32,7 +32,7 @@ interface Failure<T> {
 const MAX_SURPLUS = 1_000;
 const NO_DIGESTS: ProfileDigests = { main: '', status: '' };
 
-/** Memory about the ClusterProfiles of one set between runs. */
+/** State of the ClusterProfiles of one set between runs. */
 export class TrackedProfiles {
   /** ClusterProfiles that the set controls, by name. */
   readonly controlled = new Map<string, TrackedProfile>();

@@ -48,7 +48,7 @@ interface FailedWrite {
 
 const BACKOFF = { initialMs: 5_000, maxMs: 300_000 };
 
-/** Memory about one set between runs. */
+/** State of one set between runs. */
 export class TrackedSet {
   /** Purser's last write of the set. */
   readonly set = new OwnWrite<StoredSet>();

@@ -51,7 +51,7 @@ function declareWork(registry: Registry, { depths, leads }: Sources) {
 function declareTokens(registry: Registry, { verificationMs }: Sources) {
   const registers = [registry];
   return {
-    issueDuration: histogram('token_issue_duration_seconds', 'Duration of a token issuance, including the write of its Secret.', {
+    issueDuration: histogram('token_issue_duration_seconds', 'Duration of a token issuance, including writing its Secret.', {
       registers,
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     }),

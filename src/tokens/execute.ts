@@ -38,7 +38,7 @@ export async function execute(run: TokenRun, plan: TokenPlan, situation: Situati
  * the Secret, and former anchors may have to be deleted. Other failures end the run.
  */
 function proceed(run: TokenRun, plan: TokenPlan, { observation, ...situation }: Situation, error: IssueError): Step {
-  // The finalizer and the place of an anchor may have been written.
+  // The finalizer and the location of an anchor may have been written.
   const current = { ...observation, token: latestToken(run, observation.token) };
   const failed = failedStep(run, { ...situation, observation: current }, error);
   const next = { ...current, ...(failed.failure && { failed: failed.failure }) };

@@ -13,7 +13,7 @@ import type { TokenDeps } from './run.ts';
 
 /**
  * Returns the priority in the queue. Each dialed cluster is a lane, and each namespace a tenant. Among the ManagedTokens in a namespace,
- * permissions in doubt come first, then tokens by expiry, then renewals and requests, then reconciles without a known cause.
+ * uncertain permissions come first, then tokens by expiry, then renewals and requests, then reconciles without a known cause.
  */
 export function priorityOf(key: string, deps: PriorityDeps): Priority {
   const { tokenKey = key, lane } = parseDeletionKey(key) ?? {};

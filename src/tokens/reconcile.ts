@@ -72,7 +72,7 @@ function mayBeInterrupted({ slot, authority }: TokenRun, { token }: TokenObserva
   return slot !== undefined && slot.lane !== SHARED_LANE && !authority.needsReview(token);
 }
 
-/** Ends a run in progress if its permission is in doubt now, so that the review does not wait for a cluster. */
+/** Ends a run in progress if its permission is uncertain now, so that the review does not wait for a cluster. */
 export function interruptInDoubt(key: string, { view, memory, authority }: TokenDeps): void {
   const token = view.tokens.get(key);
   const { interrupt } = memory.of(token?.metadata.uid ?? '');
@@ -103,7 +103,7 @@ async function runPlans(run: TokenRun, first: Step): Promise<Step> {
   return requeueEarlier(run, withFailure(step));
 }
 
-/** Executes a plan, or requests a review first where the permission is in doubt. */
+/** Executes a plan, or requests a review first where the permission is uncertain. */
 async function runPlan(run: TokenRun, plan: TokenPlan, situation: Situation, isReviewed: boolean): Promise<Step> {
   const { clock, authority } = run;
   const startedAt = clock.monotonic();

@@ -28,8 +28,8 @@ import type { Step, TokenRun } from './run.ts';
 import { findStray, stripSecret, withdrawSecrets } from './secrets.ts';
 
 /**
- * Requests a review where the permission is in doubt, before anything is done or reported that depends on the Cluster. A review that
- * fails removes nothing and is retried; an expired token leaves the Secret anyway.
+ * Requests a review if the permission is uncertain, before any action or report that depends on the Cluster. A review that
+ * fails removes nothing and is retried; an expired token is removed from the Secret in any case.
  */
 export async function confirmPermission(run: TokenRun, observation: TokenObservation): Promise<Step> {
   try {

@@ -259,7 +259,7 @@ describe('RbacIndex', () => {
     expect(index.namesFor(aUser('alice', 'team')).names).toEqual(['team-a/', 'team-b/one']);
   });
 
-  it('takes the namespace of a RoleBinding for a service account without one', () => {
+  it('uses the namespace of a RoleBinding for a service account without a namespace', () => {
     const index = new RbacIndex(SeeTokens);
     index.setRole('all', { rules: [SEE_TOKENS] });
     index.setBinding('ci/b', { ...bindingTo('all'), subjects: [{ kind: 'ServiceAccount', name: 'bot' }] });
@@ -292,7 +292,7 @@ describe('RbacIndex', () => {
     expect(index.namesFor(aUser('bob', 'team')).names).toEqual(['one']);
   });
 
-  it('returns no names of another user to a user whose names and subjects look alike as text', () => {
+  it('returns no names of another user to a user whose names and subjects join to the same string', () => {
     const index = new RbacIndex(SeeTokens);
     index.setRole('team-a/bait', { rules: [{ ...SEE_TOKENS, resourceNames: [COLLIDING] }] });
     index.setRole('team-a/forged', { rules: [{ ...SEE_TOKENS, resourceNames: [`${COLLIDING},team-b/`] }] });
@@ -382,7 +382,7 @@ describe('rulesFor', () => {
 const COLLIDING = 'n1405131';
 
 describe('Visibility', () => {
-  it('differs from other names that are the same text when joined, despite the same fingerprint', () => {
+  it('differs from other names that join to the same string, despite the same fingerprint', () => {
     const [names, forged] = [[`team-a/${COLLIDING}`, 'team-b/'], [`team-a/${COLLIDING},team-b/`]].map(
       (each) => new Visibility(new Set(each)),
     );

@@ -181,7 +181,7 @@ describe('purser ui', () => {
     expect(tab.problems).toEqual([]);
   });
 
-  it('sends nothing to a page of another origin', async () => {
+  it('sends no data to a page of another origin', async () => {
     await using closing = new AsyncDisposableStack();
     const url = await startPurserUi(closing);
     await using tab = await Tab.open(browser);

@@ -70,7 +70,7 @@ describe('page of the web UI', () => {
     expect(tab.problems).toEqual([]);
   });
 
-  it('shows what needs attention first: clusters with the tokens that they affect, then tokens without a valid one', async () => {
+  it('shows urgent objects first: clusters with the tokens that they affect, then ManagedTokens without a valid token', async () => {
     await withPage('#/overview', async (tab) => {
       const items = await tab.texts('.attention li .what b');
       expect(items.slice(0, 3)).toEqual(['staging-eu-west', 'staging-us-east', 'observability/backup-edge-us-west']);

@@ -37,7 +37,7 @@ describe('purser print authentication-config', () => {
     });
   });
 
-  it('prints several audiences as the addresses are spelled, the CA of the issuer, and its discovery document', async () => {
+  it('prints several audiences exactly as the addresses are spelled, the CA of the issuer, and its discovery document', async () => {
     const ca = join(folder, 'ca.crt');
     await writeFile(ca, `${authority.certificate}${authority.certificate}`);
     const url = 'https://10.0.0.1:6443/.well-known/openid-configuration';

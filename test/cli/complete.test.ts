@@ -135,7 +135,7 @@ describe('purser __complete', () => {
 });
 
 describe('purser __complete without a response of the hub', () => {
-  it('ends after five seconds without names', async () => {
+  it('ends after five seconds if the hub returns no names', async () => {
     const clock = new FakeClock();
     const words = ['cluster', 'revoke', '--hub-context', 'arn:aws:eks:us-east-1:1:cluster/two', ''];
     const result = runPurser(['__complete', ...words], { clock, env: { KUBECONFIG: kubeconfig } });

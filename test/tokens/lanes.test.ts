@@ -31,7 +31,7 @@ const ROLE = {
   rules: [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], verbs: ['issue'] }],
 };
 
-/** A ManagedToken without a Secret. */
+/** Returns a ManagedToken without a Secret. */
 function aTokenOf(namespace: string, index = 0): TokenBuilder {
   const name = `t-${index}`;
   return aToken()
@@ -136,24 +136,24 @@ class Queues {
     })(this.#stopping.signal).subscribe();
   }
 
-  /** An administrator deletes the binding of a namespace. */
+  /** Deletes the binding of a namespace, as an administrator. */
   withdraw(namespace: string): void {
     this.allowed.delete(namespace);
     this.#bindings.delete(bindingOf(namespace));
   }
 
-  /** An administrator re-creates the binding of a namespace. */
+  /** Re-creates the binding of a namespace, as an administrator. */
   grant(namespace: string): void {
     this.allowed.add(namespace);
     this.#bindings.apply(bindingOf(namespace));
   }
 
-  /** The informer of requesters loses the one of a namespace, which still exists on the hub. */
+  /** Removes the requester of a namespace from the informer; it still exists on the hub. */
   loseRequester(namespace: string): void {
     this.#requesters.delete({ metadata: { namespace, name: 'default' } });
   }
 
-  /** A tenant changes a ManagedToken. */
+  /** Changes a ManagedToken, as a tenant. */
   change(key: string, change: (token: ManagedToken) => Partial<ManagedToken>): void {
     const token = this.get(key);
     this.#store({ ...token, ...change(token) });

@@ -261,7 +261,7 @@ describe('token controller with a cluster that hangs with 60 tokens due', () => 
     }
   }
 
-  /** Number of renewals of each token. */
+  /** Returns the number of renewals of each token. */
   async function rotations(): Promise<readonly number[]> {
     const { items } = await world.hub.admin.list(ManagedTokens, { namespace: world.namespace });
     return items.flatMap(({ status }) => (status?.rotations === undefined ? [] : [status.rotations]));

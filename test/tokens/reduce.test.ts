@@ -16,7 +16,7 @@ import { stored } from '../support/stored.ts';
 
 const KILOBYTE = 1_024;
 
-/** A ManagedToken with this many kilobytes of metadata. */
+/** Returns a ManagedToken with this many kilobytes of metadata. */
 function large(index: number, kilobytes: number): ManagedToken {
   const annotations = { 'example.com/filler': 'x'.repeat(kilobytes * KILOBYTE) };
   return aToken()
@@ -26,7 +26,7 @@ function large(index: number, kilobytes: number): ManagedToken {
 
 const TOKEN = aToken().build();
 
-/** A Secret of the ManagedToken with foreign annotations of this many characters. */
+/** Returns a Secret of the ManagedToken with other annotations of this many characters. */
 function secretWith(length: number): Stored<Secret> {
   return {
     metadata: {
@@ -77,7 +77,7 @@ describe('reduceSecret', () => {
   });
 });
 
-/** A Secret whose own annotations, foreign annotation, owner and token are as long as the API server admits together. */
+/** Returns a Secret whose annotations, owner and token are as long as the API server admits together. */
 function largeSecret(index: number, namespace = 'crowd'): Stored<Secret> {
   const own = Object.values(Annotation).map((name) => [name, 'x'.repeat(8 * KILOBYTE)]);
   const { metadata } = secretWith(30 * KILOBYTE);

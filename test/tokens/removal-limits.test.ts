@@ -33,7 +33,7 @@ const hub = {
   update: async (_: unknown, object: ConfigMap) => (stored = object),
 };
 
-/** A controller that begins to lead. */
+/** Starts a controller as the leader. */
 function lead(): void {
   memory = new TrackedTokens();
   const view = { tokens: { list: () => existing } } as unknown as HubView;

@@ -133,19 +133,19 @@ class Crowd {
     })(this.#stopping.signal).subscribe(({ key }) => this.looked.push(key));
   }
 
-  /** A tenant changes a ManagedToken. */
+  /** Changes a ManagedToken, as a tenant. */
   change(token: ManagedToken, version: number): void {
     const metadata = { ...token.metadata, generation: version, resourceVersion: String(version) };
     (this.#informers.tokens as unknown as HandInformer<ManagedToken>).apply({ ...token, metadata });
   }
 
-  /** A tenant changes a Secret. */
+  /** Changes a Secret, as a tenant. */
   changeSecret(secret: StoredSecret, version: number): void {
     const metadata = { ...secret.metadata, resourceVersion: String(version) };
     (this.#informers.secrets as unknown as HandInformer<StoredSecret & ApiObject>).apply({ ...secret, metadata });
   }
 
-  /** An administrator changes the Cluster of all ManagedTokens. */
+  /** Changes the Cluster of all ManagedTokens, as an administrator. */
   changeCluster(version: number): void {
     const [cluster] = this.#informers.clusters.store.list();
     if (cluster === undefined) throw new Error('The Cluster was not found.');

@@ -113,7 +113,7 @@ describe('withTrackedUpdate of a new object', () => {
     expect(fieldsOf(created(ledger({ frozen: false }), ''))).toEqual({ unknown: { 'f:frozen': {} } });
   });
 
-  it('records nothing for an object that violates its schema', () => {
+  it('records no owners for an object that violates its schema', () => {
     const object = withTrackedUpdate({ ...CUSTOM, live: undefined, next: gadget({ spec: { size: 'x' } }), manager: 'a' });
     expect(object.metadata).not.toHaveProperty('managedFields');
   });

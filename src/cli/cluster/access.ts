@@ -22,7 +22,7 @@ import { targetAccess } from '../manifests.ts';
 export interface AccessOptions {
   /** Purser's namespace on the hub. */
   readonly namespace: string;
-  /** Service account of the hub that the target trusts; undefined for a service account on the target. */
+  /** Service account on the hub that the target trusts; undefined for a service account on the target. */
   readonly serviceAccount: string | undefined;
   /** Namespaces of the service accounts that Purser can issue tokens for; undefined for all. */
   readonly namespaces: readonly string[] | undefined;

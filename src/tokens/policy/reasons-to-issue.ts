@@ -10,7 +10,7 @@ import type { TokenObservation, TokenState } from './state.ts';
 /** One rule; returns undefined if it does not apply. */
 type Check = (state: TokenState, observation: TokenObservation, now: number) => IssueReason | undefined;
 
-/** Returns the reason to issue a token; undefined while the current token is good. */
+/** Returns the reason to issue a token; undefined while the current token is valid. */
 export function reasonToIssue(state: TokenState, observation: TokenObservation, now: number): IssueReason | undefined {
   for (const check of REASONS) {
     const reason = check(state, observation, now);

@@ -14,7 +14,7 @@ export interface Opened {
   readonly key: string;
 }
 
-/** Everything that the address contains. */
+/** Content of the address. */
 export interface Address {
   readonly view: View;
   readonly query: string;

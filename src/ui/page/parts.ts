@@ -18,13 +18,13 @@ export function Choices({ label, choices, kind }: { readonly label: string; read
   </nav>`;
 }
 
-/** A time relative to now, with the exact time as its title. */
+/** Shows a time relative to now, with the exact time as its title. */
 export function When({ at, now, otherwise = '–' }: { readonly at: number | undefined; readonly now: number; readonly otherwise?: string }) {
   if (at === undefined) return html`<span class="when none">${otherwise}</span>`;
   return html`<time class="when" datetime=${new Date(at).toISOString()} title=${formatTime(at)}>${formatRelative(at, now)}</time>`;
 }
 
-/** A command with a button that copies it. */
+/** Shows a command with a button that copies it. */
 export function CommandLine({ text }: { readonly text: string }) {
   const [isCopied, setCopied] = useState(false);
   const onCopy = () => {

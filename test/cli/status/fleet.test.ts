@@ -13,7 +13,7 @@ const statusOf = (tokens: Fleet['tokens'], clusters: Fleet['clusters'], now: num
   fleetStatus({ tokens, clusters, sets }, now);
 const text = (...args: Parameters<typeof statusOf>) => fleetText(statusOf(...args), NOON, plain);
 
-/** A ManagedToken whose token expires at one o'clock, with these conditions: type, status and reason. */
+/** Returns a ManagedToken whose token expires at one o'clock, with these conditions: type, status and reason. */
 function token(name: string, ...conditions: readonly (readonly [string, 'True' | 'False', string])[]): TokenBuilder {
   const status: ManagedTokenStatus = {
     expirationTimestamp: formatTimestamp(at('13:00:00')),
@@ -108,7 +108,7 @@ describe('fleetStatus', () => {
   });
 });
 
-/** A ManagedTokenSet with three clusters and these conditions: type, status and reason. */
+/** Returns a ManagedTokenSet with three clusters and these conditions: type, status and reason. */
 function set(name: string, failing: number, ...conditions: readonly (readonly [string, 'True' | 'False', string])[]) {
   const all = conditions.map(([type, status, reason]) => {
     return { type, status, reason, message: `Message of ${reason}.`, lastTransitionTime: formatTimestamp(at('11:55:00')) };

@@ -225,7 +225,7 @@ describe('purser ui', () => {
     await end();
   });
 
-  it('explains a context without a bearer token', async () => {
+  it('reports the remedy for a context without a bearer token', async () => {
     expect(await world.run('ui --no-open --context certificate')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('Set --service-account NAMESPACE/NAME') as unknown,

@@ -10,7 +10,7 @@ import { callerOf, HandHub, Replica, requestOf } from '../listwatch/replica.ts';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
 describe('CLUSTER_COLUMNS', () => {
-  it('has no column of a field that only the hub shows', () => {
+  it('has no column for a field that only the hub shows', () => {
     expect(ClusterColumns.filter((column) => !CLUSTER_COLUMNS.includes(column)).map(({ name }) => name)).toEqual([
       'Endpoint',
       'Last Probe',

@@ -36,7 +36,7 @@ class World {
 }
 
 describe('FairQueue', () => {
-  it('seats two requests of one caller, and a third when one has ended', async () => {
+  it('admits two requests of one caller, and a third when one has ended', async () => {
     const world = new World();
     const all = Promise.all([world.acquire('a'), world.acquire('a'), world.acquire('a')]);
     await settle();
@@ -46,7 +46,7 @@ describe('FairQueue', () => {
     expect(world.seated).toEqual(['a', 'a', 'a']);
   });
 
-  it('seats the request of another caller immediately while one caller waits', async () => {
+  it('immediately admits the request of another caller while one caller waits', async () => {
     const world = new World();
     for (let count = 0; count < 5; count++) void world.acquire('greedy');
     await world.acquire('polite');

@@ -26,7 +26,7 @@ describe('ServingTurns', () => {
     expect(started).toHaveLength(16);
   });
 
-  it('starts at most 16 requests in a turn of the event loop, and all in the end', async () => {
+  it('starts at most 16 requests in a turn of the event loop, and eventually all', async () => {
     const started: string[] = [];
     startAll(new ServingTurns(), started, 'a', 40);
     const counts = [started.length];
@@ -77,7 +77,7 @@ describe('Handshakes', () => {
     expect(started).toEqual(['192.0.2.1']);
   });
 
-  it('starts at most four in a turn, and all in the end', async () => {
+  it('starts at most four handshakes in a turn, and eventually all', async () => {
     accept('192.0.2.1', 10);
     const counts: number[] = [];
     for (let index = 0; index < 5; index++) {

@@ -69,7 +69,7 @@ export class HandHub {
   isSilent = false;
   reviews = 0;
 
-  /** Version of all objects for a caller who sees everything; `later` revisions from now. */
+  /** Returns the version of all objects for a caller who sees everything, `later` revisions from now. */
   version(later = 0): string {
     return versionAt(this.#revision + later, Visibility.everything);
   }

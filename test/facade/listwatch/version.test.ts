@@ -69,7 +69,7 @@ describe('CallerVersions', () => {
     );
   });
 
-  it('returns a greater version for the events of a changed view than for the log before', () => {
+  it('returns a greater version for events after a changed view than for earlier events', () => {
     const versions = new CallerVersions();
     const [before, after] = [new Visibility(new Set(['a'])), new Visibility(new Set(['b']))];
     versions.next(BOT, before, 5);

@@ -515,7 +515,7 @@ describe('initial events', () => {
     expect([waiting.text, waiting.destroyed]).toEqual(['', true]);
   });
 
-  it('keeps one piece of the initial events in memory for a stalled reader', async () => {
+  it('keeps one chunk of the initial events in memory for a stalled reader', async () => {
     await fill();
     const stream = await replica.watch('', ALICE, undefined, { isStalled: true });
     expect(stream.writableLength).toBeGreaterThan(0);

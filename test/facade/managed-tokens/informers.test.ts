@@ -122,7 +122,7 @@ describe('createManagedTokenInformers with overlong names', () => {
     expect(bindings.keys().join().length).toBeLessThan(300);
   });
 
-  it('updates and deletes the objects under the same key', async () => {
+  it('uses the same key for updates and deletions of an object', async () => {
     const { hub, roles, bindings } = await follow({ roles: [role(LONG, 'all')], rolebindings: [binding(LONG, 'some')] });
     const keys = [...roles.keys(), ...bindings.keys()];
     hub.emit('roles', 'MODIFIED', role(LONG, 'all', { resourceVersion: '7' }));

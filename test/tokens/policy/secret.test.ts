@@ -223,7 +223,7 @@ describe('withoutToken', () => {
   });
 });
 
-/** A ManagedToken that was created in this second of a minute. */
+/** Returns a ManagedToken that was created in this second of a minute. */
 function claimant(second: number, deletionTimestamp?: string) {
   const creationTimestamp = `2026-03-01T12:00:${String(second).padStart(2, '0')}Z`;
   return aToken()

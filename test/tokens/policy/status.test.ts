@@ -130,7 +130,7 @@ function failureOf(reason: TokenFailure['reason']): TokenFailure {
   return { reason, message: 'why' };
 }
 
-/** `Ready=False/Expired RotationFailing=True/ClusterUnreachable` */
+/** Returns the conditions as text: `Ready=False/Expired RotationFailing=True/ClusterUnreachable`. */
 function shown(given: TokenFacts, previous: readonly ManagedTokenCondition[] = []): string {
   return conditionsFor(given, previous, NOON)
     .map(({ type, status, reason }) => `${type}=${status}/${reason}`)
