@@ -230,7 +230,7 @@ export const ManagedTokenSchema = {
               "properties": {
                 "project": {
                   "type": "string",
-                  "description": "Name of the AppProject that the cluster is scoped to; none without this field.",
+                  "description": "Name of the AppProject that the cluster is scoped to. Without this field, the cluster is not scoped.",
                   "maxLength": 253,
                   "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
                 },

@@ -210,7 +210,7 @@ export interface ManagedTokenSetTemplateKey {
  */
 export interface ManagedTokenSetTemplateArgocd {
   /**
-   * Name of the AppProject that the cluster is scoped to; none without this field.
+   * Name of the AppProject that the cluster is scoped to. Without this field, the cluster is not scoped.
    */
   readonly project?: string;
   /**

@@ -145,7 +145,7 @@ export interface ManagedTokenKey {
  */
 export interface ManagedTokenArgocd {
   /**
-   * Name of the AppProject that the cluster is scoped to; none without this field.
+   * Name of the AppProject that the cluster is scoped to. Without this field, the cluster is not scoped.
    */
   readonly project?: string;
   /**

@@ -164,7 +164,7 @@ function renewCommand(host: CommandHost): Command {
   addExamples(command, {
     'Renew a credential that is still valid': 'purser cluster renew prod-eu --hub-context hub',
     'Replace a credential that has expired': 'purser cluster renew prod-eu --hub-context hub --context prod-eu',
-    'Replace all credentials after a restore of the hub': 'purser cluster renew --all --hub-context hub',
+    'Replace all credentials after the hub was restored from a backup': 'purser cluster renew --all --hub-context hub',
   });
   return command.action(async (name: string | undefined, options: SharedOptions & { readonly all?: true }) => {
     const { context, timeout: timeoutMs = 0 } = options;

@@ -190,7 +190,7 @@ function listOperation(listing: Listing, named: NamedOperation): Operation {
       inQuery(
         'resourceVersionMatch',
         { type: 'string', enum: ['NotOlderThan', 'Exact', ''] },
-        'NotOlderThan or Exact. A list with it needs resourceVersion; a watch accepts only NotOlderThan, together with sendInitialEvents.',
+        'NotOlderThan or Exact. Lists also require resourceVersion; watches accept only NotOlderThan, together with sendInitialEvents.',
       ),
       inQuery('watch', FLAG, 'Streams events, one JSON object per line, instead of a list.'),
       inQuery('allowWatchBookmarks', FLAG, 'Sends BOOKMARK events with versions to resume from.'),

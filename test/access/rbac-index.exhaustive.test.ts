@@ -396,7 +396,7 @@ describe('Visibility', () => {
     expect(Visibility.nothing.fingerprint).toBeGreaterThan(1);
   });
 
-  it('returns other fingerprints with a salt, which differ for everything and nothing', () => {
+  it('returns different fingerprints with a salt, also for everything and nothing', () => {
     const all = [Visibility.everything, Visibility.nothing, new Visibility(new Set(['a']))];
     const fingerprints = [0, 1, 2].flatMap((salt) => all.map((each) => each.withSalt(salt).fingerprint));
     expect(new Set(fingerprints).size).toBe(9);

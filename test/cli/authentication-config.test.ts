@@ -66,7 +66,7 @@ describe('purser print authentication-config', () => {
     expect(apiVersion).toBe(`apiserver.config.k8s.io/${expected}`);
   });
 
-  it('prints flags before Kubernetes 1.30', async () => {
+  it('prints flags for Kubernetes before 1.30', async () => {
     const text = await print(...ISSUER, ...SERVER, '--kubernetes-version', '1.29', '--ca', 'hub.crt');
     expect(text.split('\n').filter((line) => !line.startsWith('#'))).toEqual([
       '--oidc-issuer-url=https://hub.example.com',

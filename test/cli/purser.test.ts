@@ -49,7 +49,7 @@ describe('purser', () => {
       'cluster --context hub list',
       '--context is an option of a command; write it after the command name (for help, run purser cluster --help)',
     ],
-    ['status mt/ci -A', '-A selects all namespaces, but mt/NAME is in one; select it with -n'],
+    ['status mt/ci -A', '-A selects all namespaces, but mt/NAME is in one namespace; select that namespace with -n'],
     ['status --target-context target-1', '--target-context is for one ManagedToken; write its name as mt/NAME'],
     ['help rnu', "unknown command 'rnu'; did you mean run? (for help, run purser --help)"],
     ['help cluster revok', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],

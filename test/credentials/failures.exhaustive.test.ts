@@ -100,7 +100,7 @@ describe('renewal with a failing target', () => {
     await world.shows('True CredentialValid');
   });
 
-  it('refuses a Secret in place of the anchor that Purser did not create', async () => {
+  it('refuses a Secret with the name of the anchor that Purser did not create', async () => {
     await world.begin();
     const foreign = { metadata: { namespace: 'purser-system', name: 'taken', uid: 'u', resourceVersion: '1' } };
     world.target.intercept = (name, reply) => {

@@ -155,7 +155,7 @@ describe('credential controller', () => {
     expect([world.target.accepts(first), world.target.anchors.size]).toEqual([false, 1]);
   });
 
-  it('renews a Secret that two Clusters share once, with the shorter lifetime', async () => {
+  it('renews the token of a Secret that two Clusters share only once, with the shorter lifetime', async () => {
     await world.begin({ lifetime: '2h' });
     await world.register(world.target.issueToken(), [world.name, `${world.name}-b`]);
     await world.addCluster(`${world.name}-b`, { lifetime: '1h' });

@@ -325,7 +325,7 @@ describe('requests over HTTP/2', () => {
     expect(await get(polite, '/document')).toMatchObject({ status: 200 });
   });
 
-  it('closes the connection of a client that announces its end and keeps the connection open', async () => {
+  it('closes the connection of a client that sends GOAWAY and keeps the connection open', async () => {
     const clock = new FakeClock();
     await restart({ clock, keepAliveMs: 3_600_000 });
     const head = headerBlock({ ...HEAD, ':method': 'GET', ':path': '/document' });
@@ -365,7 +365,7 @@ describe('the limits on HTTP/2 connections', () => {
     return filled;
   }
 
-  it('selects HTTP/1.1 for clients above 256 connections, and HTTP/2 again after one has closed', async () => {
+  it('selects HTTP/1.1 above 256 connections, and HTTP/2 again after one has closed', async () => {
     const filled = await Promise.all(ADDRESSES.map((address) => fill(address, '/things')));
     clock.advance(1_000);
     expect(await protocolFor('127.0.0.9')).toBe('http/1.1');
@@ -373,7 +373,7 @@ describe('the limits on HTTP/2 connections', () => {
     while ((await protocolFor('127.0.0.9')) !== 'h2') await turn();
   });
 
-  it('selects HTTP/1.1 for an address above 32 connections, and HTTP/2 for other addresses', async () => {
+  it('selects HTTP/1.1 for an address with more than 32 connections, and HTTP/2 for other addresses', async () => {
     await fill('127.0.0.10', '/things');
     clock.advance(1_000);
     expect(await protocolFor('127.0.0.10')).toBe('http/1.1');
@@ -516,7 +516,7 @@ describe('streams over HTTP/2', () => {
     return stream;
   }
 
-  it('sends lines without chunks, interleaved with other responses on the connection', async () => {
+  it('sends lines without chunked encoding, interleaved with other responses on the connection', async () => {
     const session = open();
     const stream = await openStream(session);
     expect(await once(stream, 'data')).toEqual(['first line\n']);

@@ -495,7 +495,7 @@ describe('requests that Node does not reject with a Status', () => {
     ['two hosts', request('GET /document', 'Host: f'), 400],
     ['two hosts, far apart', request('GET /document', ...Array.from({ length: 1_100 }, () => 'a: b'), 'host: g'), 400],
     ['an unknown expectation', request('GET /document', 'Expect: x'), 417],
-  ])('rejects a request that Node would accept, or reject without a body, with a Status: %s', async (_what, bytes, code) => {
+  ])('returns a Status for a request that Node would accept, or reject without a body: %s', async (_what, bytes, code) => {
     const [response] = responsesIn((await (await sendBytes(bytes)).read(isWhole)).text);
     expect(response?.status).toBe(code);
     expect(JSON.parse(response?.body ?? '')).toMatchObject({ kind: 'Status', code });
@@ -547,7 +547,7 @@ describe('bodies that do not arrive', () => {
     expect(response).toMatchObject({ status: 504, body: expect.stringContaining('"Timeout"') });
   });
 
-  it('rejects a pipelined request that does not arrive with a Status: 408', async () => {
+  it('returns a Status with 408 for a pipelined request that does not arrive', async () => {
     const connection = await sendBytes(GET);
     await connection.read(isWhole);
     await connection.write(request(POST, 'Content-Length: 5'));

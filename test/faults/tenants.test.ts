@@ -332,7 +332,7 @@ const encode = (claims: object) => Buffer.from(JSON.stringify(claims)).toString(
 const token = `${encode({ alg: 'RS256' })}.${encode({ aud: 'x', iat: 5 })}.${'s'.repeat(40)}`;
 
 describe('findTokens', () => {
-  it('finds each token in a text once', () => {
+  it('finds each token in a string once', () => {
     expect(findTokens(`{"bearerToken":"${token}"}\n token: ${token}`)).toEqual([token]);
   });
 });

@@ -67,7 +67,7 @@ describe('KeptObjects', () => {
     expect([stubsOf(kept), kept.canRestore]).toEqual([['a/huge'], false]);
   });
 
-  it('counts each object once, no matter how often it changes', () => {
+  it('counts each object once, even if it changes often', () => {
     const kept = new KeptObjects(BUDGET);
     for (let change = 0; change < 10; change++) kept.set(sized('x', 90));
     expect(stubsOf(kept)).toEqual([]);
@@ -82,7 +82,7 @@ describe('KeptObjects', () => {
     expect(stubsOf(kept)).toEqual([]);
   });
 
-  it('can restore a stub after enough of its namespace was deleted', () => {
+  it('can restore a stub after enough objects in its namespace are deleted', () => {
     const kept = keep(sized('x', 50), sized('y', 30), sized('z', 60), sized('x', 99, 'b'));
     expect(kept.canRestore).toBe(false);
     expect(kept.delete('a/y')).toMatchObject({ data: { size: '30' } });

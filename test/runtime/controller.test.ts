@@ -354,7 +354,7 @@ describe('runController', () => {
     expect([runs.running, clock.pending, outcomes.length]).toEqual([['a'], 0, 1]);
   });
 
-  it('notices within a minute that the clock was set forward, as after a suspend', async () => {
+  it('detects within a minute that the clock was set forward, as after a suspend', async () => {
     start();
     await request('a');
     await succeed('a', START + 1_800_000);
@@ -391,7 +391,7 @@ describe('runController', () => {
     expect(runs.running).toEqual([]);
   });
 
-  it('drops keys requested in the turn in which the requests complete', async () => {
+  it('drops keys that are requested in the same turn in which the requests complete', async () => {
     start();
     requests$.next({ key: 'a', dueAt: START });
     requests$.complete();

@@ -166,7 +166,7 @@ describe('ClusterProfiles of a set', () => {
     expect((await world.admin.get(Secrets, nameOf('fleet-a'))).data).toMatchObject(data);
   });
 
-  it('publishes a renamed Secret once it exists', async () => {
+  it('publishes the new name of a renamed Secret once the Secret exists', async () => {
     await begin('a');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a']);
@@ -222,7 +222,7 @@ describe('ClusterProfiles of a set', () => {
     expect(sentProfiles()).toEqual([]);
   });
 
-  it('restores within five minutes what another client changes, and keeps conditions of other managers', async () => {
+  it('restores changes by other clients within five minutes, and keeps conditions of other managers', async () => {
     await begin('a', 'b', 'c');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a', 'fleet-b', 'fleet-c']);

@@ -196,7 +196,7 @@ describe(`set with ${SIZE} Clusters`, () => {
     expect(fleet.calls).toEqual([...check, 'status', ...check, 'delete']);
   });
 
-  it('waits for the next checks of many ManagedTokens to remove, and then removes all of them', async () => {
+  it('waits for the next checks of many ManagedTokens before it removes all of them', async () => {
     const surplus = Array.from({ length: (SIZE * 12) / 100 }, (_, index) => `gone${index}`);
     fleet.register(SIZE - surplus.length, true);
     await fleet.settle();
@@ -225,7 +225,7 @@ describe(`set with ${SIZE} Clusters`, () => {
     expect(fleet.sets.store.get(KEY)?.status?.conditions?.map(({ reason }) => reason)).toEqual(['AllReady', 'Complete']);
   });
 
-  it('attempts a rejected write again within five minutes, even if the clock is set back', async () => {
+  it('retries a rejected write within five minutes, even if the clock is set back', async () => {
     fleet.register(1, true);
     fleet.rejection = statusError('Forbidden', 'exceeded quota');
     await fleet.settle();

@@ -91,7 +91,7 @@ describe('rollout of a ManagedTokenSet', () => {
     await world.until(complete(2));
   });
 
-  it('writes nothing more after the set is deleted', async () => {
+  it('writes nothing after the set is deleted', async () => {
     await begin(6, 1);
     await world.patch({ spec: { template: { spec: { expirationSeconds: 7200 } } } });
     await world.tokens.until(async () => (await world.children()).some(({ spec }) => spec.expirationSeconds === 7200));

@@ -50,7 +50,7 @@ describe('systemClock', () => {
     armed.mockRestore();
   });
 
-  it('notices within an hour that the wall clock was set forward', () => {
+  it('detects within an hour that the wall clock was set forward', () => {
     const { wake } = alarm(NOON + 30 * DAY_MS);
     jest.setSystemTime(NOON + 31 * DAY_MS);
     jest.advanceTimersByTime(3_600_000);

@@ -122,7 +122,7 @@ describe('readPins', () => {
     expect(readPins(aCredential({ 'ca.crt': 'system\n' })).authorities).toBe('system');
   });
 
-  it('allows nothing by a key that is absent or blank, and all namespaces only without the key namespaces', () => {
+  it('allows nothing for an absent or blank key, and all namespaces only if the key namespaces is absent', () => {
     const { metadata } = aCredential({});
     const none = { servers: [], authorities: new Set() };
     expect(readPins({ metadata, data: {} })).toEqual({ ...none, namespaces: undefined });

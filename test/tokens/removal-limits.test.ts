@@ -88,7 +88,7 @@ describe('RemovalLimits and the global limit', () => {
     expect(stored?.data?.['message']).toContain('Removal of Secrets is paused: 25 tokens in 5 namespaces lost permission within a minute.');
   });
 
-  it('does not hold the removals of one tenant with many tokens', async () => {
+  it('does not hold removals if one tenant with many tokens loses permission', async () => {
     const [first] = lose({ a: 500, b: 1, c: 1 });
     expect([await check(first), isPaused]).toEqual(['delayed', false]);
   });

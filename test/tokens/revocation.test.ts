@@ -526,7 +526,7 @@ describe('token controller and status.anchors', () => {
 });
 
 describe('token controller without revocation', () => {
-  it('reports once that the token cannot be revoked', async () => {
+  it('reports only once that the token cannot be revoked', async () => {
     await world.run();
     await world.create('ci', {});
     await world.ready();

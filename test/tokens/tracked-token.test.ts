@@ -22,7 +22,7 @@ describe('TrackedTokens', () => {
     expect([memory.size, memory.refused.size, memory.of('a').isConfirmed(REVIEW_KEY, 0)]).toEqual([0, 0, false]);
   });
 
-  it('lists each refused ManagedToken once, until it is allowed, removed or forgotten', () => {
+  it('lists each denied ManagedToken once, until it is allowed, removed or forgotten', () => {
     const memory = new TrackedTokens();
     const counts = [];
     for (const uid of ['a', 'b', 'c', 'a']) memory.keep(uid).refuse(1_000);

@@ -142,7 +142,7 @@ describe('Verification', () => {
     expect(verification.intervalMs).toBe(8 * INTERVAL);
   });
 
-  it('requests one issued token of each cluster once a minute', async () => {
+  it('samples one issued token of each cluster once a minute', async () => {
     list(aToken('a1', 'a'), aToken('b0', 'b', { status: {} }), aToken('b1', 'b'), aToken('b2', 'b'));
     const verification = start();
     await pass(MINUTE);

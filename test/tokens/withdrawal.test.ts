@@ -62,7 +62,7 @@ describe('withdrawSecrets', () => {
     await reconciler.close();
   });
 
-  it('withdraws nothing again from a Secret that is being deleted without a token', async () => {
+  it('does not withdraw again from a Secret without a token that is being deleted', async () => {
     const reconciler = world.reconciler();
     await withdraw(reconciler);
     await reconciler.reconcile();
@@ -139,7 +139,7 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
     await reconciler.close();
   });
 
-  it('counts a token that Purser issued even if the status write was lost', async () => {
+  it('counts a token that Purser issued even if the status was not written', async () => {
     const reconciler = world.reconciler();
     await issue(reconciler);
     world.hub.change(({ apiVersion, kind, metadata, spec }) => ({ apiVersion, kind, metadata, spec }));

@@ -166,7 +166,7 @@ describe('withTrackedUpdate of an existing object', () => {
     ]);
   });
 
-  it('keeps the times of all owners without a change', () => {
+  it('keeps the times of all owners if nothing changes', () => {
     const live = created(ledger({ data: { a: '1' } }));
     expect(updated(live, {}).metadata.managedFields).toEqual(live.metadata.managedFields);
   });

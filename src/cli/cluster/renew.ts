@@ -48,7 +48,7 @@ export interface FleetRenewal extends Pick<Renewal, 'hub' | 'timeoutMs'> {
 
 /**
  * Renews the credentials of all Clusters whose credentials Purser renews, with new tokens where a context refers to the cluster: after a
- * restore of the hub, the stored tokens may have expired. Throws a CommandError if some renewals fail, after all others.
+ * restore of the hub, the stored tokens may have expired. Attempts all renewals, and throws a CommandError if some of them fail.
  */
 export async function renewAll({ hub, timeoutMs, findTarget }: FleetRenewal, host: CommandHost): Promise<void> {
   const clusters = (await readClusters(hub, undefined, host)).filter(isRenewable);

@@ -55,7 +55,8 @@ export function statusCommand(host: CommandHost): Command {
 
 /** Throws a StartError for options that would be ignored. */
 function checkScope(tokenName: string | undefined, { allNamespaces, targetContext }: StatusOptions): void {
-  if (tokenName !== undefined && allNamespaces) throw new StartError('-A selects all namespaces, but mt/NAME is in one; select it with -n');
+  if (tokenName !== undefined && allNamespaces)
+    throw new StartError('-A selects all namespaces, but mt/NAME is in one namespace; select that namespace with -n');
   if (tokenName === undefined && targetContext !== undefined)
     throw new StartError('--target-context is for one ManagedToken; write its name as mt/NAME');
 }

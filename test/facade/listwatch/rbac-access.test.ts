@@ -89,7 +89,7 @@ describe('RbacAccess', () => {
     expect(world.shown.slice(length).map(({ names }) => names.length)).toEqual([1_000]);
   });
 
-  it('shows a caller who lists during a pause the current permissions in the list and in the watch', async () => {
+  it('applies the current permissions to the list and the watch of a caller during a pause', async () => {
     const clock = new SlowClock();
     const world = new World(clock);
     clock.stepMs = 20;
@@ -138,7 +138,7 @@ describe('RbacAccess', () => {
     expect(world.shown.at(-1)?.names).toEqual(before);
   });
 
-  it('updates more than one watch before a pause, even if it takes a long time to find the outdated ones', () => {
+  it('updates more than one watch before a pause, even if finding the outdated ones takes long', () => {
     const clock = new FakeClock();
     const world = new World(clock);
     const shown: string[] = [];
@@ -174,7 +174,7 @@ describe('RbacAccess', () => {
     expect(shown.map((each) => each.length)).toEqual(shown.map(() => 1));
   });
 
-  it('does not review a caller of another authorizer again because of a Role or a RoleBinding', async () => {
+  it('does not repeat the review of a caller that another authorizer allows after a change to a Role or a RoleBinding', async () => {
     const clock = new FakeClock();
     const world = new World(clock);
     const { user: admin } = callerOf('admin', 'team');

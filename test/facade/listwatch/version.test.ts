@@ -54,7 +54,7 @@ describe('CallerVersions', () => {
     );
   });
 
-  it('returns versions that never decrease for a caller who takes the last one to another replica', () => {
+  it('returns versions that never decrease for a caller who sends the last version to another replica', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(step, fc.integer({ min: 0, max: 1 })), { maxLength: 60 }), (steps) => {
         const replicas = [new CallerVersions(), new CallerVersions()] as const;

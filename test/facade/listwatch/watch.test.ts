@@ -71,7 +71,7 @@ describe('watch from a version', () => {
     expect(stream.writableEnded).toBe(true);
   });
 
-  it.each(['abc', '-1', '18446744073709551616'])('rejects a watch from a version that is not a number with 400: %s', async (version) => {
+  it.each(['abc', '-1', '18446744073709551616'])('returns 400 for a watch from a version that is not a number: %s', async (version) => {
     await expect(replica.watch(`resourceVersion=${version}`, ADMIN)).rejects.toMatchObject({
       code: 400,
       message: expect.stringMatching(/^resourceVersion: Invalid value: /),
@@ -163,7 +163,7 @@ describe('watch with initial events', () => {
     expect(eventsOf(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
   });
 
-  it('waits three seconds for a future version before the initial events', async () => {
+  it('waits up to three seconds for a future version before the initial events', async () => {
     const ahead = hub.version(1);
     const query = `sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${ahead}`;
     const stream = await replica.watch(query, ADMIN);
@@ -397,7 +397,7 @@ describe('watches with a large event', () => {
     expect(polite?.take().map(summary)).toEqual(['MODIFIED a']);
   });
 
-  it('writes to the next watches after ten seconds, and closes those that did not read', async () => {
+  it('writes to the next watches after ten seconds, and closes watches whose clients did not read', async () => {
     const streams = [...(await watchAll(5, ADMIN, true)), ...(await watchAll(5, ADMIN, false))];
     hub.putCluster('a', labels());
     await replica.catchUp();

@@ -126,7 +126,7 @@ describe('listenForOperations', () => {
     expect(logged.join('')).toContain('oops');
   });
 
-  it('closes the connection if the metrics text fails midway', async () => {
+  it('closes the connection if the metrics fail midway', async () => {
     const url = await listen({ metrics: { text: failing } });
 
     await expect(fetch(`${url}/metrics`).then((response) => response.text())).rejects.toThrow(/terminated|fetch failed/);

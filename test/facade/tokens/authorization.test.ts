@@ -325,7 +325,7 @@ describe('target cluster', () => {
   });
 
   it.each(['', '?dryRun=All'])(
-    'rejects a namespace that the credential does not allow with 403, without a request to the target (%j)',
+    'returns 403 for a namespace that the credential does not allow, without a request to the target (%j)',
     async (query) => {
       world = await FacadeWorld.start();
       const { url } = world.target;

@@ -141,7 +141,7 @@ describe('matchesLabels', () => {
     expect(matchesLabels(parseLabelSelector(text), labels)).toBe(expected);
   });
 
-  it('agrees with a naive model of every operator, for all requirements at once', () => {
+  it('agrees with a naive model of every operator, for all requirements together', () => {
     const word = fc.constantFrom('a', 'b', 'c', '1', '2', '10', '');
     const key = fc.constantFrom('x', 'y', 'z');
     const requirement = fc.oneof(

@@ -226,7 +226,7 @@ describe('conditionsFor', () => {
     expect(conditionsFor({ ...facts, token: 'none' }, [other], NOON)[0]).toBe(other);
   });
 
-  it('is idempotent, and changes lastTransitionTime only with the status', () => {
+  it('returns the same status when repeated, and changes lastTransitionTime only with the status', () => {
     const reasons = [
       ...(Object.keys(FailureReason) as (keyof typeof FailureReason)[]),
       'Forbidden',
