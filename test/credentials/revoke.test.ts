@@ -66,7 +66,7 @@ describe('revocation of a credential', () => {
     await world.shows('True ClusterReady', 'Ready');
   });
 
-  it('acts once for each value', async () => {
+  it('revokes once for each value of the annotation', async () => {
     await beginRenewed();
     await request('a');
     await world.until(async () => (await revoked()) === 'a');

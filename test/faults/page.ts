@@ -31,7 +31,7 @@ ${formatMarkdown(rows)}
 
 ${found.length === 0 ? '' : `Violations:\n\n${found.join('\n')}\n\n`}\
 - **samples**: number of times that the prober verified a token in its Secret with the target.
-- **issued**: number of TokenRequests for which a target returned a token, including those of callers of the façade.
+- **issued**: number of TokenRequests for which a target returned a token, including those for callers of the façade.
 - **worst lateness**: longest delay between planned and actual renewal. Tokens have a lifetime of 600 s and are renewed after 60 to
   90 s, so even the latest renewal was minutes before expiry.
 - **recovery**: time from the end of the fault until every token was valid, renewed in time and without a failure in its status. The

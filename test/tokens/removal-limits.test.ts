@@ -134,7 +134,7 @@ describe('RemovalLimits and the global limit', () => {
     ).toBe('allowed');
   });
 
-  it('holds removals until an administrator sets a new value of the annotation, which acts once', async () => {
+  it('holds removals until an administrator sets a new value of the annotation, which takes effect once', async () => {
     const [first] = lose(FIVE);
     await check(first);
     clock.advance(24 * 3_600_000);

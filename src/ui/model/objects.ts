@@ -146,7 +146,7 @@ function conditionsOf(value: unknown): readonly Condition[] {
   });
 }
 
-/** Parses an RFC 3339 text to milliseconds; undefined for anything else. */
+/** Parses an RFC 3339 string to milliseconds; undefined for anything else. */
 export function parseTime(value: unknown): number | undefined {
   if (typeof value !== 'string' || !RFC_3339.test(value)) return undefined;
   const at = Date.parse(value);

@@ -266,7 +266,7 @@ describe('planCredential', () => {
 });
 
 describe('retryMs', () => {
-  it('grows to ten minutes, stays within a fifth of the remaining validity, and is never shorter than ten seconds', () => {
+  it('returns a delay that grows to ten minutes, within a fifth of the remaining validity, and never shorter than ten seconds', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 60 }), fc.integer({ min: -HOUR_MS, max: 720 * HOUR_MS }), (failures, remainingMs) => {
         const delayMs = retryMs(failures, remainingMs);
@@ -277,7 +277,7 @@ describe('retryMs', () => {
     );
   });
 
-  it('doubles for an expired credential', () => {
+  it('doubles the delay for an expired credential', () => {
     expect([1, 2, 3, 10].map((failures) => retryMs(failures, -1))).toEqual([10_000, 20_000, 40_000, 600_000]);
   });
 });
