@@ -17,7 +17,7 @@ interface Crash {
   readonly when: 'before' | 'after';
 }
 
-/** Counts requests to hub and target, and loses all of them starting with the crash. */
+/** Counts requests to the hub and the target, and drops all requests from the crash on. */
 class Process {
   requests = 0;
   #crash: Crash | undefined;

@@ -412,7 +412,7 @@ describe('the limits on HTTP/2 connections', () => {
     expect(silent.closed).toBe(false);
   });
 
-  it('closes a connection with an unread response to a request without a caller after the time for a request', async () => {
+  it('closes a connection with an unread response to an unauthenticated request after the request timeout', async () => {
     await restart({ clock, arrivalMs: 9_000 });
     const deaf = open({ localAddress: '127.0.0.10', settings: { initialWindowSize: 0 } });
     await once(send(deaf, { ':path': '/large' }), 'response');
@@ -777,14 +777,14 @@ describe('attacks over HTTP/2', () => {
     await once(session, 'close');
   });
 
-  it('closes a connection with an incomplete header block after the time for a request', async () => {
+  it('closes a connection with an incomplete header block after the request timeout', async () => {
     await restart({ arrivalMs: 200 });
     const socket = await sendFrames(frame(HEADERS, END_STREAM, 1));
     socket.resume();
     await once(socket, 'close');
   });
 
-  it('closes an idle connection after the time for idle connections', async () => {
+  it('closes an idle connection after the idle timeout', async () => {
     await restart({ keepAliveMs: 200 });
     const session = open();
     const closed = once(session, 'close');
