@@ -61,7 +61,7 @@ async function respond(deps: HandlerDeps, incoming: Incoming, url: RequestUrl, c
 /** Maximum number of attempts for a read whose commit failed: the read may have returned writes that were then undone. */
 const READ_ATTEMPTS = 5;
 
-/** Also waits for the commit before a rejection, which may contain stored state, such as the name of an existing object. */
+/** Waits for the commit, also before a rejection, which may contain stored state, such as the name of an existing object. */
 async function respondDurably(deps: HandlerDeps, act: () => Promise<Reply>, isRepeatable: boolean): Promise<Reply> {
   for (let attempt = 1; ; attempt++) {
     const [outcome] = await Promise.allSettled([act()]);

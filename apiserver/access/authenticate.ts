@@ -42,7 +42,7 @@ export async function authenticate(
 const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 const INVALID_TOKEN = 'invalid bearer token';
 
-/** Returns the token of `Bearer TOKEN`. One space separates words; kube-apiserver ignores further words. */
+/** Returns the token of `Bearer TOKEN`. One space separates words; kube-apiserver ignores additional words. */
 function bearerToken(authorization = ''): string | undefined {
   const [scheme = '', token = ''] = authorization.trim().split(' ');
   return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;

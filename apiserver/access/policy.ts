@@ -18,7 +18,7 @@ export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 /** Reader of stored objects. The namespace is empty for cluster-scoped kinds. */
 export interface ObjectSource {
   get(group: string, plural: string, namespace: string, name: string): KubeObject | undefined;
-  /** Returns the objects of one namespace or of all. An unchanged object is the same object in every call. */
+  /** Returns the objects in one namespace or of all. An unchanged object is the same object in every call. */
   list(group: string, plural: string, namespace?: string): readonly KubeObject[];
 }
 

@@ -35,7 +35,7 @@ export async function signToken(claims: Claims, key: SigningKey): Promise<string
   return new SignJWT({ ...claims }).setProtectedHeader({ alg: algorithmOf(key), kid: key.id }).sign(key.privateKey);
 }
 
-/** Parses a token without verifying it; undefined for a text that is not a token. */
+/** Parses a token without verifying it; undefined for a string that is not a token. */
 export function parseToken(token: string): { readonly kid: string; readonly claims: Claims } | undefined {
   try {
     const { kid = '' } = decodeProtectedHeader(token);

@@ -111,7 +111,7 @@ function textErrors(value: string, { minLength = 0, maxLength, pattern = '', typ
 /** Checks for string formats. */
 const TEXT_FORMATS: Readonly<Record<string, (text: string) => boolean>> = { byte: isBase64, 'date-time': isDateTime };
 
-/** Returns whether a text is base64 that kube-apiserver accepts; the empty text is not. */
+/** Returns whether a string is base64 that kube-apiserver accepts; the empty string is not. */
 function isBase64(text: string): boolean {
   return text !== '' && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
 }

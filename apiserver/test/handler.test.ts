@@ -39,7 +39,7 @@ describe('handle', () => {
     throw error;
   };
 
-  it('responds only after the commit of the state in the response', async () => {
+  it('responds only after the returned state is committed', async () => {
     const endpoint = async () => {
       order.push('endpoint');
       return OK;
@@ -70,7 +70,7 @@ describe('handle', () => {
     expect(order.slice(6)).toEqual(['endpoint', 'durable', 'endpoint', 'durable']);
   });
 
-  it('rejects only after the commit of the state in the error', async () => {
+  it('rejects only after the state in the error is committed', async () => {
     const endpoint = throwing(notFound({ group: '', name: 'pods' }, 'one'));
     expect(await handle({ ...deps, endpoint }, incoming('/api/v1/namespaces/lab/pods/one'))).toMatchObject({ status: 404 });
     expect(order).toEqual(['endpoint', 'durable']);

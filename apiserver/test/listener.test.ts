@@ -72,7 +72,7 @@ describe('listenForRequests', () => {
     expect([response.headers.warning, await text(response)]).toEqual([warning, 'ü']);
   });
 
-  it('sends a readable response to a body beyond the limit', async () => {
+  it('sends a readable response to a body above the limit', async () => {
     handle = async ({ body }) => {
       const message = await body().then(
         () => 'read',

@@ -71,7 +71,7 @@ function withSystemMetadata(object: KubeObject, now: number): KubeObject {
   return { ...object, metadata: { ...metadata, uid: randomUUID(), creationTimestamp: formatTimestamp(now) } };
 }
 
-/** Returns true for a resourceVersion other than zero. Ignores texts that are not numbers. */
+/** Returns true for a resourceVersion other than zero. Ignores strings that are not numbers. */
 function hasResourceVersion({ metadata: { resourceVersion = '' } }: KubeObject): boolean {
   return /^\d+$/.test(resourceVersion) && Number(resourceVersion) !== 0;
 }

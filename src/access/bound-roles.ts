@@ -52,7 +52,7 @@ export class BoundRoles {
 }
 
 /**
- * Maximum number of roles that the bindings in one namespace grant to one subject; further bindings, which users of the namespace can
+ * Maximum number of roles that the bindings in one namespace grant to one subject; additional bindings, which users of the namespace can
  * create, grant nothing.
  */
 const MAX_ROLES = 256;

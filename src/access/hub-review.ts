@@ -76,7 +76,7 @@ export async function orUnavailable<T>(kind: ReviewKind, review: Promise<T>, log
   try {
     return await review;
   } catch (error) {
-    log.warn({ error, review: kind }, 'review by the hub failed');
+    log.warn({ error, review: kind }, 'review on the hub failed');
     const retryAfterSeconds = (error instanceof StatusError ? error.retryAfterSeconds : undefined) ?? RETRY_SECONDS;
     throw serviceUnavailable(`the hub failed to process a ${kind}, please try again`, Math.min(Math.max(retryAfterSeconds, 1), 60));
   }

@@ -1,4 +1,4 @@
-// The permission to issue a token for a service account of a target cluster: `issue clusters/token`, under up to three names of the
+// The permission to issue a token for a service account on a target cluster: `issue clusters/token`, under up to three names of the
 // cluster and three of its set. Callers of the façade are authorized here; tokens/authority.ts reviews the requesters of ManagedTokens.
 
 import { RegistryGroup } from '../api/names.ts';

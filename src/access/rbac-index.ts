@@ -27,7 +27,7 @@ export interface Permission {
 export interface RbacInformers {
   readonly roles: Followed<ClusterRole>;
   readonly bindings: Followed<ClusterRoleBinding>;
-  /** Roles and RoleBindings, which grant permissions on objects of their namespace; none by default. */
+  /** Roles and RoleBindings, which grant permissions on objects in their namespace; none by default. */
   readonly inNamespaces?: NamespacedRbacInformers | undefined;
 }
 
@@ -289,7 +289,7 @@ export function rulesFor(permission: Permission, rules: readonly PolicyRule[]): 
 }
 
 /**
- * Returns the names that rules grant for a permission; undefined for all names. Omits texts that cannot be the name of an object in a
+ * Returns the names that rules grant for a permission; undefined for all names. Omits strings that cannot be the name of an object in a
  * namespace, although Kubernetes accepts them.
  */
 function grantedNames(rules: readonly PolicyRule[], permission: Permission): ReadonlySet<string> | undefined {

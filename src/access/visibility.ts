@@ -22,12 +22,12 @@ export function inAnyNamespace(name: string): string {
   return `${ANY_NAMESPACE}${name}`;
 }
 
-/** Returns the entry of a Visibility for all objects of a namespace. No object has an empty name. */
+/** Returns the entry of a Visibility for all objects in a namespace. No object has an empty name. */
 export function allOf(namespace: string): string {
   return `${namespace}${SLASH}`;
 }
 
-/** Returns whether an entry stands for all objects of a namespace. */
+/** Returns whether an entry stands for all objects in a namespace. */
 export function isNamespace(entry: string): boolean {
   return entry.endsWith(SLASH);
 }

@@ -134,7 +134,7 @@ export const ClusterSchema = {
         },
         "credential": {
           "type": "object",
-          "description": "Renewal of Purser's own credential for the cluster. Purser renews tokens for service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser renews a token at half of its granted lifetime, and a token that you supply at once. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal. A new value of the registry.purser.dev/renew-credential annotation on the Secret renews the token at once; a new value of registry.purser.dev/revoke-credential also revokes all earlier tokens. Each value acts once.",
+          "description": "Renewal of Purser's own credential for the cluster. Purser renews tokens for service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser replaces a token that you supply immediately, and renews its own tokens at half of their granted lifetime. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal. A new value of the registry.purser.dev/renew-credential annotation on the Secret renews the token immediately; a new value of registry.purser.dev/revoke-credential also revokes all earlier tokens. Each value takes effect once.",
           "properties": {
             "renewal": {
               "type": "string",
@@ -209,7 +209,7 @@ export const ClusterSchema = {
         "credentialRenewalTime": {
           "type": "string",
           "format": "date-time",
-          "description": "Time of the next renewal of Purser's credential; absent for a credential that Purser does not renew, and for a supplied token, which Purser replaces at once. The cluster list of the façade omits this field."
+          "description": "Time of the next renewal of Purser's credential; absent for a credential that Purser does not renew, and for a supplied token, which Purser replaces immediately. The cluster list of the façade omits this field."
         },
         "conditions": {
           "type": "array",

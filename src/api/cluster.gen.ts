@@ -88,7 +88,7 @@ export interface ClusterUser {
   readonly namespace?: string;
 }
 /**
- * Renewal of Purser's own credential for the cluster. Purser renews tokens for service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser renews a token at half of its granted lifetime, and a token that you supply at once. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal. A new value of the registry.purser.dev/renew-credential annotation on the Secret renews the token at once; a new value of registry.purser.dev/revoke-credential also revokes all earlier tokens. Each value acts once.
+ * Renewal of Purser's own credential for the cluster. Purser renews tokens for service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser replaces a token that you supply immediately, and renews its own tokens at half of their granted lifetime. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal. A new value of the registry.purser.dev/renew-credential annotation on the Secret renews the token immediately; a new value of registry.purser.dev/revoke-credential also revokes all earlier tokens. Each value takes effect once.
  */
 export interface ClusterCredential {
   /**
@@ -139,7 +139,7 @@ export interface ClusterStatus {
    */
   readonly credentialExpirationTime?: string;
   /**
-   * Time of the next renewal of Purser's credential; absent for a credential that Purser does not renew, and for a supplied token, which Purser replaces at once. The cluster list of the façade omits this field.
+   * Time of the next renewal of Purser's credential; absent for a credential that Purser does not renew, and for a supplied token, which Purser replaces immediately. The cluster list of the façade omits this field.
    */
   readonly credentialRenewalTime?: string;
   /**

@@ -3,7 +3,7 @@
 /** Schema of ManagedToken. */
 export const ManagedTokenSchema = {
   "type": "object",
-  "description": "ManagedToken declares that a workload needs a token for a service account on a registered cluster. Purser issues the token through the TokenRequest API of that cluster, stores it in a Secret in the namespace of the ManagedToken, renews it before the granted expiry, and removes it when the permission is withdrawn. A new value of the tokens.purser.dev/rotate annotation requests a new token. With revocation BoundSecret, a new value of the tokens.purser.dev/revoke annotation revokes the current token. Each value acts once.",
+  "description": "ManagedToken declares that a workload needs a token for a service account on a registered cluster. Purser issues the token through the TokenRequest API of that cluster, stores it in a Secret in the namespace of the ManagedToken, renews it before the granted expiry, and removes it when the permission is withdrawn. A new value of the tokens.purser.dev/rotate annotation requests a new token. With revocation BoundSecret, a new value of the tokens.purser.dev/revoke annotation revokes the current token. Each value takes effect once.",
   "required": [
     "spec"
   ],
@@ -140,7 +140,7 @@ export const ManagedTokenSchema = {
         },
         "secret": {
           "type": "object",
-          "description": "Secret that holds the token. It has the type Opaque, is owned by the ManagedToken, and is deleted with it. Purser never changes a Secret that the ManagedToken does not own. After a change of this field, Purser rewrites the Secret without issuing a token.",
+          "description": "Secret that holds the token. It has the type Opaque, is owned by the ManagedToken, and is deleted with it. Purser never changes a Secret that the ManagedToken does not own. After a change to this field, Purser rewrites the Secret without issuing a token.",
           "default": {},
           "properties": {
             "name": {
@@ -187,13 +187,13 @@ export const ManagedTokenSchema = {
             },
             "server": {
               "type": "string",
-              "description": "Address of the cluster to write into the Secret, one of the Cluster's serverAddress values. The default is the address for the network that Purser runs in. For the hub, Purser always writes the address by which it reaches the hub.",
+              "description": "Address of the cluster to write into the Secret, one of the Cluster's serverAddress values. The default is the address for the network that Purser runs in. For the hub, Purser always writes the address at which it reaches the hub.",
               "maxLength": 512,
               "pattern": "^(https://)?(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?)(:[1-9][0-9]{0,4})?(/[-A-Za-z0-9_~][-A-Za-z0-9._~]*)*/?$"
             },
             "keys": {
               "type": "array",
-              "description": "Further keys of the Secret, for consumers that read different names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.",
+              "description": "Additional keys of the Secret, for consumers that read other key names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.",
               "maxItems": 16,
               "items": {
                 "type": "object",
@@ -226,11 +226,11 @@ export const ManagedTokenSchema = {
             },
             "argocd": {
               "type": "object",
-              "description": "Settings of the cluster in Argo CD, for the ArgoCD output. The fields mean the same as the keys in Argo CD's cluster Secrets.",
+              "description": "Settings of the cluster in Argo CD, for the ArgoCD output. The fields have the same meaning as the keys in Argo CD's cluster Secrets.",
               "properties": {
                 "project": {
                   "type": "string",
-                  "description": "Name of the AppProject that the cluster is scoped to; none without this field.",
+                  "description": "Name of the AppProject that the cluster is scoped to. Without this field, the cluster is not scoped.",
                   "maxLength": 253,
                   "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
                 },
@@ -247,7 +247,7 @@ export const ManagedTokenSchema = {
                 },
                 "clusterResources": {
                   "type": "boolean",
-                  "description": "Manages cluster-scoped resources if true, although namespaces restricts Argo CD to some namespaces. The default is false."
+                  "description": "Manages cluster-scoped resources if true, even if namespaces restricts Argo CD to some namespaces. The default is false."
                 },
                 "shard": {
                   "type": "integer",
@@ -273,7 +273,7 @@ export const ManagedTokenSchema = {
         },
         "revocation": {
           "type": "string",
-          "description": "Method to revoke the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the tokens.purser.dev/revoke annotation, then invalidates the token within seconds. After a change of this field, Purser issues a new token.",
+          "description": "Method for revoking the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the tokens.purser.dev/revoke annotation, then invalidates the token within seconds. After a change to this field, Purser issues a new token.",
           "default": "None",
           "enum": [
             "None",
@@ -458,7 +458,7 @@ export const ManagedTokenSchema = {
               },
               "serviceAccount": {
                 "type": "string",
-                "description": "Name of the service account. Purser deletes the anchor before it adds an entry for another service account of the namespace.",
+                "description": "Name of the service account. Purser deletes the anchor before it adds an entry for another service account in the namespace.",
                 "minLength": 1,
                 "maxLength": 253
               },

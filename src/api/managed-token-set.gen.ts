@@ -3,7 +3,7 @@
 import type { NamespacedMeta } from './wire.ts';
 
 /**
- * ManagedTokenSet declares that a workload needs a token on each of many clusters. Purser keeps one ManagedToken <set>-<cluster> for each Cluster that clusterSelector selects and that the requester of the template may issue tokens for. A set grants no permission: Purser authorizes each ManagedToken by itself. A value of the tokens.purser.dev/confirm-removal annotation confirms the removal of many ManagedTokens, if the Progressing condition names that value.
+ * ManagedTokenSet declares that a workload needs a token on each of many clusters. Purser keeps one ManagedToken <set>-<cluster> for each Cluster that clusterSelector selects and that the requester of the template may issue tokens for. A set grants no permission: Purser authorizes each ManagedToken separately. A value of the tokens.purser.dev/confirm-removal annotation confirms the removal of many ManagedTokens, if the Progressing condition names that value.
  */
 export interface ManagedTokenSet {
   readonly apiVersion: 'tokens.purser.dev/v1alpha1';
@@ -20,12 +20,12 @@ export interface ManagedTokenSetSpec {
   readonly template: ManagedTokenSetTemplate;
   readonly rollout: ManagedTokenSetRollout;
   /**
-   * Publishes a ClusterProfile (multicluster.x-k8s.io/v1alpha1), with the name of the ManagedToken, for each cluster with a ready token. Consumers of the cluster inventory API connect with it: its access provider secretreader names the Secret of the ManagedToken, which must have the output Token. The hub needs the CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api. After a change to false, Purser removes the ClusterProfiles.
+   * Publishes a ClusterProfile (multicluster.x-k8s.io/v1alpha1), with the name of the ManagedToken, for each cluster with a ready token. Consumers of the cluster inventory API use it to connect: its access provider secretreader names the Secret of the ManagedToken, which must have the output Token. The hub needs the CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api. After a change to false, Purser removes the ClusterProfiles.
    */
   readonly clusterProfiles: boolean;
 }
 /**
- * Labels of the Clusters. All requirements of matchLabels and matchExpressions must match; an empty selector matches every Cluster. Clusters that the requester may not issue tokens for are ignored.
+ * Label selector for Clusters. All requirements of matchLabels and matchExpressions must match; an empty selector matches every Cluster. Clusters that the requester may not issue tokens for are ignored.
  */
 export interface ManagedTokenSetClusterSelector {
   /**
@@ -58,7 +58,7 @@ export interface ManagedTokenSetMatchExpression {
   readonly values?: readonly string[];
 }
 /**
- * The ManagedToken of each cluster. In secret.name, and in values of labels and annotations, {{cluster}} stands for the name of the Cluster, and {{label "name"}} for the value of a label of the Cluster, empty without that label. A change reaches the clusters as rollout allows.
+ * The ManagedToken of each cluster. In secret.name, and in values of labels and annotations, {{cluster}} stands for the name of the Cluster, and {{label "name"}} for the value of a label of the Cluster, which is empty if the Cluster lacks the label. Changes are rolled out as spec.rollout allows.
  */
 export interface ManagedTokenSetTemplate {
   readonly metadata: ManagedTokenSetTemplateMetadata;
@@ -69,7 +69,7 @@ export interface ManagedTokenSetTemplate {
  */
 export interface ManagedTokenSetTemplateMetadata {
   /**
-   * Labels of each ManagedToken. Names under kubernetes.io, k8s.io and purser.dev are reserved. Values may contain {{cluster}} and {{label "name"}}; a value of more than 63 characters is cut and ends with a hash.
+   * Labels of each ManagedToken. Names under kubernetes.io, k8s.io and purser.dev are reserved. Values may contain {{cluster}} and {{label "name"}}; a value of more than 63 characters is truncated and ends with a hash.
    */
   readonly labels?: {
     readonly [k: string]: string;
@@ -105,7 +105,7 @@ export interface ManagedTokenSetTemplateSpec {
   readonly rotation: ManagedTokenSetTemplateRotation;
   readonly secret: ManagedTokenSetTemplateSecret;
   /**
-   * Method to revoke the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the tokens.purser.dev/revoke annotation, then invalidates the token within seconds. After a change of this field, Purser issues a new token.
+   * Method for revoking the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the tokens.purser.dev/revoke annotation, then invalidates the token within seconds. After a change to this field, Purser issues a new token.
    */
   readonly revocation: 'None' | 'BoundSecret';
 }
@@ -157,15 +157,15 @@ export interface ManagedTokenSetTemplateRotation {
   readonly suspend: boolean;
 }
 /**
- * Secret that holds the token. It has the type Opaque, is owned by the ManagedToken, and is deleted with it. Purser never changes a Secret that the ManagedToken does not own. After a change of this field, Purser rewrites the Secret without issuing a token.
+ * Secret that holds the token. It has the type Opaque, is owned by the ManagedToken, and is deleted with it. Purser never changes a Secret that the ManagedToken does not own. After a change to this field, Purser rewrites the Secret without issuing a token.
  */
 export interface ManagedTokenSetTemplateSecret {
   /**
-   * Name of the Secret. The default is the name of the ManagedToken. After a change, Purser writes the new Secret before it deletes the old one. {{cluster}} stands for the name of the Cluster, {{label "name"}} for the value of a label of the Cluster. A name of more than 253 characters is cut and ends with a hash.
+   * Name of the Secret. The default is the name of the ManagedToken. After a change, Purser writes the new Secret before it deletes the old one. {{cluster}} stands for the name of the Cluster, {{label "name"}} for the value of a label of the Cluster. A name of more than 253 characters is truncated and ends with a hash.
    */
   readonly name?: string;
   /**
-   * Labels of the Secret. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved. Values may contain {{cluster}} and {{label "name"}}; a value of more than 63 characters is cut and ends with a hash.
+   * Labels of the Secret. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved. Values may contain {{cluster}} and {{label "name"}}; a value of more than 63 characters is truncated and ends with a hash.
    */
   readonly labels?: {
     readonly [k: string]: string;
@@ -184,11 +184,11 @@ export interface ManagedTokenSetTemplateSecret {
    */
   readonly outputs: readonly ('Token' | 'Kubeconfig' | 'ArgoCD')[];
   /**
-   * Address of the cluster to write into the Secret, one of the Cluster's serverAddress values. The default is the address for the network that Purser runs in. For the hub, Purser always writes the address by which it reaches the hub.
+   * Address of the cluster to write into the Secret, one of the Cluster's serverAddress values. The default is the address for the network that Purser runs in. For the hub, Purser always writes the address at which it reaches the hub.
    */
   readonly server?: string;
   /**
-   * Further keys of the Secret, for consumers that read different names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.
+   * Additional keys of the Secret, for consumers that read other key names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.
    *
    * @maxItems 16
    */
@@ -206,11 +206,11 @@ export interface ManagedTokenSetTemplateKey {
   readonly from: 'Token' | 'CA' | 'Server' | 'Namespace' | 'ClusterName' | 'ExpiresAt' | 'Kubeconfig';
 }
 /**
- * Settings of the cluster in Argo CD, for the ArgoCD output. The fields mean the same as the keys in Argo CD's cluster Secrets.
+ * Settings of the cluster in Argo CD, for the ArgoCD output. The fields have the same meaning as the keys in Argo CD's cluster Secrets.
  */
 export interface ManagedTokenSetTemplateArgocd {
   /**
-   * Name of the AppProject that the cluster is scoped to; none without this field.
+   * Name of the AppProject that the cluster is scoped to. Without this field, the cluster is not scoped.
    */
   readonly project?: string;
   /**
@@ -221,7 +221,7 @@ export interface ManagedTokenSetTemplateArgocd {
    */
   readonly namespaces?: readonly string[];
   /**
-   * Manages cluster-scoped resources if true, although namespaces restricts Argo CD to some namespaces. The default is false.
+   * Manages cluster-scoped resources if true, even if namespaces restricts Argo CD to some namespaces. The default is false.
    */
   readonly clusterResources?: boolean;
   /**
@@ -236,11 +236,11 @@ export interface ManagedTokenSetTemplateArgocd {
   readonly labelsFromCluster?: readonly string[];
 }
 /**
- * Rollout of a changed template. New clusters get their ManagedToken at once.
+ * Rollout of a changed template. New clusters get their ManagedToken immediately.
  */
 export interface ManagedTokenSetRollout {
   /**
-   * Maximum number of changed ManagedTokens without a result. The rollout stops when as many changed ManagedTokens as a third of this number have lost their token. The default is 10.
+   * Maximum number of changed ManagedTokens that Purser has not acted on yet. The rollout stops when the number of changed ManagedTokens that lost their token reaches a third of this number. The default is 10.
    */
   readonly maxConcurrent: number;
 }
@@ -288,7 +288,7 @@ export interface ManagedTokenSetFailure {
    */
   readonly clusterName: string;
   /**
-   * Reason of the failure, as one word in CamelCase.
+   * Reason for the failure, as one word in CamelCase.
    */
   readonly reason: string;
   /**
@@ -297,7 +297,7 @@ export interface ManagedTokenSetFailure {
   readonly message: string;
 }
 /**
- * The rollout of the current template. ManagedTokens that fail since its start can stop the rollout.
+ * The rollout of the current template. Only ManagedTokens that fail after its start can stop it.
  */
 export interface ManagedTokenSetRollout1 {
   /**

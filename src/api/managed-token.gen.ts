@@ -3,7 +3,7 @@
 import type { NamespacedMeta } from './wire.ts';
 
 /**
- * ManagedToken declares that a workload needs a token for a service account on a registered cluster. Purser issues the token through the TokenRequest API of that cluster, stores it in a Secret in the namespace of the ManagedToken, renews it before the granted expiry, and removes it when the permission is withdrawn. A new value of the tokens.purser.dev/rotate annotation requests a new token. With revocation BoundSecret, a new value of the tokens.purser.dev/revoke annotation revokes the current token. Each value acts once.
+ * ManagedToken declares that a workload needs a token for a service account on a registered cluster. Purser issues the token through the TokenRequest API of that cluster, stores it in a Secret in the namespace of the ManagedToken, renews it before the granted expiry, and removes it when the permission is withdrawn. A new value of the tokens.purser.dev/rotate annotation requests a new token. With revocation BoundSecret, a new value of the tokens.purser.dev/revoke annotation revokes the current token. Each value takes effect once.
  */
 export interface ManagedToken {
   readonly apiVersion: 'tokens.purser.dev/v1alpha1';
@@ -40,7 +40,7 @@ export interface ManagedTokenSpec {
   readonly rotation: ManagedTokenRotation;
   readonly secret: ManagedTokenSecret;
   /**
-   * Method to revoke the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the tokens.purser.dev/revoke annotation, then invalidates the token within seconds. After a change of this field, Purser issues a new token.
+   * Method for revoking the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the tokens.purser.dev/revoke annotation, then invalidates the token within seconds. After a change to this field, Purser issues a new token.
    */
   readonly revocation: 'None' | 'BoundSecret';
 }
@@ -92,7 +92,7 @@ export interface ManagedTokenRotation {
   readonly suspend: boolean;
 }
 /**
- * Secret that holds the token. It has the type Opaque, is owned by the ManagedToken, and is deleted with it. Purser never changes a Secret that the ManagedToken does not own. After a change of this field, Purser rewrites the Secret without issuing a token.
+ * Secret that holds the token. It has the type Opaque, is owned by the ManagedToken, and is deleted with it. Purser never changes a Secret that the ManagedToken does not own. After a change to this field, Purser rewrites the Secret without issuing a token.
  */
 export interface ManagedTokenSecret {
   /**
@@ -119,11 +119,11 @@ export interface ManagedTokenSecret {
    */
   readonly outputs: readonly ('Token' | 'Kubeconfig' | 'ArgoCD')[];
   /**
-   * Address of the cluster to write into the Secret, one of the Cluster's serverAddress values. The default is the address for the network that Purser runs in. For the hub, Purser always writes the address by which it reaches the hub.
+   * Address of the cluster to write into the Secret, one of the Cluster's serverAddress values. The default is the address for the network that Purser runs in. For the hub, Purser always writes the address at which it reaches the hub.
    */
   readonly server?: string;
   /**
-   * Further keys of the Secret, for consumers that read different names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.
+   * Additional keys of the Secret, for consumers that read other key names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.
    *
    * @maxItems 16
    */
@@ -141,11 +141,11 @@ export interface ManagedTokenKey {
   readonly from: 'Token' | 'CA' | 'Server' | 'Namespace' | 'ClusterName' | 'ExpiresAt' | 'Kubeconfig';
 }
 /**
- * Settings of the cluster in Argo CD, for the ArgoCD output. The fields mean the same as the keys in Argo CD's cluster Secrets.
+ * Settings of the cluster in Argo CD, for the ArgoCD output. The fields have the same meaning as the keys in Argo CD's cluster Secrets.
  */
 export interface ManagedTokenArgocd {
   /**
-   * Name of the AppProject that the cluster is scoped to; none without this field.
+   * Name of the AppProject that the cluster is scoped to. Without this field, the cluster is not scoped.
    */
   readonly project?: string;
   /**
@@ -156,7 +156,7 @@ export interface ManagedTokenArgocd {
    */
   readonly namespaces?: readonly string[];
   /**
-   * Manages cluster-scoped resources if true, although namespaces restricts Argo CD to some namespaces. The default is false.
+   * Manages cluster-scoped resources if true, even if namespaces restricts Argo CD to some namespaces. The default is false.
    */
   readonly clusterResources?: boolean;
   /**
@@ -289,7 +289,7 @@ export interface ManagedTokenAnchor {
    */
   readonly namespace: string;
   /**
-   * Name of the service account. Purser deletes the anchor before it adds an entry for another service account of the namespace.
+   * Name of the service account. Purser deletes the anchor before it adds an entry for another service account in the namespace.
    */
   readonly serviceAccount: string;
   /**

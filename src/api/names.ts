@@ -42,14 +42,14 @@ export const RenewedSuffix = '-renewed';
 export const OwnAnchorPrefix = 'purser-credential-';
 
 /**
- * Annotation on a registered Secret, by administrators: a new value renews Purser's token at once. The replaced token stays valid for
- * the overlap. Each value acts once.
+ * Annotation on a registered Secret, by administrators: a new value renews Purser's token immediately. The replaced token stays valid for
+ * the overlap. Each value takes effect once.
  */
 export const RenewCredentialAnnotation = `${RegistryGroup}/renew-credential`;
 
 /**
- * Annotation on a registered Secret, by administrators: a new value replaces Purser's renewed token at once, and revokes all earlier
- * ones. Each value acts once.
+ * Annotation on a registered Secret, by administrators: a new value replaces Purser's renewed token immediately, and revokes all earlier
+ * ones. Each value takes effect once.
  */
 export const RevokeCredentialAnnotation = `${RegistryGroup}/revoke-credential`;
 

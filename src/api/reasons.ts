@@ -1,7 +1,7 @@
 // Reasons of conditions and events, which are also fields of log lines and labels of metrics. They are part of the API. Each reason has a
 // sentence for messages and documentation, without a capital letter or full stop.
 
-/** Reasons of a ManagedToken's Ready condition, besides those of failures. */
+/** Reasons for a ManagedToken's Ready condition, except failures. */
 export const ReadyReason = {
   Issued: 'the Secret holds a valid token for this spec',
   Pending: 'no token has been issued for this spec yet',
@@ -12,7 +12,7 @@ export const ReadyReason = {
   InvalidSpec: 'the spec is invalid',
 } as const;
 
-/** Reasons for which a token is issued. */
+/** Reasons for issuing a token. */
 export const IssueReason = {
   SecretMissing: 'the Secret does not exist',
   TokenMissing: 'the Secret contains no token',
@@ -39,10 +39,10 @@ export const FailureReason = {
   CredentialNotForCluster: 'Purser has no credential that names this Cluster',
   EndpointNotPinned: "Purser's credential does not name every address of the cluster",
   CANotPinned: "Purser's credential does not contain every certificate authority of the cluster",
-  EndpointConflict: 'two credentials that name a service account of the hub have the same address',
+  EndpointConflict: 'two credentials that name a service account on the hub have the same address',
   HubTokenForbidden: 'Purser is not permitted to request tokens for the service account from the hub',
   HubTokenFailed: 'Purser could not request a token for the service account from the hub',
-  NamespaceNotAllowed: "Purser's credential for the cluster does not allow service accounts of this namespace",
+  NamespaceNotAllowed: "Purser's credential for the cluster does not allow service accounts in this namespace",
   AddressNotAllowed: 'Purser is not allowed to connect to this address',
   IdentityUnknown: 'Purser could not determine its own user on the cluster',
   OwnNamespace: "the service account is in the namespace of Purser's own service account on the cluster",
@@ -124,7 +124,7 @@ export const AlertReason = {
   RenewBeforeClamped: 'renewBefore leaves too little of the granted lifetime and is shortened',
 } as const;
 
-/** Reasons of a ManagedTokenSet's conditions and of its failing clusters, besides those of ManagedTokens. */
+/** Reasons for a ManagedTokenSet's conditions and its failing clusters, except those of ManagedTokens. */
 export const SetReason = {
   AllReady: 'the tokens of all clusters are ready',
   NotAllReady: 'some clusters have no valid token',

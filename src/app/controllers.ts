@@ -120,7 +120,7 @@ function electionOf({ clock, random, log, settings }: AppOptions, client: KubeCl
     namespace: settings.namespace,
     name: FieldManager,
     identity,
-    onProblem: (error) => log.warn({ error }, 'cannot read or write Lease'),
+    onProblem: (error) => log.warn({ error }, 'failed to read or write Lease'),
     onHolder: (leader) => {
       if (leader !== identity) log.info({ leads: false, leader }, 'standing by');
     },

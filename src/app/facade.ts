@@ -41,7 +41,7 @@ export function facadeInformers(informers: TokenInformers): FacadeInformers {
 /** Returns the list of ManagedTokens. A façade without a controller has no other use for them and for the permissions of namespaces. */
 function managedTokens({ clock, random, log, settings: { namespaces } }: AppOptions, client: KubeClient): ListOnDemand {
   const onOverBudget = (namespace: string, resource: string) =>
-    log.warn({ namespace, resource, remedy: BUDGET_REMEDY }, 'namespace over its budget for the list of ManagedTokens');
+    log.warn({ namespace, resource, remedy: BUDGET_REMEDY }, 'namespace exceeds its budget for the list of ManagedTokens');
   return onDemand(MANAGED_TOKEN_LIST, {
     createInformers: () => createManagedTokenInformers({ client, clock, random, namespaces, onOverBudget }),
     onProblem: (problem) => logProblem(log, problem, LIST_REMEDY),
@@ -51,7 +51,8 @@ function managedTokens({ clock, random, log, settings: { namespaces } }: AppOpti
 const LIST_REMEDY =
   'let Purser list and watch managedtokens, roles and rolebindings, as the ClusterRole purser-facade-tokens in deploy/base/access.yaml does';
 
-const BUDGET_REMEDY = 'split or delete the largest of these objects; docs/operating.md, limits of the façade, has the budgets and effects';
+const BUDGET_REMEDY =
+  'split or delete the largest of these objects; the budgets and effects are under "Limits of the façade" in docs/operating.md';
 
 /** Creates the components of the façade; they start after the caches are synced. */
 export function facade(

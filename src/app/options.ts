@@ -19,7 +19,7 @@ export interface AppOptions {
   readonly settings: AppSettings;
   /** Façade certificate if neither files nor a Secret are configured; undefined for a self-signed certificate. */
   readonly facadeCertificate?: ServingCertificate;
-  /** Called with an error that stopped the controllers for good; the process must restart. */
+  /** Called with an error that stopped the controllers permanently; the process must restart. */
   readonly onDefect?: (error: unknown) => void;
 }
 

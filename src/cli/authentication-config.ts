@@ -93,7 +93,7 @@ ${caFile === undefined ? '' : `--oidc-ca-file=${caFile}\n`}`;
 
 function recipe({ issuer, isDistinct, subject }: Trust, use: string): string {
   const local = isClusterLocalIssuer(issuer) && !isDistinct ? LOCAL_ISSUER : '';
-  return `# Makes the target cluster accept tokens for one service account of the hub, for its own addresses only. ${use}
+  return `# Makes the target cluster accept tokens for one service account on the hub, for its own addresses only. ${use}
 # The issuer must differ from --service-account-issuer of the target cluster.
 ${local}# The target cluster reads the hub's discovery document and keys without authentication. Allow that on the hub:
 #   kubectl --context HUB create clusterrolebinding purser-issuer-discovery \\

@@ -108,7 +108,7 @@ async function registrationFor(connections: Connections, name: string, options: 
   return await toRegistration({ ...options, name, namespace, labels, context });
 }
 
-const ADDRESS = 'address by which Purser reaches the target cluster';
+const ADDRESS = 'address at which Purser reaches the target cluster';
 const FEDERATED = "service account in Purser's namespace on the hub that the target cluster trusts, with --federated";
 
 function listCommand(host: CommandHost): Command {
@@ -153,7 +153,10 @@ function renewCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'renew', "renew Purser's credential for a cluster")
     .description("Renew Purser's credential for a cluster, or for all clusters, and wait for the result.")
     .addArgument(nameArgument('[NAME]'))
-    .option('--all', 'renew the credentials of all Clusters, with a new token where a context has the address of the cluster')
+    .option(
+      '--all',
+      'renew the credentials of all Clusters; for a cluster whose address is in a context, use a new token from that context',
+    )
     .addOption(targetContextOption(SUPPLY))
     .addOption(hubContextOption())
     .addOption(kubeconfigOption())
@@ -161,7 +164,7 @@ function renewCommand(host: CommandHost): Command {
   addExamples(command, {
     'Renew a credential that is still valid': 'purser cluster renew prod-eu --hub-context hub',
     'Replace a credential that has expired': 'purser cluster renew prod-eu --hub-context hub --context prod-eu',
-    'Replace all credentials after a restore of the hub': 'purser cluster renew --all --hub-context hub',
+    'Replace all credentials after the hub was restored from a backup': 'purser cluster renew --all --hub-context hub',
   });
   return command.action(async (name: string | undefined, options: SharedOptions & { readonly all?: true }) => {
     const { context, timeout: timeoutMs = 0 } = options;

@@ -66,7 +66,7 @@ export function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
-/** Width of help texts without a terminal, in characters. */
+/** Width of help output without a terminal, in characters. */
 const DEFAULT_COLUMNS = 120;
 
 function parseValue<T>({ long }: Pick<Option, 'long'>, parser: Parser<T>, text: string): T {

@@ -6,13 +6,13 @@ import { addExamples, defineCommand } from './command-line.ts';
 
 /** Returns `purser completion`. */
 export function completionCommand(host: CommandHost): Command {
-  const command = defineCommand(host, 'completion', 'print the script that completes commands in a shell')
-    .description('Print the script that completes commands, options, contexts and names of objects in a shell.')
+  const command = defineCommand(host, 'completion', 'print a shell completion script')
+    .description('Print a shell completion script for commands, options, contexts and object names.')
     .addArgument(new Argument('<SHELL>', 'bash, zsh or fish').choices(Object.keys(SCRIPTS)));
   addExamples(command, {
-    'Complete in this bash': 'source <(purser completion bash)',
-    'Complete in every zsh': 'purser completion zsh > "${fpath[1]}/_purser"',
-    'Complete in every fish': 'purser completion fish > ~/.config/fish/completions/purser.fish',
+    'Enable completion in this bash session': 'source <(purser completion bash)',
+    'Enable completion in every zsh session': 'purser completion zsh > "${fpath[1]}/_purser"',
+    'Enable completion in every fish session': 'purser completion fish > ~/.config/fish/completions/purser.fish',
   });
   return command.action((shell: keyof typeof SCRIPTS) => host.print(SCRIPTS[shell]));
 }

@@ -91,7 +91,7 @@ const TOKEN_RECIPE = `# On the hub, create a Secret with a token for the service
 #   kubectl --context HUB -n purser-system create secret generic target-1-credential \\
 #     --from-literal=token="$(kubectl --context TARGET -n purser-system create token purser --duration 1h)" \\
 #     --from-literal=cluster=target-1 --from-literal=server=https://target-1.example.com:6443 --from-file=ca.crt=ca.crt
-# Purser replaces the token at once and renews it; the Secret itself stays unchanged.
+# Purser replaces the token immediately and renews it; the Secret itself stays unchanged.
 `;
 
 function federationRecipe(user: string): string {

@@ -23,42 +23,42 @@ export interface SharedOptions {
   readonly timeout?: number;
 }
 
-/** `--kubeconfig`; connection.ts reads the default from KUBECONFIG. */
+/** Defines `--kubeconfig`; connection.ts reads the default from KUBECONFIG. */
 export function kubeconfigOption(): Option {
   return parsedOption('--kubeconfig <FILE>', 'kubeconfig file to use', anyText).default(undefined, 'KUBECONFIG, or ~/.kube/config');
 }
 
-/** `--context` of the hub, for commands with one cluster. */
+/** Defines `--context` of the hub, for commands with one cluster. */
 export function contextOption(): Option {
   return parsedOption('--context <CONTEXT>', 'context of the hub', anyText).default(undefined, 'the current context');
 }
 
-/** `--context` of a target cluster, which has no default. */
+/** Defines `--context` of a target cluster, which has no default. */
 export function targetContextOption(description: string): Option {
   return parsedOption('--context <CONTEXT>', description, anyText);
 }
 
-/** `--hub-context`, for commands with a target cluster and the hub. */
+/** Defines `--hub-context`, for commands with a target cluster and the hub. */
 export function hubContextOption(): Option {
   return parsedOption('--hub-context <CONTEXT>', 'context of the hub', anyText).default(undefined, 'the current context');
 }
 
-/** `-n`. */
+/** Defines `-n`. */
 export function namespaceOption(): Option {
   return parsedOption('-n, --namespace <NS>', 'namespace', namespace).default(undefined, 'the namespace of the context');
 }
 
-/** `--namespace` of commands that register clusters. */
+/** Defines `--namespace` for commands that register clusters. */
 export function ownNamespaceOption(): Option {
   return singleOption('--namespace <NS>', "Purser's namespace on the hub", namespace).default(undefined, DefaultNamespace);
 }
 
-/** `--namespaces`, in which Purser has permissions on a target. */
+/** Defines `--namespaces`: the namespaces in which Purser has permissions on a target. */
 export function issuableOption(): Option {
   return singleOption('--namespaces <NS,NS>', ISSUABLE, namespaces).default(undefined, 'all');
 }
 
-/** `--set` of a Cluster. */
+/** Defines `--set` of a Cluster. */
 export function setOption(): Option {
   return singleOption('--set <NAME>', `set of Clusters to add the Cluster to, as label ${Label.set}`, labelValue);
 }
@@ -77,17 +77,17 @@ export const federatedAccount: Parser<string> = (text) => {
   return name;
 };
 
-/** `-A`. */
+/** Defines `-A`. */
 export function allNamespacesOption(): Option {
   return new Option('-A, --all-namespaces', 'all namespaces');
 }
 
-/** `-o` with one of the formats; its value is undefined if it is not set. */
+/** Defines `-o` with one of the formats; its value is undefined if it is not set. */
 export function outputOption(formats: readonly OutputFormat[] = OUTPUT_FORMATS): Option {
   return parsedOption('-o, --output <FORMAT>', `output format: ${formats.join(', ')}`, oneOf(formats));
 }
 
-/** `--timeout`, in milliseconds. */
+/** Defines `--timeout`, in milliseconds. */
 export function timeoutOption(initial: string, description = 'maximum time to wait for Purser'): Option {
   return parsedOption('--timeout <DURATION>', description, timeout).default(parseDuration(initial), initial);
 }

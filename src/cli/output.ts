@@ -92,7 +92,7 @@ function toYamlEscape(character: string): string {
 /** Distance between two columns, in characters. */
 const GAP = 3;
 
-/** Returns a text on one line without control characters; `<none>` for an empty one. */
+/** Returns a string on one line without control characters; `<none>` if it is empty. */
 export function toCell(text: string): string {
   const visible = visibleText(text);
   return visible === '' ? '<none>' : visible;

@@ -34,7 +34,7 @@ function targetAccessCommand(host: CommandHost): Command {
   });
 }
 
-const FEDERATED_USER = 'user of a federated Purser on the target cluster, in place of a service account there';
+const FEDERATED_USER = 'user name of a federated Purser on the target cluster, instead of a service account';
 
 function registrationCommand(host: CommandHost): Command {
   return defineCommand(host, 'registration', 'print a Cluster, for the hub')
@@ -51,7 +51,7 @@ function hubAccessCommand(host: CommandHost): Command {
     .description("Print the service account for federation, and Purser's permission to request its tokens, for the hub.")
     .addOption(repeatableOption('--service-account <NAME>', HUB_ACCOUNT, federatedAccount).makeOptionMandatory())
     .addOption(ownNamespaceOption())
-    .option('--apart', 'grant to the separate service accounts of the controller and the façade');
+    .option('--apart', 'grant the permissions to the separate service accounts of the controller and the façade');
   addExamples(command, {
     'Let Purser request tokens for a service account': `purser print hub-rbac --service-account ${FederatedServiceAccount}`,
   });

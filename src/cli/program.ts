@@ -57,7 +57,7 @@ function handleUncaught(host: Host): (error: unknown) => void {
   };
 }
 
-/** Interval within which two signals are treated as one, in milliseconds: npm forwards the Ctrl-C that the terminal has already sent. */
+/** Interval within which two signals are treated as one, in milliseconds: npm also forwards a Ctrl-C that the terminal has already sent. */
 const SAME_SIGNAL_MS = 300;
 const KILLED_BY_SIGINT = 130;
 

@@ -75,7 +75,7 @@ export function purserCommand(host: CommandHost, programs: Programs): Command {
     .addCommand(versionCommand(host));
   return addExamples(purser, {
     'Run Purser with a hub and a target cluster on this machine': 'purser dev',
-    'Show what fails in all namespaces': 'purser status -A',
+    'Show failures in all namespaces': 'purser status -A',
     'Print help for a command': 'purser help cluster revoke',
   });
 }

@@ -61,7 +61,7 @@ const REQUESTS: Readonly<Record<TokenRequestName, Request>> = {
     patch: (value) => ({ metadata: { annotations: { [Annotation.revoke]: value } } }),
     isDone: (token, value) => token.status?.lastRevokeRequest === value && (token.spec.rotation.suspend || isReady(token)),
     done: (token, now) =>
-      `had its token revoked${token.spec.rotation.suspend ? '; no other is issued while it is suspended' : `; the new one expires in ${expiry(token, now)}`}`,
+      `had its token revoked${token.spec.rotation.suspend ? '; no new token is issued while rotation is suspended' : `; the new one expires in ${expiry(token, now)}`}`,
   },
   suspend: {
     patch: () => ({ spec: { rotation: { suspend: true } } }),

@@ -1,4 +1,4 @@
-// Texts for terminals. Servers and tenants choose parts of them, with which they could control the terminal.
+// Strings for terminals. Servers and tenants choose parts of them, with which they could control the terminal.
 
 import { INVISIBLE } from '../ui/model/visible-text.ts';
 import type { CommandHost } from './command.ts';

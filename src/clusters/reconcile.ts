@@ -25,7 +25,7 @@ export interface ProbeSettings {
   readonly accessIntervalMs: number;
 }
 
-/** Everything that reconciles share during one term of the controller. */
+/** Shared state of all reconciles during one term of the controller. */
 export interface ClusterDeps extends StatusDeps {
   readonly metrics?: Pick<Metrics, 'observeQueue' | 'observeCredentials' | 'recordProbe'>;
   readonly settings: ProbeSettings;

@@ -30,7 +30,7 @@ import { distributionOf, heartbeatMs, isDifferentStatus } from './policy/status.
 import type { RegistryView } from './registry-view.ts';
 import type { TrackedCluster, TrackedClusters } from './tracked-cluster.ts';
 
-/** Everything that writes of a status share during one term of the controller. */
+/** Shared state of all status writes during one term of the controller. */
 export interface StatusDeps {
   readonly hub: KubeClient;
   readonly clients: ClusterClients;

@@ -7,7 +7,7 @@ import { parseDuration } from '../std/duration.ts';
 /** Parses the text of an option. */
 export interface Parser<T> {
   (text: string): T;
-  /** All valid texts; undefined if they are not a fixed list. */
+  /** All valid strings; undefined if they are not a fixed list. */
   readonly words?: readonly string[];
 }
 
@@ -16,7 +16,7 @@ export class ValueError extends Error {
   override readonly name = 'ValueError';
 }
 
-/** Accepts any text. */
+/** Accepts any string. */
 export const anyText: Parser<string> = (text) => text;
 
 /** Parses `true` and `false`. */

@@ -11,7 +11,7 @@ export interface OptionText {
   readonly source: string;
 }
 
-/** Texts of the options that are set. */
+/** Strings of the options that are set. */
 export type OptionTexts = ReadonlyMap<OptionName, OptionText>;
 
 /** Reads the options that environment variables set; ignores empty variables and service links. */

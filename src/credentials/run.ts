@@ -23,7 +23,7 @@ export interface CredentialSettings {
   readonly probeIntervalMs: number;
 }
 
-/** Everything that runs share during one term of the controller. */
+/** Shared state of all runs during one term of the controller. */
 export interface CredentialDeps {
   readonly hub: KubeClient;
   readonly clients: Pick<ClusterClients, 'use' | 'useOnce' | 'endpointsOf' | 'readSecrets'>;

@@ -43,7 +43,7 @@ export class ActiveRequests {
     this.#onResponse = onResponse;
   }
 
-  /** True if further requests are rejected. */
+  /** True if additional requests are rejected. */
   get isStopping(): boolean {
     return this.#isStopping;
   }
@@ -53,7 +53,7 @@ export class ActiveRequests {
     this.#arrived.set(message.socket, message);
   }
 
-  /** Returns true for a connection that serves no further request. */
+  /** Returns true for a connection that serves no more requests. */
   isOver(socket: Socket): boolean {
     return socket.destroyed || this.#detached.has(socket);
   }
@@ -124,7 +124,7 @@ export class ActiveRequests {
     for (const stream of this.#streams) stream.stop();
   }
 
-  /** Rejects further requests. */
+  /** Rejects additional requests. */
   stop(): void {
     this.drain();
     this.#isStopping = true;

@@ -1,4 +1,4 @@
-// HTTP/2 connections of the façade. Clients of Kubernetes send all requests of a process on one connection, so a further watch uses
+// HTTP/2 connections of the façade. Clients of Kubernetes send all requests of a process on one connection, so another watch uses
 // the memory of a stream instead of that of a TLS connection.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -30,7 +30,7 @@ export function isHttp2(response: ServerResponse): boolean {
   return http2StreamOf(response) !== undefined;
 }
 
-/** Accepts no further requests on the HTTP/2 connection of a response, and closes it soon after the response. */
+/** Accepts no more requests on the HTTP/2 connection of a response, and closes it soon after the response. */
 export function closeConnectionAfter(response: ServerResponse): void {
   const session = http2StreamOf(response)?.session;
   if (session !== undefined) connections.get(session)?.closeSoon();
@@ -69,7 +69,7 @@ const WINDOW_BYTES = 16_384;
 export const MAX_HEADER_BYTES = 16_384;
 /** Time for a client to close its side of a connection, in milliseconds. */
 const LINGER_MS = 1_000;
-/** Time for requests in progress on a connection that accepts no further ones, in milliseconds. */
+/** Time for requests in progress on a connection that accepts no more requests, in milliseconds. */
 const CLOSING_MS = 10_000;
 
 /** Limits on frames. Node closes a connection that exceeds one of them. */
@@ -135,7 +135,7 @@ class Http2Connection implements LimitedConnection {
   readonly close = (): void => this.#closeWithin(LINGER_MS);
 
   /**
-   * Accepts no further requests, and closes the connection after those in progress. Node stops reading from a closing connection after an
+   * Accepts no more requests, and closes the connection after those in progress. Node stops reading from a closing connection after an
    * error of the client, and reports neither the error nor the end, so the requests would never end.
    */
   readonly closeSoon = (): void => this.#closeWithin(CLOSING_MS);
@@ -186,7 +186,7 @@ export class Http2Connections {
     });
   }
 
-  /** Accepts no further requests, and closes each connection after its responses in progress. */
+  /** Accepts no more requests, and closes each connection after its responses in progress. */
   stop(): void {
     this.#isStopping = true;
     for (const session of this.#sessions) session.close();

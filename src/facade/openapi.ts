@@ -93,7 +93,7 @@ const EXAMPLE = { spec: { audiences: ['https://kubernetes.default.svc'], expirat
 
 const CREATE_TOKEN: Operation = {
   operationId: 'createToken',
-  summary: 'Issues a token for a service account of a registered cluster.',
+  summary: 'Issues a token for a service account on a registered cluster.',
   description:
     'Body and response are a TokenRequest of authentication.k8s.io/v1, as JSON or YAML; the body may also be protobuf, as kubectl sends it. The caller needs the issue verb on clusters/token in registry.purser.dev, under the name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>, or with set:<set> in place of <cluster> for a Cluster with the label registry.purser.dev/set.',
   parameters: [
@@ -190,7 +190,7 @@ function listOperation(listing: Listing, named: NamedOperation): Operation {
       inQuery(
         'resourceVersionMatch',
         { type: 'string', enum: ['NotOlderThan', 'Exact', ''] },
-        'NotOlderThan or Exact. A list with it needs resourceVersion; a watch accepts only NotOlderThan, together with sendInitialEvents.',
+        'NotOlderThan or Exact. Lists also require resourceVersion; watches accept only NotOlderThan, together with sendInitialEvents.',
       ),
       inQuery('watch', FLAG, 'Streams events, one JSON object per line, instead of a list.'),
       inQuery('allowWatchBookmarks', FLAG, 'Sends BOOKMARK events with versions to resume from.'),

@@ -128,7 +128,7 @@ export class Router {
   }
 }
 
-/** Returns true for a method whose requests have a path. Over HTTP/2, a method can be any text. */
+/** Returns true for a method whose requests have a path. Over HTTP/2, a method can be any string. */
 function hasPath({ method }: Exchange): boolean {
   return method !== 'CONNECT' && METHODS.includes(method);
 }

@@ -45,7 +45,7 @@ const CHECKING_INTERVAL_MS = 250;
 const KEEP_ALIVE_MS = 65_000;
 /** TLS without ML-KEM, whose keys would use 7 kB per connection. It protects long-lived secrets; tokens expire much earlier. */
 const TLS = { minVersion: 'TLSv1.2', ecdhCurve: 'X25519:prime256v1:secp384r1' } as const;
-/** Limits on connections. Their difference exceeds the limit on requests in progress, so that further requests are rejected with a response. */
+/** Limits on connections. Their difference exceeds the limit on requests in progress, so that additional requests are rejected with a response. */
 const CONNECTIONS: ConnectionLimits = { waiting: 2_048, total: 16_384 };
 /** Time for a client to read the response to a malformed request, in milliseconds. */
 const UNREAD_MS = 1_000;
@@ -91,7 +91,7 @@ function createServerFor(options: ServerOptions, active: ActiveRequests, router:
   const connections = new Connections({ ...CONNECTIONS, ...options.connections });
   const turns = new ServingTurns();
   const serve = (message: IncomingMessage, response: ServerResponse) => {
-    // Node parses bytes after the last response of a connection as further requests.
+    // Node parses bytes after the last response of a connection as additional requests.
     if (!active.isEnding(message.socket)) router.serve(active.begin(message, response), active.isStopping);
   };
   // Node emits all requests that a client has sent without waiting for responses at once.

@@ -66,7 +66,7 @@ export function createInformer<T extends ApiObject>(options: InformerOptions<T>,
 
 /**
  * Creates an informer that stores the result of `transform`, which must keep the identifying metadata except for an overlong name. After
- * objects of a namespace over its budget were deleted, the next watch starts with a new list, which restores others; at most every five
+ * objects in a namespace over its budget were deleted, the next watch starts with a new list, which restores others; at most every five
  * minutes.
  */
 export function createReducedInformer<T extends ApiObject, S extends ApiObject>(

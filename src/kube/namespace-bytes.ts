@@ -1,4 +1,4 @@
-// Memory that the objects of each namespace take in an informer, so that tenants cannot fill Purser's memory.
+// Memory that the objects in each namespace take in an informer, so that tenants cannot fill Purser's memory.
 
 import type { ApiObject, Stored } from '../api/resources.ts';
 import { KeyHeap } from '../std/key-heap.ts';
@@ -40,9 +40,9 @@ export const BYTES_PER_NAMESPACE = 64 << 20;
 /** Size up to which an object is kept in any case, in bytes: a stub would take about as much. */
 export const MAX_SMALL_BYTES = 4_096;
 
-/** Budget for the objects of each namespace in one informer. */
+/** Budget for the objects in each namespace in one informer. */
 export interface NamespaceBudget<T extends ApiObject> {
-  /** Maximum size of the objects of a namespace that are kept whole, in bytes. */
+  /** Maximum size of the objects in a namespace that are kept whole, in bytes. */
   readonly bytes: number;
   /** Size up to which an object is kept whole in any case, in bytes. */
   readonly small: number;
@@ -152,7 +152,7 @@ interface Sized {
   readonly bytes: number;
 }
 
-/** Sizes of the objects of one namespace. Whole objects precede stubs in the order of `bySize`, or `canRestore` is true. */
+/** Sizes of the objects in one namespace. Whole objects precede stubs in the order of `bySize`, or `canRestore` is true. */
 class Share {
   readonly #budget: Pick<NamespaceBudget<never>, 'bytes' | 'small'>;
   /** Whole objects that are not small, the largest first; undefined before the first one. */

@@ -1,5 +1,5 @@
 // Responses of API servers: read to the end, and error responses as StatusErrors. Text from servers is not trusted: unknown reasons,
-// tokens and overlong texts are removed.
+// tokens and overlong strings are removed.
 
 import { setImmediate as onNextTurn } from 'node:timers';
 import type { Dispatcher } from 'undici';

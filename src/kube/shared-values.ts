@@ -1,6 +1,6 @@
 // Equal parts of many objects, such as namespaces, specs and labels, which take memory once.
 
-/** Maximum lengths of a text, and of a value as JSON, and number of each that are surely found again: tenants choose most of them. */
+/** Maximum length of a string and of a value as JSON, and the number of each that the cache is guaranteed to find again. Tenants choose most values. */
 const MAX_TEXT_LENGTH = 512;
 const MAX_VALUE_LENGTH = 1_024;
 const MAX_TEXTS = 8_192;
@@ -37,7 +37,7 @@ const texts = new LastEntries<string>(MAX_TEXTS);
 const values = new LastEntries<object>(MAX_VALUES);
 
 /**
- * Replaces these fields of an object, by default all, with earlier texts and values that equal them. Objects and lists in them must be
+ * Replaces these fields of an object, by default all, with earlier strings and values that equal them. Objects and lists in them must be
  * JSON, and become shared: callers must not modify them, nor identify anything by them.
  */
 export function shareFields(object: object, names: readonly string[] = Object.keys(object)): void {

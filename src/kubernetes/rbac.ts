@@ -72,7 +72,7 @@ export interface UserRules {
   readonly rules: readonly PolicyRule[];
   /** Roles that bindings refer to but that do not exist. */
   readonly missing: readonly RoleRef[];
-  /** Error texts for the missing roles. */
+  /** Error messages for the missing roles. */
   readonly errors: readonly string[];
 }
 

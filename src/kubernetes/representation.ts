@@ -164,7 +164,7 @@ function metaVersion({ as }: Pick<View, 'as'>): string {
   return `meta.k8s.io/${as?.version ?? 'v1'}`;
 }
 
-/** Texts of stored objects. Stored objects never change, so one text serves every get, list and watch. */
+/** Strings of stored objects. Stored objects never change, so one text serves every get, list and watch. */
 const texts = new WeakMap<KubeObject, string>();
 const itemTexts = new WeakMap<KubeObject, string>();
 

@@ -16,7 +16,7 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   ES512: 'sha512',
 };
 
-/** Parses a JSON Web Key Set without its unusable keys; undefined for a text without usable keys. */
+/** Parses a JSON Web Key Set without its unusable keys; undefined for a string without usable keys. */
 export function parseKeySet(text: string): readonly KeyObject[] | undefined {
   const usable = listedKeys(text).slice(0, MAX_KEYS).flatMap(toPublicKey);
   return usable.length === 0 ? undefined : usable;

@@ -56,7 +56,7 @@ export type StatusReason = keyof typeof CODES;
 /** All reasons. */
 export const STATUS_REASONS = Object.keys(CODES) as readonly StatusReason[];
 
-/** Returns whether a text is a known reason; servers may send others. */
+/** Returns whether a string is a known reason; servers may send others. */
 export function isStatusReason(text: string): text is StatusReason {
   return Object.hasOwn(CODES, text);
 }
@@ -212,7 +212,7 @@ export function qualifiedName({ group, name }: Qualified): string {
   return group === '' ? name : `${name}.${group}`;
 }
 
-/** Joins error texts without duplicates: a single text unchanged, several in brackets. */
+/** Joins error messages without duplicates: a single text unchanged, several in brackets. */
 export function aggregate(texts: readonly string[]): string {
   const distinct = [...new Set(texts)];
   return distinct.length === 1 ? String(distinct[0]) : `[${distinct.join(', ')}]`;

@@ -223,7 +223,7 @@ export class Lanes<K> {
     this.#settleTenant(tenant);
   }
 
-  /** Opens the next parked flow for a free slot of the lane, and further flows while their tenants exceed their shares. */
+  /** Opens the next parked flow for a free slot of the lane, and additional flows while their tenants exceed their shares. */
   #unpark(lane: Lane<K>): void {
     for (let first = lane.parked.first; first !== undefined && this.#hasSlot(first.key); first = lane.parked.first) {
       const { key: flow, priority } = first;

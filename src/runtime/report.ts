@@ -10,7 +10,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { Outcome } from './controller.ts';
 import type { FailureClass } from './retry-policy.ts';
 
-/** Description of a run for metrics. All texts come from closed sets. */
+/** Description of a run for metrics. All strings come from closed sets. */
 export interface RunReport {
   readonly controller: string;
   readonly outcome: 'reconciled' | FailureClass;
@@ -104,7 +104,7 @@ class FailureLines {
     this.#limit = new LineLimit({
       clock,
       onSuppressed: (namespace, suppressed) =>
-        log.warn(defined({ controller, namespace: namespace || undefined, suppressed }), 'further failures suppressed'),
+        log.warn(defined({ controller, namespace: namespace || undefined, suppressed }), 'more failures suppressed'),
     });
   }
 

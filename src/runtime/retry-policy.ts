@@ -101,7 +101,7 @@ function isDeferred(error: unknown): boolean {
 export interface RetryRate {
   /** Maximum burst of retries of a lane. */
   readonly free: number;
-  /** Time between further retries of a lane, in milliseconds. */
+  /** Time between additional retries of a lane, in milliseconds. */
   readonly gapMs: number;
 }
 

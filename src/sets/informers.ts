@@ -46,7 +46,7 @@ export function createSetInformer({ namespaces, ...options }: SetInformerOptions
 
 /** Maximum size of a ManagedTokenSet without labels and foreign annotations, as JSON; the CRD admits about as much. */
 export const MAX_SET_BYTES = 131_072;
-/** Budget for the ManagedTokenSets of a namespace. */
+/** Budget for the ManagedTokenSets in a namespace. */
 export const SET_BUDGET: NamespaceBudget<StoredSet> = { bytes: BYTES_PER_NAMESPACE, small: MAX_SMALL_BYTES, toStub: stubOf };
 
 /**
@@ -136,7 +136,7 @@ export function selectorOf({ spec }: StoredSet): LabelSelector | undefined {
   return selector;
 }
 
-/** Returns whether a set selects a Cluster. A Cluster that is being deleted is no longer registered, whatever keeps the object. */
+/** Returns whether a set selects a Cluster. A Cluster that is being deleted is no longer registered, regardless of its finalizers. */
 export function selects(set: StoredSet, { metadata }: Stored<Cluster>): boolean {
   const selector = selectorOf(set);
   return selector !== undefined && metadata.deletionTimestamp === undefined && matchesLabels(selector, metadata.labels);

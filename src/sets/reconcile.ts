@@ -111,7 +111,7 @@ async function attempt<T>({ signal }: SetRun, errors: unknown[], part: () => Pro
 function problemsOf(set: StoredSet, credentialNamespaces: readonly string[]): readonly FieldError[] {
   return [
     ...(set.isTooLarge ? [tooLong('spec', MAX_SET_BYTES)] : []),
-    ...(set.isOverBudget ? [forbiddenValue('spec', 'the ManagedTokenSets of this namespace take too much memory; delete large ones')] : []),
+    ...(set.isOverBudget ? [forbiddenValue('spec', 'the ManagedTokenSets in this namespace take too much memory; delete large ones')] : []),
     ...(credentialNamespaces.includes(set.metadata.namespace)
       ? [forbiddenValue('metadata.namespace', 'holds cluster credentials; create the ManagedTokenSet in another namespace')]
       : []),

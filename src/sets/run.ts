@@ -19,7 +19,7 @@ export interface SetSettings {
   readonly credentialNamespaces: readonly string[];
 }
 
-/** Everything that runs share during one term of the controller. */
+/** Shared state of all runs during one term of the controller. */
 export interface SetDeps {
   /** Client with the field manager of sets. */
   readonly hub: KubeClient;

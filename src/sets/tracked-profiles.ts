@@ -17,7 +17,7 @@ export interface TrackedProfile {
   readonly writtenAt: number;
   /**
    * Digests that were sent since the last list, if the hub stored others: an admission webhook or the schema determines parts of the
-   * ClusterProfile, so a further write would have no effect.
+   * ClusterProfile, so another write would have no effect.
    */
   readonly overridden?: ProfileDigests;
 }
@@ -32,7 +32,7 @@ interface Failure<T> {
 const MAX_SURPLUS = 1_000;
 const NO_DIGESTS: ProfileDigests = { main: '', status: '' };
 
-/** Memory about the ClusterProfiles of one set between runs. */
+/** State of the ClusterProfiles of one set between runs. */
 export class TrackedProfiles {
   /** ClusterProfiles that the set controls, by name. */
   readonly controlled = new Map<string, TrackedProfile>();

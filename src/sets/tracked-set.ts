@@ -48,7 +48,7 @@ interface FailedWrite {
 
 const BACKOFF = { initialMs: 5_000, maxMs: 300_000 };
 
-/** Memory about one set between runs. */
+/** State of one set between runs. */
 export class TrackedSet {
   /** Purser's last write of the set. */
   readonly set = new OwnWrite<StoredSet>();
@@ -119,7 +119,7 @@ export class TrackedSet {
     else this.#overridden.delete(clusterName);
   }
 
-  /** Returns whether another client or a webhook determines parts of a ManagedToken: a further write would have no effect. */
+  /** Returns whether another client or a webhook determines parts of a ManagedToken: another write would have no effect. */
   isOverridden(clusterName: string, token: StoredToken | undefined): boolean {
     return token !== undefined && this.#overridden.get(clusterName) === stateOf(token.metadata);
   }

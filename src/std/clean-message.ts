@@ -1,4 +1,4 @@
-// Sanitizes texts from other programs for conditions, events and log lines: short, one line, no tokens.
+// Sanitizes strings from other programs for conditions, events and log lines: short, one line, no tokens.
 
 import { withoutTokens } from './sensitive.ts';
 
@@ -14,7 +14,7 @@ export function cleanMessage(text: string, maxLength = MAX_LENGTH): string {
 }
 
 const MAX_READ = 4_096;
-/** Maximum length of a text from another program, in characters. */
+/** Maximum length of a string from another program, in characters. */
 const MAX_LENGTH = 256;
 /** Control, format, unassigned and surrogate characters except whitespace, which is collapsed later. */
 const INVISIBLE = /(?![\t\n\r])[\p{C}\u2028\u2029]/gu;

@@ -1,6 +1,6 @@
 // Strings and JSON in Go's formats, as in Kubernetes messages and bodies.
 
-/** Quotes a text like strconv.Quote: keeps printable Unicode and escapes all other characters. */
+/** Quotes a string like strconv.Quote: keeps printable Unicode and escapes all other characters. */
 export function goQuote(text: string): string {
   let quoted = '"';
   for (const char of text) quoted += escapeChar(char);

@@ -14,14 +14,14 @@ export function shareOf(text: string): number {
   return mix(fnv1a(text)) / 2 ** 32;
 }
 
-/** Returns the FNV-1a hash of the UTF-16 units of a text. */
+/** Returns the FNV-1a hash of the UTF-16 units of a string. */
 export function fnv1a(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   return hash >>> 0;
 }
 
-/** Returns a hash spread over all 32 bits (the finalizer of MurmurHash3): texts that differ in their last character have similar FNV-1a hashes. */
+/** Returns a hash spread over all 32 bits (the finalizer of MurmurHash3): strings that differ in their last character have similar FNV-1a hashes. */
 export function mix(hash: number): number {
   let bits = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);

@@ -28,7 +28,7 @@ export interface Listening {
 }
 
 /**
- * Maximum length of the kernel's accept queue, limited by `net.core.somaxconn`. The kernel drops further connections, whose clients retry
+ * Maximum length of the kernel's accept queue, limited by `net.core.somaxconn`. The kernel drops additional connections, whose clients retry
  * after a second; Node's default is 511.
  */
 const BACKLOG = 4_096;

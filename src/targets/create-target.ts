@@ -40,7 +40,7 @@ export interface TargetSettings {
   readonly credentialNamespaces: readonly string[];
   /** The hub; undefined in tests without a hub. */
   readonly hub?: HubSettings;
-  /** Addresses of all Secrets that name a service account of the hub; undefined in tests without stores. */
+  /** Addresses of all Secrets that name a service account on the hub; undefined in tests without stores. */
   readonly federatedAddresses?: FederatedAddresses;
 }
 

@@ -70,7 +70,7 @@ export interface Pins {
   readonly proxy?: Sensitive<string>;
 }
 
-/** Returns whether a Secret names a service account of the hub in place of a stored credential. */
+/** Returns whether a Secret names a service account on the hub in place of a stored credential. */
 export function isFederated(secret: Secret): boolean {
   return hasKey(secret, CredentialSecretKey.serviceAccount);
 }
@@ -123,7 +123,7 @@ export function readCredentialInUse(registered: Stored<Secret>, renewed: Secret 
 }
 
 /**
- * Returns the token in use, for the time of its renewal; undefined for a client certificate, for a service account of the hub, and
+ * Returns the token in use, for the time of its renewal; undefined for a client certificate, for a service account on the hub, and
  * for a JWT that does not belong to a service account. Throws an IssueError, CredentialMissing.
  */
 export function readTokenInUse(registered: Stored<Secret>, renewed: Secret | undefined): TokenInUse | undefined {

@@ -104,7 +104,7 @@ function pinnedBundle(caBundle: string, authorities: Pins['authorities']): strin
   const other = certificates.find(({ fingerprint256 }) => !isPinned(fingerprint256));
   if (other !== undefined)
     throw new IssueError('CANotPinned', `ca.crt of the Secret lacks the certificate with SHA-256 ${other.fingerprint256}`);
-  // Re-encoded, without any text between the certificates that another parser might read differently.
+  // Re-encoded, without text between the certificates that another parser might read differently.
   return Buffer.from(certificates.map(String).join('')).toString('base64');
 }
 

@@ -1,4 +1,4 @@
-// Addresses of Secrets that name a service account of the hub. The audience of a token contains only the address that the token is sent
+// Addresses of Secrets that name a service account on the hub. The audience of a token contains only the address that the token is sent
 // to: a second Secret with the address could send it to another server, by another proxy, or issue tokens for another Cluster. The age of a
 // Secret does not show which of two named the address first, so Purser uses neither.
 
@@ -7,7 +7,7 @@ import type { Lookup, Store } from '../kube/store.ts';
 import { addressesOf, isFederated } from './credential.ts';
 import { isManaged } from './registered-cluster.ts';
 
-/** An index of the credential Secrets of one namespace by address. */
+/** An index of the credential Secrets in one namespace by address. */
 export class FederatedAddresses {
   readonly #secretsOf: readonly Lookup<Secret>[];
 

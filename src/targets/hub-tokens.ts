@@ -1,4 +1,4 @@
-// Tokens for service accounts of the hub, which targets accept in place of a stored credential. Each is valid for one address only, and is
+// Tokens for service accounts on the hub, which targets accept in place of a stored credential. Each is valid for one address only, and is
 // kept in memory only.
 
 import { Backoff } from '../std/backoff.ts';

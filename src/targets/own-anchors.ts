@@ -1,4 +1,4 @@
-// Anchors of Purser's own tokens on a target: Secrets beside Purser's service account. Deleting an anchor revokes the token bound to it.
+// Anchors of Purser's own tokens on a target: Secrets in the namespace of Purser's service account. Deleting an anchor revokes the token bound to it.
 
 import { Label, LabelValue, OwnAnchorPrefix } from '../api/names.ts';
 import { Secrets, ServiceAccounts } from '../api/resources.ts';

@@ -213,7 +213,7 @@ export class Target {
   }
 
   #client(server: string, purpose: Purpose): KubeClient {
-    if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'its registration changed during the request');
+    if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'the registration of the cluster changed during the request');
     const clients = this.#clients[purpose];
     const client = clients.get(server) ?? this.#connect(server, purpose);
     clients.set(server, client);

@@ -72,7 +72,7 @@ export async function issueOwnToken(target: Target, request: Omit<TokenRequest, 
   return defined({ token, issuedAt, expiresAt, audiences, claims });
 }
 
-/** A service account of the hub and the audience of its token. */
+/** A service account on the hub and the audience of its token. */
 export interface HubTokenName {
   /** Name of the service account in Purser's namespace. */
   readonly serviceAccount: string;

@@ -146,7 +146,7 @@ export type Excess = readonly [namespace: string, budget: Budget];
 export function budgetGauge(over: () => Iterable<Excess>): Family {
   return {
     name: NAME,
-    help: '1 for each namespace that exceeds its share of a resource; the value other stands for further namespaces.',
+    help: '1 for each namespace that exceeds its share of a resource; all other namespaces share the value "other".',
     type: 'gauge',
     *samples() {
       const namespaces = new Map<Budget, Set<string>>();

@@ -154,7 +154,7 @@ export class Metrics {
     this.#declared.probeDuration.observe(durationMs / 1_000);
   }
 
-  /** Counts an anchor that remains on a cluster. Names the first hundred; further ones have only the label of their cluster. */
+  /** Counts an anchor that remains on a cluster. Names the first hundred; additional ones have only the label of their cluster. */
   recordOrphan({ cluster, namespace, name }: Orphan): void {
     const known = this.#isRegistered(cluster) ? cluster : UNREGISTERED;
     const key = `${known}/${namespace}/${name}`;

@@ -21,7 +21,7 @@ export function declareMetrics(registry: Registry, sources: Sources) {
 function declareWork(registry: Registry, { depths, leads }: Sources) {
   const registers = [registry];
   return {
-    build: gauge('build_info', 'Versions of Purser and Node; always 1.', { registers, labelNames: ['version', 'node'] }),
+    build: gauge('build_info', 'Versions of Purser and Node.js, as labels; always 1.', { registers, labelNames: ['version', 'node'] }),
     leader: gauge('leader', '1 if this process is the leader, otherwise 0.', {
       registers,
       collect() {
@@ -51,7 +51,7 @@ function declareWork(registry: Registry, { depths, leads }: Sources) {
 function declareTokens(registry: Registry, { verificationMs }: Sources) {
   const registers = [registry];
   return {
-    issueDuration: histogram('token_issue_duration_seconds', 'Duration of a token issuance, including the write of its Secret.', {
+    issueDuration: histogram('token_issue_duration_seconds', 'Duration of a token issuance, including writing its Secret.', {
       registers,
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     }),
@@ -69,7 +69,7 @@ function declareTokens(registry: Registry, { verificationMs }: Sources) {
     }),
     verificationInterval: gauge(
       'token_verification_interval_seconds',
-      'Interval between two verifications of a token; 0 if verification is disabled, and before this process leads.',
+      'Interval between two verifications of a token; 0 if verification is disabled or this process has not been the leader yet.',
       {
         registers,
         collect() {

@@ -60,7 +60,7 @@ export class AnchorDeletions {
     if (known?.type !== 'waiting' || known.lane !== lane) this.#set({ type: 'waiting', place, lane, requestedAt: now });
   }
 
-  /** Starts the deletions that wait for this lane and returns their places. Those for which `isInLane` is false are dropped. */
+  /** Starts the deletions that wait for this lane and returns their locations. Those for which `isInLane` is false are dropped. */
   start(lane: string, isInLane: (place: AnchorPlace) => boolean): readonly AnchorPlace[] {
     const waiting = [...this.#deletions.values()].filter((deletion) => deletion.type === 'waiting' && deletion.lane === lane);
     for (const { place } of waiting) this.#deletions.delete(locationText(place));
@@ -82,7 +82,7 @@ export class AnchorDeletions {
   }
 
   /**
-   * Returns and forgets the failures in these places. Throws AnchorsPending if a result is missing; a deletion that has waited for
+   * Returns and forgets the failures at these locations. Throws AnchorsPending if a result is missing; a deletion that has waited for
    * SLOT_WAIT_MS has failed.
    */
   takeFailures(places: readonly AnchorPlace[], now: number): readonly { readonly place: AnchorPlace; readonly error: IssueError }[] {
@@ -94,7 +94,7 @@ export class AnchorDeletions {
     );
   }
 
-  /** Forgets results for places that are no longer listed. */
+  /** Forgets results for locations that are no longer listed. */
   retain(places: readonly AnchorPlace[]): void {
     const listed = new Set(places.map(locationText));
     for (const [key, { type }] of this.#deletions) if (type === 'done' && !listed.has(key)) this.#deletions.delete(key);

@@ -164,7 +164,7 @@ interface FailedDeletion {
 }
 
 /**
- * Tries to delete the anchors in all these places in parallel; returns the failures. Requests the deletions on clusters of other lanes, and
+ * Tries to delete the anchors at all these locations in parallel; returns the failures. Requests the deletions on clusters of other lanes, and
  * throws AnchorsPending until all have results.
  */
 async function deleteAnchors(run: TokenRun, token: StoredToken, places: readonly AnchorPlace[]): Promise<readonly FailedDeletion[]> {
@@ -233,7 +233,7 @@ export async function writeRemainingAnchors(run: TokenRun, token: StoredToken, l
 /** Returns the event for the anchor that the Secret's record names and status.anchors does not. */
 export function unlistedEvents(run: TokenRun, token: StoredToken, { record, isLast }: TokenState): readonly Note[] {
   const place = unlistedAnchor(token, record);
-  // The digest of the last issuance covers the place, so that tenants cannot forge it.
+  // The digest of the last issuance covers the location, so that tenants cannot forge it.
   return place === undefined ? [] : orphanEvents(run, token, place, isLast ? 'recorded' : 'claimed');
 }
 
@@ -264,7 +264,7 @@ function registeredAt({ view }: TokenRun, { cluster }: AnchorLocation): Register
   return registered;
 }
 
-/** Reports an orphaned anchor once. The metric, which an alert reads, contains only places that Purser recorded. */
+/** Reports an orphaned anchor once. The metric, which an alert reads, contains only locations that Purser recorded. */
 function orphanEvents(run: TokenRun, token: StoredToken, place: AnchorLocation, source: OrphanSource = 'recorded'): readonly Note[] {
   const { tracked, log, metrics } = run;
   const { cluster, namespace } = place;

@@ -121,7 +121,7 @@ export class Authority {
   async #confirmSet({ cluster, set }: ReviewedTarget, signal: AbortSignal): Promise<void> {
     const listed = this.#options.hub.list(Clusters, { fieldSelector: `metadata.name=${cluster}`, signal });
     const { items } = await orIssueError(listed, 'AuthorizationFailed', signal);
-    if (setOf(items[0]) !== set) throw new IssueError('AuthorizationFailed', 'the set of the cluster has changed during the review');
+    if (setOf(items[0]) !== set) throw new IssueError('AuthorizationFailed', "the cluster's set changed during the review");
   }
 
   /** Looks up a requester that the informer does not have: a list that is empty by mistake must not cause the removal of a Secret. */

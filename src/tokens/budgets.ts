@@ -65,7 +65,7 @@ export class NamespaceBudgets {
     });
     const longest = Math.max(...waits);
     if (longest === 0) return 0;
-    // All ManagedTokens of the namespace are requeued after this time, so it grows with their number.
+    // All ManagedTokens in the namespace are requeued after this time, so it grows with their number.
     const crowdMs = this.#options.countInNamespace(namespace) * WAIT_PER_TOKEN_MS;
     return Math.min(Math.max(longest, crowdMs, SHORTEST_WAIT_MS), LONGEST_WAIT_MS);
   }
@@ -197,7 +197,7 @@ export function chargeDials(clients: TokenDeps['clients'], budgets: NamespaceBud
 }
 
 /**
- * Returns the time until which a ManagedToken of a namespace over its budget is deferred, early enough for renewals; undefined if it
+ * Returns the time until which a ManagedToken in a namespace over its budget is deferred, early enough for renewals; undefined if it
  * runs now. Withdrawal, revocation, deletion and expiry of existing tokens are deferred by a second at most: no namespace may keep a
  * token by overspending.
  */

@@ -12,8 +12,8 @@ import type { StoredToken } from './policy/spec.ts';
 import type { TokenDeps } from './run.ts';
 
 /**
- * Returns the priority in the queue. Each dialed cluster is a lane, and each namespace a tenant. Among the ManagedTokens of a namespace,
- * permissions in doubt come first, then tokens by expiry, then renewals and requests, then reconciles without a known cause.
+ * Returns the priority in the queue. Each dialed cluster is a lane, and each namespace a tenant. Among the ManagedTokens in a namespace,
+ * uncertain permissions come first, then tokens by expiry, then renewals and requests, then reconciles without a known cause.
  */
 export function priorityOf(key: string, deps: PriorityDeps): Priority {
   const { tokenKey = key, lane } = parseDeletionKey(key) ?? {};

@@ -94,7 +94,7 @@ function mayBeInterrupted({ slot, authority }: TokenRun, { token }: TokenObserva
   return slot !== undefined && slot.lane !== SHARED_LANE && !authority.needsReview(token);
 }
 
-/** Ends a run in progress if its permission is in doubt now, so that the review does not wait for a cluster. */
+/** Ends a run in progress if its permission is uncertain now, so that the review does not wait for a cluster. */
 export function interruptInDoubt(key: string, { view, memory, authority }: TokenDeps): void {
   const token = view.tokens.get(key);
   const { interrupt } = memory.of(token?.metadata.uid ?? '');
@@ -125,7 +125,7 @@ async function runPlans(run: TokenRun, first: Step): Promise<Step> {
   return requeueEarlier(run, withFailure(step));
 }
 
-/** Executes a plan, or requests a review first where the permission is in doubt. */
+/** Executes a plan, or requests a review first where the permission is uncertain. */
 async function runPlan(run: TokenRun, plan: TokenPlan, situation: Situation, isReviewed: boolean): Promise<Step> {
   const { clock, authority } = run;
   const startedAt = clock.monotonic();
@@ -216,7 +216,7 @@ async function execute(run: TokenRun, plan: TokenPlan, situation: Situation, isR
  * the Secret, and former anchors may have to be deleted. Other failures end the run.
  */
 function proceed(run: TokenRun, plan: TokenPlan, { observation, ...situation }: Situation, error: IssueError): Step {
-  // The finalizer and the place of an anchor may have been written.
+  // The finalizer and the location of an anchor may have been written.
   const current = { ...observation, token: latestToken(run, observation.token) };
   const failed = failedStep(run, { ...situation, observation: current }, error);
   const next = { ...current, ...(failed.failure && { failed: failed.failure }) };

@@ -130,7 +130,7 @@ function stubOfSecret({ metadata, claims, ...rest }: Stored<StoredSecret>): Stor
   return { ...rest, metadata: ownMetadata(metadata), ...(claims && bytesIn(claims) <= MAX_CLAIM_BYTES && { claims }) };
 }
 
-/** Returns a name, or the digest of an overlong one; the beginning of a text would keep all of the text in memory. */
+/** Returns a name, or the digest of an overlong one; the beginning of a string would keep all of the text in memory. */
 function shortName(name: string): string {
   return name.length > MAX_NAME_LENGTH ? digestOf(name) : name;
 }

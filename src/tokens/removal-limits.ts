@@ -43,7 +43,7 @@ export class RemovalLimits {
     this.#pause = new RemovalPause(options);
     this.#lines = new LineLimit({
       clock: options.clock,
-      onSuppressed: (namespace, suppressed) => options.log.warn({ namespace, suppressed }, 'further held removals suppressed'),
+      onSuppressed: (namespace, suppressed) => options.log.warn({ namespace, suppressed }, 'more held removals suppressed'),
     });
   }
 

@@ -53,7 +53,7 @@ export interface RunSlot {
   readonly request: (key: string) => void;
 }
 
-/** Everything that runs share during one term of the controller. */
+/** Shared state of all runs during one term of the controller. */
 export interface TokenDeps {
   readonly hub: KubeClient;
   readonly clients: Pick<ClusterClients, 'use' | 'endpointsOf'>;
@@ -111,7 +111,7 @@ export interface Step {
   readonly events?: readonly Note[];
 }
 
-/** Returns the last step of a run that failed. It is retried, unless only a change can help: a change wakes the ManagedToken anyway. */
+/** Returns the last step of a run that failed. It is retried, unless only a change can help: a change triggers the ManagedToken anyway. */
 export function failedStep({ clock }: TokenRun, { observation, state }: Situation, error: IssueError): Step {
   const failed = { observation, isDone: true, failure: toFailure(error, observation.token) };
   if (!error.isLasting) return { ...failed, error };

@@ -180,13 +180,13 @@ function isUnwritable(error: unknown): boolean {
 /** Codes of a rejected update that no repetition makes valid. */
 const UNWRITABLE: ReadonlySet<number> = new Set([400, 413, 422]);
 
-/** Returns the error of a withdrawn token that stays in its Secret. */
+/** Returns the error for a withdrawn token that remains in its Secret. */
 function keptError(cause: string): IssueError {
   const message = `finalizers keep the Secret, and ${cause}. Remove the finalizers`;
   return new IssueError('SecretWriteFailed', message, { status: conflict(message) });
 }
 
-/** Returns the Conflict that the server would return: retried at once, and not reported as a failure. */
+/** Returns the Conflict that the server would return: retried immediately, and not reported as a failure. */
 function conflictError(secret: StoredSecret | undefined): StatusError {
   const { name = '' } = secret?.metadata ?? {};
   return new StatusError(conflict(`secrets "${name}" has been modified`));

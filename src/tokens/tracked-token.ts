@@ -74,13 +74,13 @@ export interface Allowance {
   readonly isLasting: boolean;
 }
 
-/** Source of the place of an orphaned anchor: `recorded` by Purser, or `claimed` by the Secret, which tenants write. */
+/** Source of the location of an orphaned anchor: `recorded` by Purser, or `claimed` by the Secret, which tenants write. */
 export type OrphanSource = 'recorded' | 'claimed';
 
 const NEVER: readonly number[] = [];
 const NONE_UNEXPECTED: { readonly count: number; readonly since?: number } = { count: 0 };
 
-/** Memory about one ManagedToken between reconciles. There is one for every ManagedToken, so parts that few need are created on demand. */
+/** State of one ManagedToken between reconciles. Every ManagedToken has one, so rarely needed parts are created on demand. */
 export class TrackedToken {
   /** Name under which RBAC allowed the last issuance. */
   allowedAs: string | undefined;

@@ -28,8 +28,8 @@ import type { Step, TokenRun } from './run.ts';
 import { findStray, stripSecret, withdrawSecrets } from './secrets.ts';
 
 /**
- * Requests a review where the permission is in doubt, before anything is done or reported that depends on the Cluster. A review that
- * fails removes nothing and is retried; an expired token leaves the Secret anyway.
+ * Requests a review if the permission is uncertain, before any action or report that depends on the Cluster. A review that
+ * fails removes nothing and is retried; an expired token is removed from the Secret in any case.
  */
 export async function confirmPermission(run: TokenRun, observation: TokenObservation): Promise<Step> {
   try {
@@ -160,7 +160,7 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
   const unlisted = unlistedEvents(run, token, situation.state);
   if (anchors.status === 'rejected') {
     if (!(anchors.reason instanceof AnchorsPending)) throw anchors.reason;
-    // The run after the deletions continues here, without further refusals.
+    // The run after the deletions continues here, without additional refusals.
     return { observation: removed, events: [...withdrawn, ...unlisted] };
   }
   const { left, events } = anchors.value;

@@ -21,7 +21,7 @@ describe('issueNames', () => {
     expect(issueNames(target, lastAllowed)).toEqual(names);
   });
 
-  it('returns as many names for a cluster without a set', () => {
+  it('returns the same number of names for a cluster without a set', () => {
     expect(issueNames({ ...target, set: NO_SET })).toEqual([exact, inNamespace, whole, 'set:-/deploy/deployer', 'set:-/deploy', 'set:-']);
   });
 
@@ -86,7 +86,7 @@ describe('Authorizer', () => {
     expect(names).toHaveLength(1);
   });
 
-  it('reviews again for other groups and for another service account', async () => {
+  it('reviews again for different groups and for another service account', async () => {
     const { names, authorize } = world();
     await authorize(alice());
     await authorize(alice(['more']));

@@ -240,14 +240,14 @@ describe('RbacIndex', () => {
     }
   });
 
-  it('grants no Role of another namespace to a binding of a ClusterRole whose name has a slash', () => {
+  it('grants no Role in another namespace to a binding of a ClusterRole whose name has a slash', () => {
     const index = new RbacIndex(SeeTokens);
     index.setRole('team-b/r', { rules: [SEE_TOKENS] });
     index.setBinding('team-a/b', bindingTo('team-b/r'));
     expect(index.namesFor(aUser('alice', 'team')).isNothing).toBe(true);
   });
 
-  it('grants a RoleBinding the objects of its namespace, by name or all, from a Role or a ClusterRole', () => {
+  it('grants a RoleBinding the objects in its namespace, by name or all, from a Role or a ClusterRole', () => {
     const index = new RbacIndex(SeeTokens);
     index.setRole('reader', { rules: [{ ...SEE_TOKENS, resourceNames: ['one'] }] });
     index.setRole('team-a/reader', { rules: [SEE_TOKENS] });
@@ -259,7 +259,7 @@ describe('RbacIndex', () => {
     expect(index.namesFor(aUser('alice', 'team')).names).toEqual(['team-a/', 'team-b/one']);
   });
 
-  it('takes the namespace of a RoleBinding for a service account without one', () => {
+  it('uses the namespace of a RoleBinding for a service account without a namespace', () => {
     const index = new RbacIndex(SeeTokens);
     index.setRole('all', { rules: [SEE_TOKENS] });
     index.setBinding('ci/b', { ...bindingTo('all'), subjects: [{ kind: 'ServiceAccount', name: 'bot' }] });
@@ -292,7 +292,7 @@ describe('RbacIndex', () => {
     expect(index.namesFor(aUser('bob', 'team')).names).toEqual(['one']);
   });
 
-  it('returns no names of another user to a user whose names and subjects look alike as text', () => {
+  it('returns no names of another user to a user whose names and subjects join to the same string', () => {
     const index = new RbacIndex(SeeTokens);
     index.setRole('team-a/bait', { rules: [{ ...SEE_TOKENS, resourceNames: [COLLIDING] }] });
     index.setRole('team-a/forged', { rules: [{ ...SEE_TOKENS, resourceNames: [`${COLLIDING},team-b/`] }] });
@@ -372,7 +372,7 @@ describe('rulesFor', () => {
       ],
       [{ ...SEE_TOKENS, verbs: ['get', 'list'], resourceNames: ['a', 'b', 'c'] }],
     ],
-    ['names beside all names', [{ ...SEE_TOKENS, resourceNames: ['a'] }, SEE_TOKENS], [{ ...SEE_TOKENS, verbs: ['get', 'list'] }]],
+    ['names in addition to all names', [{ ...SEE_TOKENS, resourceNames: ['a'] }, SEE_TOKENS], [{ ...SEE_TOKENS, verbs: ['get', 'list'] }]],
   ])('returns at most one rule for %s', (_, rules, expected) => {
     expect(rulesFor(SeeTokens, rules)).toEqual(expected);
   });
@@ -382,7 +382,7 @@ describe('rulesFor', () => {
 const COLLIDING = 'n1405131';
 
 describe('Visibility', () => {
-  it('differs from other names that are the same text when joined, despite the same fingerprint', () => {
+  it('differs from other names that join to the same string, despite the same fingerprint', () => {
     const [names, forged] = [[`team-a/${COLLIDING}`, 'team-b/'], [`team-a/${COLLIDING},team-b/`]].map(
       (each) => new Visibility(new Set(each)),
     );
@@ -396,7 +396,7 @@ describe('Visibility', () => {
     expect(Visibility.nothing.fingerprint).toBeGreaterThan(1);
   });
 
-  it('returns other fingerprints with a salt, which differ for everything and nothing', () => {
+  it('returns different fingerprints with a salt, also for everything and nothing', () => {
     const all = [Visibility.everything, Visibility.nothing, new Visibility(new Set(['a']))];
     const fingerprints = [0, 1, 2].flatMap((salt) => all.map((each) => each.withSalt(salt).fingerprint));
     expect(new Set(fingerprints).size).toBe(9);

@@ -34,7 +34,7 @@ describe.each(definitions.map((definition) => [definition.metadata.name, definit
     expect(silent.map(([path]) => path)).toEqual([]);
   });
 
-  it('gives every rule a message', () => {
+  it('has a message for every rule', () => {
     const rules = definition.spec.versions.flatMap(({ schema }) => rulesOf(schema.openAPIV3Schema));
     expect(rules.filter(({ message }) => message === undefined)).toEqual([]);
   });

@@ -262,10 +262,10 @@ function secretCases(): readonly Case[] {
     takes('the highest shard', argocd({ shard: 2_147_483_647 })),
     ...['token', 'ca.crt', 'server', 'namespace'].map((name) => rejectsKey(`the key ${name}`, key(name), 'keys', ownKey)),
     ...['kubeconfig', 'value'].map((name) =>
-      rejectsKey(`the key ${name} beside the output Kubeconfig`, key(name, 'CA', ['Kubeconfig']), 'keys', ownKey),
+      rejectsKey(`the key ${name} in addition to the output Kubeconfig`, key(name, 'CA', ['Kubeconfig']), 'keys', ownKey),
     ),
     ...['name', 'server', 'config', 'project', 'namespaces', 'clusterResources', 'shard'].map((name) =>
-      rejectsKey(`the key ${name} beside the output ArgoCD`, key(name, 'CA', ['ArgoCD']), 'keys', ownKey),
+      rejectsKey(`the key ${name} in addition to the output ArgoCD`, key(name, 'CA', ['ArgoCD']), 'keys', ownKey),
     ),
     ...['name', 'project', 'namespaces', 'clusterResources', 'shard'].map((name) =>
       rejectsKey(`the token under the key ${name}`, key(name, 'Token'), 'keys[0].key', tokenFree),

@@ -29,7 +29,7 @@ const CEL = new Environment({ unlistedVariablesAreDyn: true });
 /** All CustomResourceDefinitions in crds/. */
 export const definitions: readonly Definition[] = yamlFiles('crds/').map(([, text]): Definition => parse(text));
 
-/** Returns the names and texts of the YAML files in a folder of the repository. */
+/** Returns the names and contents of the YAML files in a folder of the repository. */
 export function yamlFiles(folder: string): readonly (readonly [file: string, text: string])[] {
   const files = readdirSync(new URL(folder, ROOT)).filter((name) => name.endsWith('.yaml'));
   return files.sort().map((name) => [name, readFileSync(new URL(`${folder}${name}`, ROOT), 'utf8')]);

@@ -9,7 +9,7 @@ describe('reasons', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it.each(REASONS)('has a name that Kubernetes accepts and a sentence for %s: %s', (name, sentence) => {
+  it.each(REASONS)('has a valid Kubernetes name and a sentence for %s: %s', (name, sentence) => {
     expect(name).toMatch(/^[A-Z][A-Za-z]+$/);
     expect(sentence).toMatch(/^[a-zP][^.]+[^.]$/);
   });

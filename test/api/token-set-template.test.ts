@@ -7,7 +7,7 @@ function schemaOf(kind: string, ...path: readonly string[]): Schema {
   return path.reduce((schema, name) => schema.properties![name]!, spec.versions[0]!.schema.openAPIV3Schema);
 }
 
-/** Removes the parts that differ because texts accept placeholders. */
+/** Removes the parts that differ because strings accept placeholders. */
 function withoutPlaceholders(schema: Schema): Schema {
   const { clusterName: _, ...properties } = schema.properties!;
   const { secret } = properties as { readonly secret: Schema };
@@ -23,7 +23,7 @@ function withoutPlaceholders(schema: Schema): Schema {
 }
 
 describe('template of a ManagedTokenSet', () => {
-  it('has the schema of a ManagedToken, apart from clusterName and texts with placeholders', () => {
+  it('has the schema of a ManagedToken, apart from clusterName and strings with placeholders', () => {
     const template = withoutPlaceholders(schemaOf('ManagedTokenSet', 'spec', 'template', 'spec'));
     const token = withoutPlaceholders(schemaOf('ManagedToken', 'spec'));
     expect(template).toEqual(token);

@@ -66,7 +66,7 @@ describe('untilFound', () => {
     await expect(waiting).rejects.toThrow('stopped');
   });
 
-  it('returns a self-signed certificate at first and never again with a fallback', async () => {
+  it('returns the self-signed fallback certificate first, and never again', async () => {
     const { clock, certificate } = world(1);
     const source = withFallback(certificate, clock.now());
 
@@ -75,7 +75,7 @@ describe('untilFound', () => {
     expect([await source(), await source()]).toEqual([FOUND, FOUND]);
   });
 
-  it('logs no replacement of the fallback, but that of a later certificate', async () => {
+  it('logs the replacement of a certificate, but not of the fallback', async () => {
     const { clock, log, lines } = world(0);
     let current = FOUND;
     const source = withFallback(async () => current, clock.now());

@@ -29,7 +29,7 @@ export class FileTail {
   }
 }
 
-/** Counts a text in a file that grows; cheaper than parsing, which would take CPU time from the measured processes. */
+/** Counts a string in a file that grows; cheaper than parsing, which would take CPU time from the measured processes. */
 export class TextCounter {
   readonly #file: FileTail;
   readonly #text: Buffer;

@@ -9,7 +9,7 @@ import { ADMIN, ALICE, ALICE_SELECTOR, type ListServer, type RegistryWorld } fro
 const LISTED = 200_000;
 const MIN_LISTS = 20;
 const SMALL_LISTS = 300;
-/** Share of the lists that kube-apiserver serves, because each takes it a long time. */
+/** Share of the lists that kube-apiserver serves; each takes kube-apiserver a long time. */
 const HUB_SHARE = 1 / 4;
 
 /** Compares lists of all clusters with those of the hub and of a static body, and lists of the clusters that Alice sees. */

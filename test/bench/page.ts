@@ -18,7 +18,7 @@ export interface Run extends Outcome {
   readonly stolenPercent?: number;
 }
 
-/** Description of a scenario beside its figures. */
+/** Description of a scenario, shown with its figures. */
 export type ScenarioText = Pick<Scenario, 'name' | 'title' | 'note'>;
 
 /** Renders the page about these runs, and lists the scenarios that were not run, and ratios that got worse since earlier runs. */

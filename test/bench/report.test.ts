@@ -45,7 +45,7 @@ describe('isMet', () => {
 });
 
 describe('textTable, markdownTable and formatValue', () => {
-  it('shows each goal and its result beside the measurement', () => {
+  it('shows each goal and its result next to the measurement', () => {
     expect(textTable(FIGURES)).toBe(
       [
         'figure                 measured  goal     ok',
@@ -166,7 +166,7 @@ describe('history', () => {
 });
 
 describe('parseTimes', () => {
-  it('counts the time of guests once', () => {
+  it('counts the CPU time of guests once', () => {
     const stat = 'cpu  10 20 30 40 5 6 7 8 9 1\ncpu0 10 20 30 40 5 6 7 8 9 1\n';
     expect(parseTimes(stat)).toEqual({ total: 126, stolen: 8 });
   });

@@ -49,7 +49,7 @@ export async function startUiWorld(sizes: FleetSizes): Promise<HubWithFacade> {
   });
 }
 
-/** Grants the viewer the Clusters, and the ManagedTokens of each namespace. */
+/** Grants the viewer the Clusters, and the ManagedTokens in each namespace. */
 async function grantAll(client: KubeClient, namespaces: ReadonlySet<string>): Promise<void> {
   const rules = [
     { verbs: ['list'], apiGroups: ['registry.purser.dev'], resources: ['clusters'] },

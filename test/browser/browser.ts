@@ -90,7 +90,7 @@ export class Tab implements AsyncDisposable {
     return await this.page.$$eval(selector, (elements) => elements.map((element) => (element as HTMLElement).innerText.trim()));
   }
 
-  /** Waits until the texts of matching elements contain a text, or no longer contain it. */
+  /** Waits until the texts of matching elements contain a string, or no longer contain it. */
   async untilText(selector: string, text: string, isWanted = true): Promise<void> {
     await this.page.waitForFunction(
       (query: string, wanted: string, isPresent: boolean) =>

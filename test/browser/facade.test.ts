@@ -35,7 +35,7 @@ async function kubectl(...args: readonly string[]): Promise<readonly string[]> {
   return stdout.trim().split('\n');
 }
 
-/** Creates a service account that may list ManagedTokens of its namespace; returns its token. */
+/** Creates a service account that may list ManagedTokens in its namespace; returns its token. */
 async function createViewer(namespace: string): Promise<string> {
   const rules = [{ apiGroups: ['tokens.purser.dev'], resources: ['managedtokens'], verbs: ['get', 'list', 'watch'] }];
   const subjects = [{ kind: 'ServiceAccount', name: 'viewer', namespace }];
@@ -69,7 +69,7 @@ async function shownTokens(tab: Tab): Promise<readonly string[]> {
 }
 
 describe('web UI of the façade', () => {
-  it('shows what kubectl shows', async () => {
+  it('shows the same objects as kubectl', async () => {
     const expected = await untilIssued();
     await using tab = await Tab.open(browser);
     await tab.logIn(`${pageUrl()}#/tokens`, run.ready.tokens['admin']);
@@ -181,7 +181,7 @@ describe('purser ui', () => {
     expect(tab.problems).toEqual([]);
   });
 
-  it('sends nothing to a page of another origin', async () => {
+  it('sends no data to a page of another origin', async () => {
     await using closing = new AsyncDisposableStack();
     const url = await startPurserUi(closing);
     await using tab = await Tab.open(browser);

@@ -126,7 +126,7 @@ async function measureEvents(browser: Browser, world: World, tokens: number) {
   };
 }
 
-/** Usage of the façade beside an idle client, its requests, and the open watches. */
+/** Usage of the façade in addition to an idle client, its requests, and the open watches. */
 interface Idle extends Usage {
   readonly requests: number;
   readonly watches: number;
@@ -149,7 +149,7 @@ async function readRequests(metrics: string): Promise<Pick<Idle, 'requests' | 'w
   return { requests: sumOf('purser_http_requests_total'), watches: sumOf('purser_watchers') };
 }
 
-/** Measures the façade beside a plain client that watches the lists of the page from their first object on. */
+/** Measures the façade compared with a plain client that watches the lists of the page from their first object on. */
 async function measureIdleClient(world: World, tokens: number): Promise<Idle> {
   const crowd = new WatchCrowd();
   for (const path of LISTS) await crowd.open({ ...world.facade, path }, { watchers: 1, token: ADMIN });

@@ -70,7 +70,7 @@ describe('page of the web UI', () => {
     expect(tab.problems).toEqual([]);
   });
 
-  it('shows what needs attention first: clusters with the tokens that they affect, then tokens without a valid one', async () => {
+  it('shows urgent objects first: clusters with the tokens that they affect, then ManagedTokens without a valid token', async () => {
     await withPage('#/overview', async (tab) => {
       const items = await tab.texts('.attention li .what b');
       expect(items.slice(0, 3)).toEqual(['staging-eu-west', 'staging-us-east', 'observability/backup-edge-us-west']);
@@ -85,7 +85,7 @@ describe('page of the web UI', () => {
     });
   });
 
-  it('draws only the rows in view of 10,000 tokens, and 1,000 clusters', async () => {
+  it('draws only the visible rows of 10,000 tokens and 1,000 clusters', async () => {
     await withPage(
       '#/tokens?order=expiry',
       async (tab) => {
@@ -153,7 +153,7 @@ describe('page of the web UI', () => {
       );
   });
 
-  it('moves nothing while events arrive', async () => {
+  it('moves no row while events arrive', async () => {
     await withPage('#/tokens', async (tab, stage) => {
       await tab.page.evaluate(() => {
         const shifts: string[] = [];
@@ -191,7 +191,7 @@ describe('page of the web UI', () => {
     });
   });
 
-  it('shows no text of a link that is not a name', async () => {
+  it('shows no text from a link that is not a name', async () => {
     await withPage(`#/overview?token=${encodeURIComponent('a/Your session has expired')}`, async (tab) => {
       await tab.untilText('.panel', 'Not found');
       expect((await tab.texts('.panel')).join()).not.toContain('session');
@@ -284,7 +284,7 @@ describe('page of the web UI', () => {
     await first.untilText('.card .total', '121');
   });
 
-  it('keeps the token in memory only, and forgets it at the logout', async () => {
+  it('keeps the token in memory only, and forgets it on logout', async () => {
     await withPage('#/overview', async (tab, stage) => {
       const stored = () => tab.page.evaluate(() => JSON.stringify([localStorage, sessionStorage, document.cookie, location.href]));
       expect(await stored()).not.toContain('test-token');
@@ -304,7 +304,7 @@ describe('hostile objects', () => {
   const MARKUP = '<img src=x onerror="globalThis.attacked=1"><script>globalThis.attacked=1</script>';
   const LONG = 'x'.repeat(253);
 
-  /** Returns a token with hostile texts in every field that the page shows. */
+  /** Returns a token with hostile strings in every field that the page shows. */
   function hostile(index: number, text: string): ApiObject {
     const token = tokenAt(3, Date.now(), SIZES);
     const { metadata, spec, status } = textEverywhere(text);

@@ -37,7 +37,7 @@ describe('purser print authentication-config', () => {
     });
   });
 
-  it('prints several audiences as the addresses are spelled, the CA of the issuer, and its discovery document', async () => {
+  it('prints several audiences exactly as the addresses are spelled, the CA of the issuer, and its discovery document', async () => {
     const ca = join(folder, 'ca.crt');
     await writeFile(ca, `${authority.certificate}${authority.certificate}`);
     const url = 'https://10.0.0.1:6443/.well-known/openid-configuration';
@@ -66,7 +66,7 @@ describe('purser print authentication-config', () => {
     expect(apiVersion).toBe(`apiserver.config.k8s.io/${expected}`);
   });
 
-  it('prints flags before Kubernetes 1.30', async () => {
+  it('prints flags for Kubernetes before 1.30', async () => {
     const text = await print(...ISSUER, ...SERVER, '--kubernetes-version', '1.29', '--ca', 'hub.crt');
     expect(text.split('\n').filter((line) => !line.startsWith('#'))).toEqual([
       '--oidc-issuer-url=https://hub.example.com',

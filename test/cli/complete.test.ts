@@ -117,7 +117,7 @@ describe('purser __complete', () => {
     expect(await complete('cluster', 'revoke', 'target')).toEqual(['target-1', 'target-2', ':4']);
   });
 
-  it('completes ManagedTokens of a namespace, or of the namespace of the context', async () => {
+  it('completes ManagedTokens in a namespace, or of the namespace of the context', async () => {
     expect(await complete('rotate', '-n', 'team-a', 'mt/c')).toEqual(['mt/ci', ':4']);
     expect(await complete('rotate', '')).toEqual(['mt/ci', 'mt/web', ':4']);
   });
@@ -135,7 +135,7 @@ describe('purser __complete', () => {
 });
 
 describe('purser __complete without a response of the hub', () => {
-  it('ends after five seconds without names', async () => {
+  it('ends after five seconds if the hub returns no names', async () => {
     const clock = new FakeClock();
     const words = ['cluster', 'revoke', '--hub-context', 'arn:aws:eks:us-east-1:1:cluster/two', ''];
     const result = runPurser(['__complete', ...words], { clock, env: { KUBECONFIG: kubeconfig } });

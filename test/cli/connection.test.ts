@@ -62,7 +62,7 @@ describe('Connections', () => {
     await expect(opened).rejects.toThrow(`cannot use the kubeconfig ${file}: the kubeconfig has no context "three"`);
   });
 
-  it('names the context with the nearest spelling', async () => {
+  it('suggests the context with the most similar name', async () => {
     await using connections = connect(file);
     await expect(connections.open('tow')).rejects.toThrow('the kubeconfig has no context "tow"; did you mean "two"?');
   });

@@ -18,7 +18,7 @@ function parse(...args: readonly string[]): unknown {
 }
 
 describe('shared options', () => {
-  it('reads long and short names, and durations in milliseconds', () => {
+  it('parses long and short option names, and durations in milliseconds', () => {
     expect(
       parse('-A', '-n', 'team-a', '-o', 'wide', '--context', 'a', '--hub-context', 'b', '--kubeconfig', 'c', '--timeout', '90s'),
     ).toEqual({

@@ -46,7 +46,7 @@ describe('runProgram', () => {
     expect(host.exits).toEqual([1]);
   });
 
-  it('prints no token of an error', async () => {
+  it('prints no token from an error', async () => {
     const { host, ended } = run(() => Promise.reject(new TypeError(`no such thing: ${TOKEN}`)));
     await ended;
 
@@ -81,7 +81,7 @@ describe('runProgram', () => {
     expect(JSON.parse(stderr)).toMatchObject({ level: 'fatal', error: { message: 'oops [redacted]' } });
   });
 
-  it('does not exit if there is nothing to run', async () => {
+  it('does not exit if there is no program to run', async () => {
     const { host, ended } = run(async () => undefined);
     await ended;
 

@@ -28,7 +28,7 @@ describe('purser', () => {
     expect([code, output.split('\n')[0], stderr]).toEqual([0, usage, '']);
   });
 
-  it.each(['--version', 'version', 'run --version'])('prints the version for "%s"', async (line) => {
+  it.each(['--version', 'version', 'run --version'])('prints the version of Purser for "%s"', async (line) => {
     expect(await ran(line)).toEqual({ code: 0, output: expect.stringMatching(/^purser \d+\.\d+\.\d+\n$/), stderr: '' });
   });
 
@@ -49,7 +49,7 @@ describe('purser', () => {
       'cluster --context hub list',
       '--context is an option of a command; write it after the command name (for help, run purser cluster --help)',
     ],
-    ['status mt/ci -A', '-A selects all namespaces, but mt/NAME is in one; select it with -n'],
+    ['status mt/ci -A', '-A selects all namespaces, but mt/NAME is in one namespace; select that namespace with -n'],
     ['status --target-context target-1', '--target-context is for one ManagedToken; write its name as mt/NAME'],
     ['help rnu', "unknown command 'rnu'; did you mean run? (for help, run purser --help)"],
     ['help cluster revok', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],
@@ -124,14 +124,14 @@ describe('purser with a hub that does not respond', () => {
 });
 
 describe('purser with an interrupted command', () => {
-  it('prints one line', async () => {
+  it('prints one line for an interrupted command', async () => {
     const result = await runPurser(['cluster', 'list', '--kubeconfig', await unreachableHub()], { signal: AbortSignal.abort() });
     expect(result).toEqual({ code: 1, output: '', stderr: 'purser: interrupted\n' });
   });
 });
 
 describe('purser run and purser dev', () => {
-  it.each(['run', 'dev'] as const)('starts the program of %s', async (program) => {
+  it.each(['run', 'dev'] as const)('starts the program for %s', async (program) => {
     expect(await runPurser([program, '--namespace', 'tokens'])).toMatchObject({ code: 0, program, config: { namespace: 'tokens' } });
   });
 

@@ -117,7 +117,7 @@ describe('inspect', () => {
     return Object.fromEntries(links.map((link) => [link.name, link.verdict === 'unchecked' ? link.message : link.verdict]));
   };
 
-  it('confirms each link except the Cluster, which nothing probes here', async () => {
+  it('confirms each link except the Cluster, which is not probed in this test', async () => {
     await issued();
     const verdicts = { permission: 'ok', cluster: 'failed', 'service account': 'ok', token: 'ok', secret: 'ok' };
     expect(await chain()).toEqual(verdicts);

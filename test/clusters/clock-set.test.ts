@@ -39,7 +39,7 @@ describe.each([
     expect(new Set(reasons)).toEqual(new Set(['Timeout']));
   });
 
-  it('writes a heartbeat of every cluster with the new time', async () => {
+  it('writes a heartbeat for every cluster with the new time', async () => {
     const setAt = fleet.clock.now();
     await fleet.pass(60_000);
     const beats = [...fleet.clusters.values()].map(({ status }) => Date.parse(status?.conditions?.[0]?.lastHeartbeatTime ?? ''));

@@ -23,7 +23,7 @@ afterAll(async () => {
   await byCertificate.close();
 });
 
-/** Registers a Cluster with these keys beside the addresses of its credential. */
+/** Registers a Cluster with these keys in addition to the addresses of its credential. */
 async function withCredential(name: string, { url }: WireServer, keys: Readonly<Record<string, string>>): Promise<void> {
   await world.credential(name, { ...keys, server: url });
   await world.add(name, [url], { controller: { kind: 'Secret', namespace: CREDENTIALS, name } });
@@ -68,7 +68,7 @@ describe('condition CredentialFresh', () => {
     expect(await world.conditions('jwt')).toContain('Ready=True ClusterReady');
   });
 
-  it('backs off while the credential is rejected, and probes with a new credential at once', async () => {
+  it('backs off while the credential is rejected, and probes with a new credential immediately', async () => {
     const server = await world.serve(healthy());
     await world.register('rejected', [server.url]);
     await world.shows('rejected', 'Ready=True ClusterReady');

@@ -41,7 +41,7 @@ it('probes a healthy cluster in its slot while others hang', async () => {
   expect(dead).toHaveLength(SIZE - 1);
 });
 
-it('does not reconcile a cluster early for a heartbeat that a larger fleet has postponed', async () => {
+it('does not reconcile a cluster early when a larger fleet postpones its heartbeat', async () => {
   fleet = new Fleet({ size: 200 });
   fleet.restart();
   await fleet.pass(10_000);

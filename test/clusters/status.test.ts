@@ -81,7 +81,7 @@ it.each([
   ['no audience that is too long for the status', { token: jwt({ sub: 'system:serviceaccount:a:b', aud: ['x'.repeat(257), 'b'] }) }, ['b']],
   ['nothing for the token of another user', { token: jwt({ sub: 'admin', aud: ['oidc-client'] }) }, undefined],
   ['nothing for a token that is not a JWT', { token: 'opaque' }, undefined],
-  ['nothing for a service account of the hub', { serviceAccount: 'federated' }, undefined],
+  ['nothing for a service account on the hub', { serviceAccount: 'federated' }, undefined],
   [
     'nothing for a Cluster that the Secret does not name',
     { cluster: 'other', token: jwt({ sub: 'system:serviceaccount:a:b', aud: 'a' }) },

@@ -38,7 +38,7 @@ async function startInformer({ path }: WireKind, token: string): Promise<() => r
 }
 
 describe('informer of @kubernetes/client-node', () => {
-  it.each(WIRE_KINDS)('follows changes of %s and of permissions on the façade', async (_, kind) => {
+  it.each(WIRE_KINDS)('receives changes to %s and to permissions from the façade', async (_, kind) => {
     const { hub } = facade;
     const [a = '', b = '', c = '', d = ''] = kind.keys;
     const labeled = (...keys: readonly (readonly [string, string])[]) => keys.map(([key, env]) => `${key} ${env}`).sort();

@@ -1,4 +1,4 @@
-// The list of ManagedTokens of the façade beside the same requests to its hub: responses differ only in hidden fields, versions and links.
+// The façade's list of ManagedTokens, compared with the same requests to its hub: responses differ only in hidden fields, versions and links.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
@@ -89,10 +89,10 @@ function publicForm(object: unknown): Fields {
   };
 }
 
-describe('list of ManagedTokens beside the hub', () => {
+describe('list of ManagedTokens compared with the hub', () => {
   it.each([
     ['all objects', '/managedtokens', undefined],
-    ['objects of one namespace', '/namespaces/team-b/managedtokens', undefined],
+    ['objects in one namespace', '/namespaces/team-b/managedtokens', undefined],
     ['a namespace that does not exist', '/namespaces/none/managedtokens', undefined],
     ['one object', '/namespaces/team-a/managedtokens/a', undefined],
     ['a missing object', '/namespaces/team-a/managedtokens/none', undefined],
@@ -115,7 +115,7 @@ describe('list of ManagedTokens beside the hub', () => {
     expect(JSON.stringify(listed)).not.toContain('hidden');
   });
 
-  it('returns objects in their public form, without a further conversion', async () => {
+  it('returns objects in their public form, without another conversion', async () => {
     const { body } = await send('facade', '/namespaces/team-a/managedtokens/a');
     expect(body).toEqual({ ...publicForm(body), metadata: body['metadata'] });
     expect(Object.keys(fieldsOf(body['metadata'])).sort()).toEqual(

@@ -72,7 +72,7 @@ const MANAGED_TOKENS: WireKind = {
     await hub.apply(ManagedTokens, token as unknown as ManagedToken, FORCE);
   },
   delete: (hub, key) => ignoringNotFound(hub.delete(ManagedTokens, nameOf(key))),
-  /** A Role in the first namespace, and a ClusterRole that a RoleBinding grants in the second. */
+  /** Grants a Role in the first namespace, and a ClusterRole through a RoleBinding in the second. */
   async grant(hub, user, keys) {
     const namesIn = (namespace: string) => keys.map(nameOf).flatMap((each) => (each.namespace === namespace ? [each.name] : []));
     const rules = NAMESPACES.map((namespace) =>

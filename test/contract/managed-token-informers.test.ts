@@ -43,7 +43,7 @@ async function start(namespaces?: readonly string[]) {
 }
 
 describe('createManagedTokenInformers', () => {
-  it('follows ManagedTokens, Roles and RoleBindings of all namespaces', async () => {
+  it('follows ManagedTokens, Roles and RoleBindings in all namespaces', async () => {
     const { objects, roles, bindings } = await start();
     expect([...objects.store.keys()].sort()).toEqual(['team-a/a', 'team-b/a']);
     expect(roles.store.has('team-a/alice-tokens')).toBe(true);
@@ -91,7 +91,7 @@ describe('createManagedTokenInformers', () => {
     await tokens.delete(facade.hub, 'team-b/large');
   });
 
-  it('keeps the names of the smallest Roles of a namespace that grant 128 ManagedTokens or fewer, and Roles without names', async () => {
+  it('keeps the names of the smallest Roles in a namespace that grant 128 ManagedTokens or fewer, and Roles without names', async () => {
     const { hub } = facade;
     const rule = { apiGroups: ['tokens.purser.dev'], resources: ['managedtokens'], verbs: ['get'] };
     const namesOf = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`);

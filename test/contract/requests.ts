@@ -39,7 +39,7 @@ interface ManagedFields {
 
 export interface KubeResponse {
   readonly status: number;
-  /** Texts of the Warning headers. */
+  /** Strings of the Warning headers. */
   readonly warnings: readonly string[];
   readonly body: Body;
 }

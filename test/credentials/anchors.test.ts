@@ -38,7 +38,7 @@ describe('credential controller', () => {
     expect(world.target.anchors.size).toBe(acceptedOf(tokens).length);
   });
 
-  it('deletes the anchor of a replaced token after its overlap although the next renewal comes first', async () => {
+  it('deletes the anchor of a replaced token after its overlap even if the next renewal comes first', async () => {
     await world.begin({ overlap: '20m' });
     await world.run({ isProbing: false });
     const first = await world.nextToken();
@@ -146,7 +146,7 @@ describe('credential controller', () => {
     expect([acceptedOf([third, token]), world.target.anchors.size]).toEqual([[token], 1]);
   });
 
-  it('renews a token for the first time although the target forbids listing anchors', async () => {
+  it('renews a token for the first time even if the target forbids listing anchors', async () => {
     await world.begin();
     world.target.intercept = (name, reply) => name === 'GET secrets' && forbid(reply);
     await world.run({ isProbing: false });
@@ -166,7 +166,7 @@ describe('credential controller', () => {
     expect([...world.target.anchors.values()].map((anchor) => anchor.metadata.uid)).toEqual([expect.not.stringMatching('former')]);
   });
 
-  it('finds the anchor of an interrupted renewal again although the registered token changed in the meantime', async () => {
+  it('finds the anchor of an interrupted renewal again even if the registered token changed in the meantime', async () => {
     await world.begin();
     world.target.intercept = (name, reply) => name === 'POST token' && forbid(reply);
     const crashed = await world.run({ isProbing: false });

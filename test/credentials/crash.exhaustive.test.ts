@@ -17,7 +17,7 @@ interface Crash {
   readonly when: 'before' | 'after';
 }
 
-/** Counts requests to hub and target, and loses all of them starting with the crash. */
+/** Counts requests to the hub and the target, and drops all requests from the crash on. */
 class Process {
   requests = 0;
   #crash: Crash | undefined;
@@ -163,7 +163,7 @@ async function revoke(crash?: Crash): Promise<{ readonly token: string; readonly
 
 describe('credential controller that crashes', () => {
   it.each(['first', 'second'] as const)(
-    'loses no cluster after a crash at any request of the %s renewal',
+    'keeps access to the cluster after a crash at any request of the %s renewal',
     async (round) => {
       const calm = await renewTwice(round);
       expect(world.target.accepts(await world.renewedToken())).toBe(true);
@@ -179,7 +179,7 @@ describe('credential controller that crashes', () => {
     300_000,
   );
 
-  it('leaves only the registered token after a crash at any request of the return to it', async () => {
+  it('leaves only the registered token after a crash at any request of the switch back to it', async () => {
     const { requests } = await retire();
     expect(requests).toBeGreaterThan(4);
     for (const { at, when } of crashesAt(requests)) {

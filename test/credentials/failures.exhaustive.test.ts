@@ -100,7 +100,7 @@ describe('renewal with a failing target', () => {
     await world.shows('True CredentialValid');
   });
 
-  it('refuses a Secret in place of the anchor that Purser did not create', async () => {
+  it('refuses a Secret with the name of the anchor that Purser did not create', async () => {
     await world.begin();
     const foreign = { metadata: { namespace: 'purser-system', name: 'taken', uid: 'u', resourceVersion: '1' } };
     world.target.intercept = (name, reply) => {
@@ -196,7 +196,7 @@ describe('renewal with a changed hub', () => {
     expect(tokenRequests()).toHaveLength(1);
   });
 
-  it('renews at once if another tool reverts the registered Secret to a valid token', async () => {
+  it('renews immediately if another tool reverts the registered Secret to a valid token', async () => {
     const former = await world.begin({ lifetime: '1h' });
     await world.run();
     const first = await world.nextToken();

@@ -112,7 +112,7 @@ describe('credential with renewal Manual', () => {
     });
   });
 
-  it('renews again at once with renewal Auto, and reports no earlier failure', async () => {
+  it('renews again immediately with renewal Auto, and reports no earlier failure', async () => {
     const { renewed } = await beginRenewed(60, '2h');
     await setRenewal('Manual');
     await world.shows('False CredentialNotRetired');
@@ -209,7 +209,7 @@ describe('credential with renewal Manual', () => {
 });
 
 describe('credential with renewal Auto', () => {
-  it('recovers with the registered token at once after Purser was down for longer than the lifetime', async () => {
+  it('recovers with the registered token immediately after Purser was down for longer than the lifetime', async () => {
     await world.begin({ lifetime: '1h' });
     const replica = await world.run({ isProbing: false });
     const before = await world.nextToken();

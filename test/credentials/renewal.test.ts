@@ -19,7 +19,7 @@ const registered = () => world.hub.admin.get(Secrets, { namespace: CREDENTIALS, 
 const requests = () => world.target.requests.map(({ name }) => name);
 
 describe('credential controller', () => {
-  it('replaces a supplied token at once, and leaves the registered Secret unchanged', async () => {
+  it('replaces a supplied token immediately, and leaves the registered Secret unchanged', async () => {
     await world.begin();
     const before = await registered();
     await world.run();
@@ -47,7 +47,7 @@ describe('credential controller', () => {
     await world.shows('True ClusterReady', 'Ready');
   });
 
-  it('costs at most six requests to the target and one write on the hub for each renewal, and none while idle', async () => {
+  it('sends at most six requests to the target and one write to the hub for each renewal, and none while idle', async () => {
     await world.begin({ lifetime: '1h' });
     await world.run({ isProbing: false });
     const first = await world.nextToken();
@@ -95,7 +95,7 @@ describe('credential controller', () => {
     }
   });
 
-  it('replaces a token that expires after ten minutes before it expires', async () => {
+  it('renews a ten-minute token before it expires', async () => {
     await world.begin();
     await world.register(world.target.issueToken(600));
     await world.run();
@@ -104,7 +104,7 @@ describe('credential controller', () => {
     await world.shows('True ClusterReady', 'Ready');
   });
 
-  it('prefers a new token in the registered Secret, and renews it at once', async () => {
+  it('prefers a new token in the registered Secret, and renews it immediately', async () => {
     await world.begin();
     await world.run();
     const before = await world.nextToken();
@@ -155,7 +155,7 @@ describe('credential controller', () => {
     expect([world.target.accepts(first), world.target.anchors.size]).toEqual([false, 1]);
   });
 
-  it('renews a Secret that two Clusters share once, with the shorter lifetime', async () => {
+  it('renews the token of a Secret that two Clusters share only once, with the shorter lifetime', async () => {
     await world.begin({ lifetime: '2h' });
     await world.register(world.target.issueToken(), [world.name, `${world.name}-b`]);
     await world.addCluster(`${world.name}-b`, { lifetime: '1h' });

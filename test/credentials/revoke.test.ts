@@ -44,7 +44,7 @@ function addAnchor(name: string, labels = [...world.target.anchors.values()][0]?
 }
 
 describe('revocation of a credential', () => {
-  it('replaces the token at once, and deletes all anchors of the registered Secret without waiting for the overlap', async () => {
+  it('replaces the token immediately, and deletes all anchors of the registered Secret without waiting for the overlap', async () => {
     const first = await beginRenewed();
     addAnchor('purser-credential-unknown');
     addAnchor('purser-credential-of-another-hub', { 'registry.purser.dev/credential': 'other' });
@@ -66,7 +66,7 @@ describe('revocation of a credential', () => {
     await world.shows('True ClusterReady', 'Ready');
   });
 
-  it('acts once for each value', async () => {
+  it('revokes once for each value of the annotation', async () => {
     await beginRenewed();
     await request('a');
     await world.until(async () => (await revoked()) === 'a');
@@ -93,7 +93,7 @@ describe('revocation of a credential', () => {
     }
   });
 
-  it('reports the cause and the remedy while the target forbids listing anchors, and requests no further token', async () => {
+  it('reports the cause and the remedy while the target forbids listing anchors, and requests no more tokens', async () => {
     const first = await beginRenewed();
     world.target.intercept = (name, reply) => name === 'GET secrets' && forbid(reply);
     await request('now');

@@ -128,7 +128,7 @@ const withRules = manifests
   .filter(({ rules }) => rules.length > 0);
 
 describe('roles', () => {
-  it('has roles in the expected files', () => {
+  it('finds roles in all expected files', () => {
     expect(withRules.map(({ path }) => path)).toEqual(
       expect.arrayContaining([
         'base/access.yaml',

@@ -255,7 +255,7 @@ describe('SECURITY.md', () => {
 
   it('supports the current minor version', () => {
     const { version } = JSON.parse(readText('package.json')) as { readonly version: string };
-    expect(text).toContain(`| newest minor version, ${version.split('.').slice(0, 2).join('.')} | yes |`);
+    expect(text).toContain(`| latest minor version, ${version.split('.').slice(0, 2).join('.')} | yes |`);
   });
 });
 

@@ -82,11 +82,11 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     REJECTIONS,
     'returns 503 without a request to the target after a recent failed probe',
   ],
-  '`Cache-Control` of a response with a token': [ISSUE, 'forbids caches to store a response with a token'],
+  '`Cache-Control` of a response with a token': [ISSUE, 'sends Cache-Control: no-store with a token'],
   'no permission to list': [RECORDED_LISTS, 'returns an empty list to callers without permissions'],
   'permission to list ManagedTokens in some namespaces, for the list of all namespaces': [
     'contract/facade-client-node.test.ts',
-    'follows changes of %s and of permissions on the façade',
+    'receives changes to %s and to permissions from the façade',
   ],
   'fields of a Cluster': ['facade/clusters/cluster-list.exhaustive.test.ts', 'returns no field outside the allow-list'],
   "`reason` and `message` of a Cluster's conditions": [
@@ -113,8 +113,8 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   'the last page of selected objects': [LIST, 'returns no token after the last selected cluster'],
   '`remainingItemCount`': [LIST, 'counts remaining visible clusters'],
   '`resourceVersion`': [LIST, 'returns the hub’s version to a caller who sees everything'],
-  '`resourceVersion` that cannot be parsed, on get and watch': [WATCH, 'rejects a watch from a version that is not a number with 400'],
-  'one object with `as=PartialObjectMetadataList` in `Accept`': [LIST, 'rejects a get as PartialObjectMetadataList with 400'],
+  '`resourceVersion` that cannot be parsed, on get and watch': [WATCH, 'returns 400 for a watch from a version that is not a number'],
+  'one object with `as=PartialObjectMetadataList` in `Accept`': [LIST, 'returns 400 for a get as PartialObjectMetadataList'],
   'permissions change during a watch': [WATCH, 'sends DELETED for lost and ADDED for gained clusters'],
   '`resourceVersion` of ManagedTokens with more than one namespace in `--namespaces`': [
     'facade/managed-tokens/namespaces.test.ts',
@@ -126,7 +126,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   '`labelSelector` or `fieldSelector` above 1 KiB, or both together with more than 32 requirements or 64 values': [
     LIST,
-    'rejects selectors above the limits with 400',
+    'returns 400 for selectors above the limits',
   ],
   '`timeoutSeconds` of a list': [LIST, 'returns 504 if the hub does not review permissions within timeoutSeconds'],
   '`timeoutSeconds` of a watch that is negative or above 9,223,372,036': [WATCH, 'after an hour with the largest timeout'],
@@ -165,7 +165,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   '`Accept` with protobuf and JSON': [REJECTIONS, 'returns JSON for Accept with protobuf and JSON'],
   'headers above 16 KiB': [HEADER, 'rejects a token of 20 kB with 431'],
   'more than 64 media types in `Accept`': ['kubernetes/wire/accept.test.ts', 'ignores media types after the first 64'],
-  'a request that does not arrive within 10 seconds': [BODY, 'rejects a body that does not arrive within ten seconds'],
+  'a request that does not arrive within 10 seconds': [BODY, 'returns 408 for a body that does not arrive within ten seconds'],
   'more than 32 pipelined requests on one HTTP/1.1 connection': [
     'facade/server.test.ts',
     'serves 32 of 40 pipelined requests, then closes the connection',
@@ -176,7 +176,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   'more than 32 HTTP/2 connections of one source address, or 256 in total': [
     'facade/http2.exhaustive.test.ts',
-    'selects HTTP/1.1 for an address above 32 connections, and HTTP/2 for other addresses',
+    'selects HTTP/1.1 for an address with more than 32 connections, and HTTP/2 for other addresses',
   ],
 };
 

@@ -32,7 +32,7 @@ export async function runSteps(steps: readonly Step[], { folder, env }: Shell): 
   });
 }
 
-/** Patterns of texts that differ between runs, with their replacements. */
+/** Patterns of strings that differ between runs, with their replacements. */
 const VOLATILE: readonly (readonly [RegExp, string])[] = [
   [/eyJ[\w-]+(\.[\w-]+\.[\w-]+|…)/g, 'TOKEN'],
   [/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, 'UID'],
@@ -44,7 +44,7 @@ const VOLATILE: readonly (readonly [RegExp, string])[] = [
   [/ +/g, ' '],
 ];
 
-/** Returns a text with everything replaced that differs between runs. */
+/** Returns a string with everything replaced that differs between runs. */
 export function comparable(text: string): string {
   return VOLATILE.reduce((rest, [pattern, instead]) => rest.replaceAll(pattern, instead), text).trim();
 }

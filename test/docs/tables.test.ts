@@ -47,7 +47,7 @@ describe('docs/operating.md', () => {
   it('shows the sizes of the last benchmark (copy the rows from here if this fails)', () => {
     const runs = JSON.parse(readText('docs/bench/bench.json')) as readonly BenchRun[];
     const measured = runs.flatMap((run) => sizeRow(run));
-    const rows = rowsUnder(manual, 'Size').map(([what = '', text = '']) => `${what}: ${text}`);
+    const rows = rowsUnder(manual, 'Sizing').map(([what = '', text = '']) => `${what}: ${text}`);
     expect(measured.map((row) => row.split(':')[0])).toEqual(['2,000 ManagedTokens', '10,000 ManagedTokens', '1,000 healthy Clusters']);
     expect(rows.filter((row) => !row.startsWith('50,000 '))).toEqual(measured);
   });

@@ -60,7 +60,7 @@ export async function startLocalRun(folder: string, ...args: readonly string[]):
 
 /** Purser on a cluster, as a separate process. */
 export interface ClusterRun {
-  /** Waits until the log contains a text. */
+  /** Waits until the log contains a string. */
   logged(text: string): Promise<void>;
   /** Sends a signal without waiting for the exit. */
   signal(signal: NodeJS.Signals): void;

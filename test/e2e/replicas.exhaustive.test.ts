@@ -125,7 +125,7 @@ describe('two replicas of Purser', () => {
     expect((await fetch(`${metrics}/readyz`)).status).toBe(200);
   });
 
-  it('hands leadership over at once when the leader stops', async () => {
+  it('hands leadership over immediately when the leader stops', async () => {
     const first = await leader();
     await start();
     running.delete(first);

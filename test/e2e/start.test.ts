@@ -107,7 +107,7 @@ describe('npm start', () => {
     });
   });
 
-  it('exits with 2 and one line if its port is taken', async () => {
+  it('exits with 2 and one line if its port is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -234,7 +234,7 @@ describe('npm start in the folder of an earlier run', () => {
     expect(Object.values(ready.tokens).some((token) => exit.stdout.includes(token))).toBe(false);
   });
 
-  it('chooses another port for a target whose port is taken, and updates its Cluster', () => {
+  it('chooses another port for a target whose port is in use, and updates its Cluster', () => {
     const { ready, cluster, credential } = terminated;
     const address = ready.clusters['target-1']?.api ?? '';
 
@@ -299,7 +299,7 @@ describe('metrics and health of a local run', () => {
     expect(issuances?.get(labelsKey({ target_cluster: 'target-1', result: 'failure', reason: 'Forbidden' }))).toBe(1);
   });
 
-  it('exits with 2 and one line if the metrics port is taken', async () => {
+  it('exits with 2 and one line if the metrics port is in use', async () => {
     const { ready } = shared;
     const { port } = new URL(ready.metrics);
     // Other ports are free ones, because a local run of a user may use the default ports.

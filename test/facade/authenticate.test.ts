@@ -102,13 +102,13 @@ describe('Authenticator during a flood of unknown tokens', () => {
     expect([codes.filter((code) => code === 401).length, codes.filter((code) => code === 429).length]).toEqual([64, 36]);
   });
 
-  it('accepts a new token from an address outside the flood', async () => {
+  it('accepts a new token from an address that does not take part in a flood', async () => {
     const world = new World();
     expect((await world.flood()).filter((code) => code === 429).length).toBeGreaterThan(900);
     expect(await world.code('good-newcomer')).toBe(200);
   });
 
-  it('accepts a new token from an address outside a flood from several addresses', async () => {
+  it('accepts a new token during a flood from several other addresses', async () => {
     const world = new World();
     for (let second = 0; second < 10; second++) {
       for (let index = 0; index < 8; index++) await world.flood(`10.0.1.${index}`);
@@ -117,7 +117,7 @@ describe('Authenticator during a flood of unknown tokens', () => {
     }
   });
 
-  it('rejects new tokens from the address of the flood until it ends', async () => {
+  it('rejects new tokens from the address of a flood until the flood ends', async () => {
     const world = new World();
     await world.flood();
     expect(await world.code('good-newcomer', ATTACKER)).toBe(429);
@@ -135,7 +135,7 @@ describe('Authenticator during a flood of unknown tokens', () => {
     expect(new Set(codes)).toEqual(new Set([200]));
   });
 
-  it('accepts known tokens at once, even while the hub does not respond', async () => {
+  it('accepts known tokens immediately, even while the hub does not respond', async () => {
     const world = new World();
     expect(await world.code('good-friend')).toBe(200);
     world.clock.advance(10_000);
@@ -173,7 +173,7 @@ describe('Authenticator for a caller with many tokens', () => {
     expect(new Set(codes)).toEqual(new Set([200, 429]));
   });
 
-  it('counts the tokens for all service accounts of a namespace together', async () => {
+  it('counts the tokens for all service accounts in a namespace together', async () => {
     const world = new World();
     const codes: number[] = [];
     for (let index = 0; index < 1_000; index += 20) {
@@ -195,7 +195,7 @@ describe('Authenticator for a caller with many tokens', () => {
   const sendCollected = (world: World) =>
     Promise.all(Array.from({ length: 1_000 }, (_, index) => world.code(`good-collector~${index}`, `10.2.${index % 250}.${index}`)));
 
-  it('reviews 200 known tokens of one user at once, and rejects further ones with 429', async () => {
+  it('reviews 200 known tokens of one user at once, and rejects additional ones with 429', async () => {
     const world = new World();
     await collectTokens(world);
     const codes = await sendCollected(world);
@@ -246,7 +246,7 @@ describe('Authenticator for a caller with many tokens', () => {
 });
 
 describe('Authenticator', () => {
-  it('sends no more reviews for two authenticators that share a limit', async () => {
+  it('sends no more reviews for two authenticators with a shared limit than for one', async () => {
     const clock = new FakeClock();
     const reviewLimit = new ReviewLimit(clock);
     let reviews = 0;

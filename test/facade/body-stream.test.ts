@@ -47,7 +47,7 @@ describe('BodyStream', () => {
     expect([stream.isBlocked, pumps, stream.written]).toEqual([false, 1, 40_000]);
   });
 
-  it('writes the rest of a chunk before the end of the body', async () => {
+  it('writes the remaining chunk before it ends the body', async () => {
     stream.writeLines([Buffer.from(TEXT)]);
     stream.end();
     for (let slice = 0; slice < 3; slice++) await connection.accept();

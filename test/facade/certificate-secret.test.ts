@@ -89,7 +89,7 @@ describe('hubCertificate', () => {
     expect(await published()).toBe('');
   });
 
-  it('publishes the address, the path and the accepted audiences beside the CA, and changes to them', async () => {
+  it('publishes the address, the path and the accepted audiences together with the CA, and updates them', async () => {
     const data = { 'tls.crt': base64('other'), 'tls.key': base64('key'), 'ca.crt': base64('authority') };
     await hub.create(Secrets, { metadata: { namespace, name: NAME }, data });
     await source()();
@@ -106,7 +106,7 @@ describe('hubCertificate', () => {
     expect(await settings()).toEqual({ 'ca.crt': 'authority', path: 'orchestrator' });
   });
 
-  it('keeps a certificate of another issuer beside our CA key', async () => {
+  it("keeps another issuer's certificate if the Secret also has the key of Purser's CA", async () => {
     await source()();
     const otherAuthority = createAuthority(Date.now());
     const { certificate, key } = issueServerCertificate(otherAuthority, ['purser'], Date.now());

@@ -147,7 +147,7 @@ export const TOKEN_REQUEST = { apiVersion: 'authentication.k8s.io/v1', kind: 'To
 
 const DEFAULTS: FacadeSettings = { facadePort: 0, bindAddress: '127.0.0.1', protectedNamespaces: ['kube-system'] };
 
-/** A hub that accepts two users, one of whom has all permissions. It publishes no signing keys. */
+/** Returns a hub that accepts two users, one of whom has all permissions. The hub publishes no signing keys. */
 export function allowingHub(change: Partial<Record<'TokenReview' | 'SubjectAccessReview', (body: Review) => unknown>> = {}): WireHandler {
   return (request, reply) => {
     if (request.method === 'GET') return reply.json(404, {});
@@ -174,7 +174,7 @@ function toAuthenticated({ spec }: Review): object {
   return { authenticated: true, user: { username, uid: `${username}-uid`, groups: ['system:authenticated'] }, audiences: ['hub'] };
 }
 
-/** A target that issues every requested token, and has every requested object. */
+/** Returns a target that issues every requested token, and has every requested object. */
 export function issuingTarget(): WireHandler {
   return (request, reply) => {
     if (request.method !== 'GET') {

@@ -325,7 +325,7 @@ describe('requests over HTTP/2', () => {
     expect(await get(polite, '/document')).toMatchObject({ status: 200 });
   });
 
-  it('closes the connection of a client that announces its end and keeps the connection open', async () => {
+  it('closes the connection of a client that sends GOAWAY and keeps the connection open', async () => {
     const clock = new FakeClock();
     await restart({ clock, keepAliveMs: 3_600_000 });
     const head = headerBlock({ ...HEAD, ':method': 'GET', ':path': '/document' });
@@ -365,7 +365,7 @@ describe('the limits on HTTP/2 connections', () => {
     return filled;
   }
 
-  it('selects HTTP/1.1 for clients above 256 connections, and HTTP/2 again after one has closed', async () => {
+  it('selects HTTP/1.1 above 256 connections, and HTTP/2 again after one has closed', async () => {
     const filled = await Promise.all(ADDRESSES.map((address) => fill(address, '/things')));
     clock.advance(1_000);
     expect(await protocolFor('127.0.0.9')).toBe('http/1.1');
@@ -373,7 +373,7 @@ describe('the limits on HTTP/2 connections', () => {
     while ((await protocolFor('127.0.0.9')) !== 'h2') await turn();
   });
 
-  it('selects HTTP/1.1 for an address above 32 connections, and HTTP/2 for other addresses', async () => {
+  it('selects HTTP/1.1 for an address with more than 32 connections, and HTTP/2 for other addresses', async () => {
     await fill('127.0.0.10', '/things');
     clock.advance(1_000);
     expect(await protocolFor('127.0.0.10')).toBe('http/1.1');
@@ -389,7 +389,7 @@ describe('the limits on HTTP/2 connections', () => {
     expect(filled.filter(({ closed }) => closed)).toEqual([filled[0]]);
   });
 
-  it('closes a connection whose last authenticated request ended long ago, whatever else it sends', async () => {
+  it('closes a connection whose last authenticated request ended long ago, even if it sends other data', async () => {
     await restart({ clock, keepAliveMs: 20_000 });
     const filled = await fill('127.0.0.10', '/things');
     clock.advance(19_000);
@@ -412,7 +412,7 @@ describe('the limits on HTTP/2 connections', () => {
     expect(silent.closed).toBe(false);
   });
 
-  it('closes a connection with an unread response to a request without a caller after the time for a request', async () => {
+  it('closes a connection with an unread response to an unauthenticated request after the request timeout', async () => {
     await restart({ clock, arrivalMs: 9_000 });
     const deaf = open({ localAddress: '127.0.0.10', settings: { initialWindowSize: 0 } });
     await once(send(deaf, { ':path': '/large' }), 'response');
@@ -516,7 +516,7 @@ describe('streams over HTTP/2', () => {
     return stream;
   }
 
-  it('sends lines without chunks, beside other responses on the connection', async () => {
+  it('sends lines without chunked encoding, interleaved with other responses on the connection', async () => {
     const session = open();
     const stream = await openStream(session);
     expect(await once(stream, 'data')).toEqual(['first line\n']);
@@ -525,7 +525,7 @@ describe('streams over HTTP/2', () => {
     expect(await once(stream, 'data')).toEqual(['second line\n']);
   });
 
-  it('ends ten seconds after its connection accepts no further requests', async () => {
+  it('ends ten seconds after its connection accepts no more requests', async () => {
     const clock = new FakeClock();
     await restart({ clock, keepAliveMs: 3_600_000 });
     const session = open();
@@ -647,7 +647,7 @@ describe('attacks over HTTP/2', () => {
         frame(HEADERS, END_HEADERS, 21, headerBlock({ ...HEAD, ':method': 'GET', ':path': '/things', authorization: 'Bearer invalid' })),
     ],
     ['a GOAWAY', () => frame(GOAWAY, 0, 0, Buffer.alloc(8))],
-  ])('ends the requests of a connection with an error after %s', async (_, closing) => {
+  ])('fails the requests of a connection after %s', async (_, closing) => {
     const clock = new FakeClock();
     await restart({ clock });
     let inProgress = 0;
@@ -672,7 +672,7 @@ describe('attacks over HTTP/2', () => {
     });
   });
 
-  it.each(scaled({ full: [1, 2, 3, 4], quick: [1] }))('survives random frames of seed %i', async (seed) => {
+  it.each(scaled({ full: [1, 2, 3, 4], quick: [1] }))('survives random frames for seed %i', async (seed) => {
     const random = createRandom(seed);
     const clock = new FakeClock();
     await restart({ clock });
@@ -777,14 +777,14 @@ describe('attacks over HTTP/2', () => {
     await once(session, 'close');
   });
 
-  it('closes a connection with an incomplete header block after the time for a request', async () => {
+  it('closes a connection with an incomplete header block after the request timeout', async () => {
     await restart({ arrivalMs: 200 });
     const socket = await sendFrames(frame(HEADERS, END_STREAM, 1));
     socket.resume();
     await once(socket, 'close');
   });
 
-  it('closes an idle connection after the time for idle connections', async () => {
+  it('closes an idle connection after the idle timeout', async () => {
     await restart({ keepAliveMs: 200 });
     const session = open();
     const closed = once(session, 'close');

@@ -171,7 +171,7 @@ describe('createLists with another list', () => {
     });
   });
 
-  it('lists the visible objects of one namespace', async () => {
+  it('lists the visible objects in one namespace', async () => {
     const replica = new Replica();
     const list = await replica.list('', IN_TEAM_B);
     expect(keysOf(list.items)).toEqual(['team-b/one', 'team-b/three']);

@@ -172,7 +172,7 @@ describe('random requests on one connection', () => {
     'nonsense\r\n\r\n',
   ];
 
-  it.each([1, 2, 3, 4])('ends every request of seed %i', async (seed) => {
+  it.each([1, 2, 3, 4])('ends every request for seed %i', async (seed) => {
     const random = createRandom(seed);
     let inProgress = 0;
     endpoint = async (each) => {
@@ -284,7 +284,7 @@ describe('more than 1,000 headers', () => {
 });
 
 describe('onClosed', () => {
-  it('is called once the client has read the response, and not before', async () => {
+  it('calls onClosed after the client has read the response, and not before', async () => {
     let isClosed = false;
     const body = Buffer.alloc(20_000_000);
     endpoint = async () => ({ ...OK, body, onClosed: () => void (isClosed = true) });
@@ -385,7 +385,7 @@ describe('pipelined requests', () => {
     expect(responsesIn(text)).toMatchObject([{ status: 200, body: 'ok' }, invalid]);
   });
 
-  it('ends all work for a caller that disconnects after malformed bytes', async () => {
+  it('stops all work for a caller that disconnects after malformed bytes', async () => {
     const { promise: isAborted, resolve: abort } = Promise.withResolvers<void>();
     endpoint = async ({ signal }) => {
       signal.addEventListener('abort', () => abort());
@@ -495,7 +495,7 @@ describe('requests that Node does not reject with a Status', () => {
     ['two hosts', request('GET /document', 'Host: f'), 400],
     ['two hosts, far apart', request('GET /document', ...Array.from({ length: 1_100 }, () => 'a: b'), 'host: g'), 400],
     ['an unknown expectation', request('GET /document', 'Expect: x'), 417],
-  ])('rejects a request that Node would accept, or reject without a body, with a Status: %s', async (_what, bytes, code) => {
+  ])('returns a Status for a request that Node would accept, or reject without a body: %s', async (_what, bytes, code) => {
     const [response] = responsesIn((await (await sendBytes(bytes)).read(isWhole)).text);
     expect(response?.status).toBe(code);
     expect(JSON.parse(response?.body ?? '')).toMatchObject({ kind: 'Status', code });
@@ -547,7 +547,7 @@ describe('bodies that do not arrive', () => {
     expect(response).toMatchObject({ status: 504, body: expect.stringContaining('"Timeout"') });
   });
 
-  it('rejects a pipelined request that does not arrive with a Status: 408', async () => {
+  it('returns a Status with 408 for a pipelined request that does not arrive', async () => {
     const connection = await sendBytes(GET);
     await connection.read(isWhole);
     await connection.write(request(POST, 'Content-Length: 5'));

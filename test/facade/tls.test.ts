@@ -66,7 +66,7 @@ it('closes a connection whose handshake is completed too late', async () => {
   await closed;
 });
 
-it.each([1, 2])('survives slow handshakes and requests of seed %i', async (seed) => {
+it.each([1, 2])('survives slow handshakes and requests for seed %i', async (seed) => {
   const random = createRandom(seed);
   const delays = [0, 0, 0, 1, ARRIVAL_MS / 2, ARRIVAL_MS, ARRIVAL_MS + 5, 2 * ARRIVAL_MS];
   const messages = [

@@ -57,7 +57,7 @@ describe('web UI of the façade', () => {
     expect(new Set(labels.match(/\/ui[^"]*/g))).toEqual(new Set(['/ui/*']));
   });
 
-  it('is not served if it is disabled', async () => {
+  it('does not serve the page if it is disabled', async () => {
     world = await FacadeWorld.start({ settings: { facadeUi: false } });
     expect((await get('/ui/')).status).toBe(401);
   });

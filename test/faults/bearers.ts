@@ -18,7 +18,7 @@ export class Bearers {
     return this.#clusters;
   }
 
-  /** Records a text that a request to a cluster contained as bearer token. */
+  /** Records a string that a request to a cluster contained as bearer token. */
   record(cluster: string, text: string): void {
     for (const token of findTokens(text)) {
       if (this.#clusters.has(token)) continue;

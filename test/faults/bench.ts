@@ -118,7 +118,7 @@ export class Bench {
     await Promise.all(this.pursers.filter((purser) => !except.includes(purser)).map((purser) => purser.stop()));
   }
 
-  /** Deletes the Lease, so that a new process leads at once after the leader was killed. */
+  /** Deletes the Lease, so that a new process leads immediately after the leader was killed. */
   async deleteLease(): Promise<void> {
     await this.hub.api.delete(paths.lease);
   }

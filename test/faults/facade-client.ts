@@ -16,7 +16,7 @@ export interface FacadeRequest {
   readonly bearer?: string | undefined;
 }
 
-/** Requests a token for a service account of the hub. */
+/** Requests a token for a service account on the hub. */
 export async function requestHubToken(bench: Bench, namespace: string, account: string): Promise<string> {
   const { status } = await bench.hub.api.create(`${paths.serviceAccounts(namespace, account)}/token`, {
     spec: { expirationSeconds: 7_200 },

@@ -10,7 +10,7 @@ import type { Purser } from './purser.ts';
 /** Length of the searched parts of a signature, in characters. */
 const WINDOW = 24;
 
-/** Records a violation for each text that contains a part of a token's signature. */
+/** Records a violation for each string that contains a part of a token's signature. */
 export async function scanForTokens(bench: Bench): Promise<void> {
   const tokens = new Set([...bench.prober.seenTokens, ...bench.bearers.clusters.keys()]);
   const windows = toWindows([...tokens].flatMap(encodeSignature));
@@ -26,7 +26,7 @@ export function toWindows(texts: readonly string[]): ReadonlySet<string> {
   return windows;
 }
 
-/** Returns true if a text contains one of the windows. */
+/** Returns true if a string contains one of the windows. */
 export function containsAny(text: string, windows: ReadonlySet<string>): boolean {
   for (const [run] of text.matchAll(/[\w+/=-]{24,}/g)) {
     for (let at = 0; at + WINDOW <= run.length; at += 1) if (windows.has(run.slice(at, at + WINDOW))) return true;

@@ -31,7 +31,7 @@ ${formatMarkdown(rows)}
 
 ${found.length === 0 ? '' : `Violations:\n\n${found.join('\n')}\n\n`}\
 - **samples**: number of times that the prober verified a token in its Secret with the target.
-- **issued**: number of TokenRequests for which a target returned a token, including those of callers of the façade.
+- **issued**: number of TokenRequests for which a target returned a token, including those for callers of the façade.
 - **worst lateness**: longest delay between planned and actual renewal. Tokens have a lifetime of 600 s and are renewed after 60 to
   90 s, so even the latest renewal was minutes before expiry.
 - **recovery**: time from the end of the fault until every token was valid, renewed in time and without a failure in its status. The
@@ -61,15 +61,17 @@ admission policies a tenant can remove Purser's finalizer.
 ## Renewal of Purser's credentials
 
 \`npm run faults -- --only renewal --minutes M --seed N\` lets Purser renew its own credentials with lifetimes of ten minutes. A second
-hub, with its own Purser, renews credentials of the same service account on target \`one\`. Beside the Clusters of the bench, there are
-four for each pair of a hub and a target. Their registered tokens expire after ten minutes too, so a renewal that is lost for good loses the cluster.
+hub, with its own Purser, renews credentials of the same service account on target \`one\`. In addition to the Clusters of the bench, there
+are four Clusters for each pair of a hub and a target. Their registered tokens expire after ten minutes too, so a renewal that fails permanently loses access to the cluster.
 
-The bench draws one or two faults at a time, and registers a new token during each, which Purser renews at once: a hub or target that
-refuses, resets, freezes or does not respond, responses that are lost, delayed, truncated, altered or errors for the requests of
-renewals, an API server that is killed, etcd that stalls or is full, Purser killed at a random time, or before or after one of the
-requests of a renewal, or suspended.
+The bench draws one or two faults at a time, and registers a new token during each, which Purser renews immediately. The faults are:
 
-A thief keeps every renewed token that it finds in a Secret on a hub or in a request, also tokens that Purser obtained but did not store
+- a hub or target that refuses connections, resets them, freezes or does not respond;
+- responses to renewal requests that are lost, delayed, truncated, altered or replaced with errors;
+- an API server that is killed, and etcd that stalls or is full;
+- Purser killed or suspended at a random time, or killed before or after a renewal request.
+
+A thief keeps every renewed token that it finds in a Secret on a hub or in a request, including tokens that Purser obtained but did not store
 because of a crash, and presents each to its cluster, without the proxies. It checks invariants I19 and I20.
 
 ${figures.map((line) => `- ${line}\n`).join('')}
@@ -79,7 +81,7 @@ ${figures.map((line) => `- ${line}\n`).join('')}
 Clusters, which are names of both targets, templates, and permissions of their requesters. Faults are those of F56, and Purser killed before or
 after a write of a set or of its ManagedTokens. An observer, whose client bypasses all proxies, records the ManagedTokens and Secrets of
 both sets twice a second. After the faults of each round, the sets must have exactly the ManagedTokens that labels and permissions
-demand, all of them ready and from the current template; an administrator confirms paused removals. Then the sets change again, without
+require, all of them ready and from the current template; an administrator confirms paused removals. Then the sets change again, without
 faults. The bench checks invariants I10, I21 and I22.
 
 ## Invariants

@@ -66,7 +66,7 @@ describe('heldTokens', () => {
     expect(findInvariants(...history)).toEqual(invariants);
   });
 
-  it('accepts tokens for all service accounts of a permitted namespace', () => {
+  it('accepts tokens for all service accounts in a permitted namespace', () => {
     const namespace = at(0, { type: 'authority', holder: 'caller', reach: [{ cluster: 'two', namespace: 'sandbox' }] });
     expect(findInvariants(namespace, held(5, 'two', user('sandbox', 'any')))).toEqual([]);
   });
@@ -332,7 +332,7 @@ const encode = (claims: object) => Buffer.from(JSON.stringify(claims)).toString(
 const token = `${encode({ alg: 'RS256' })}.${encode({ aud: 'x', iat: 5 })}.${'s'.repeat(40)}`;
 
 describe('findTokens', () => {
-  it('finds each token in a text once', () => {
+  it('finds each token in a string once', () => {
     expect(findTokens(`{"bearerToken":"${token}"}\n token: ${token}`)).toEqual([token]);
   });
 });

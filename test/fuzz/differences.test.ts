@@ -58,7 +58,7 @@ describe('requestOf', () => {
     expect(numbers.map((number) => requestOf(7, number))).toEqual(numbers.map((number) => requestOf(7, number)));
   });
 
-  it('returns other requests for another seed', () => {
+  it('returns different requests for another seed', () => {
     const texts = (seed: number) => new Set(Array.from({ length: 100 }, (_, index) => JSON.stringify(requestOf(seed, index))));
     expect(texts(1).intersection(texts(2)).size).toBeLessThan(20);
   });

@@ -18,7 +18,7 @@ export interface Difference {
   readonly row: string;
   /** Returns the response of the façade; undefined if the row does not apply. */
   readonly expect: (exchange: Exchange) => Comparable | undefined | Promise<Comparable | undefined>;
-  /** True if no further row applies, because the façade rejects the request. */
+  /** True if no more rows apply, because the façade rejects the request. */
   readonly isFinal?: boolean;
 }
 

@@ -293,7 +293,7 @@ function watchQuery(random: Random): string {
   return `${watch}&${timeout}${streaming}${rest === '' ? '' : `&${rest}`}`;
 }
 
-/** Returns the query of a further page, with a token that may be garbled. */
+/** Returns the query of another page, with a token that may be garbled. */
 function pageQuery(random: Random, list: string): Pick<FuzzRequest, 'query' | 'firstPage'> {
   const selector = random() < 0.3 ? `&${label(random)}` : '';
   const valid = pick(random, ['', '', '&labelSelector=env%3Dprod', '&labelSelector=region%20in%20(r0,r1)']);

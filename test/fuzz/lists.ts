@@ -94,7 +94,7 @@ const MANAGED_TOKENS: ComparedList = {
 
 export const COMPARED_LISTS: readonly ComparedList[] = [CLUSTERS, MANAGED_TOKENS];
 
-/** Path on the façade of a path on kube-apiserver. */
+/** Returns the façade's path for a path on kube-apiserver. */
 export function facadePath(path: string): string {
   return path.replace(/^\/apis\/(?:registry|tokens)\.purser\.dev\/v1alpha1(?=\/)/, '/auth/v1');
 }

@@ -120,7 +120,7 @@ function varint(value: number): Buffer {
 /** Returns the message with one byte removed or changed, or truncated at one byte. */
 function garble(random: Random, message: Buffer): Buffer {
   const at = Math.floor(random() * message.length);
-  // Texts that are not UTF-8 are a documented difference.
+  // Strings that are not UTF-8 are a documented difference.
   const byte = Math.floor(random() * 128);
   return pick(random, [
     message.subarray(0, at),

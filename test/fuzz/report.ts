@@ -42,7 +42,7 @@ function formatHeaders({ headers }: Comparable): string {
   return shorten(present.map(([name, value]) => `${name}: ${value}`).join(', '));
 }
 
-/** Returns the parts of two texts around their first difference. */
+/** Returns the parts of two strings around their first difference. */
 function excerpts(left: string, right: string): readonly [string, string] {
   if (left === right) return ['(equal bodies)', shorten(right)];
   let at = 0;

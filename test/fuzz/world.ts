@@ -167,7 +167,7 @@ async function createObjects(hub: KubeClient, admin: Admin): Promise<string> {
   return versions[0] ?? '';
 }
 
-/** Lets alice list the ManagedTokens of one namespace. */
+/** Lets alice list the ManagedTokens in one namespace. */
 async function letAliceList(admin: Admin): Promise<void> {
   const [rbac, metadata] = ['/apis/rbac.authorization.k8s.io/v1/namespaces/team-a', { name: 'token-reader' }];
   const rules = [{ apiGroups: ['tokens.purser.dev'], resources: ['managedtokens'], verbs: ['list'] }];

@@ -87,7 +87,7 @@ describe('createInformer', () => {
     await eventually(() => expect(informer.synced).toBe(true));
   });
 
-  it('emits changes made while it was stopped', async () => {
+  it('emits changes that were made while the informer was stopped', async () => {
     collection.put('a', '1');
     const informer = inform();
     follow(informer);
@@ -123,7 +123,7 @@ describe('createInformer', () => {
     await eventually(() => expect(informer.synced).toBe(true));
   });
 
-  it('resets its backoff only after a lasting watch, not after a list', async () => {
+  it('resets the backoff only after a watch that lasts, not after a list', async () => {
     const informer = inform();
     const waits: number[] = [];
     informer.problems$.subscribe(({ retryMs }) => waits.push(retryMs));
@@ -161,7 +161,7 @@ describe('createInformer', () => {
     await eventually(() => expect(waits).toEqual([waitMs]));
   });
 
-  it.each(['soon', null, -1, { seconds: 1 }])('keeps its backoff for a Retry-After of %j', async (retryAfterSeconds) => {
+  it.each(['soon', null, -1, { seconds: 1 }])('keeps the backoff for a Retry-After of %j', async (retryAfterSeconds) => {
     collection.faults.push(respondWith(503, { status: 'Failure', message: 'busy', details: { retryAfterSeconds }, code: 503 }));
     const informer = inform();
     const waits: number[] = [];
@@ -377,7 +377,7 @@ describe('createReducedInformer with a budget for each namespace', () => {
     await eventually(() => expect(seen).toEqual(['added ns/a whole']));
   });
 
-  it('restores an object with a new list after larger ones left room, at the next watch', async () => {
+  it('restores an object with a new list at the next watch, after larger objects are deleted', async () => {
     collection.put('a', '600');
     collection.put('b', '700');
     const { informer, seen } = followBudget();

@@ -138,7 +138,7 @@ describe('createElection', () => {
     expect([a.seen, a.problems]).toEqual([[false, true], []]);
   });
 
-  it('reports a new holder of the Lease, not its absence', async () => {
+  it('reports a new holder of the Lease, but not a missing holder', async () => {
     const holders: string[] = [];
     const a = campaign('a');
     await leading(a);
@@ -218,7 +218,7 @@ describe('createElection', () => {
     expect(a.problems.length).toBeGreaterThan(1);
   });
 
-  it('measures its tenure from the start of a slow renewal', async () => {
+  it('measures the tenure from the start of a slow renewal', async () => {
     const a = campaign('a');
     await leading(a);
     let respond: (() => void) | undefined;
@@ -268,7 +268,7 @@ describe('createElection', () => {
     await leading(a, false);
   });
 
-  it('does not extend its tenure when its wall clock is set back', async () => {
+  it('does not extend the tenure when the wall clock is set back', async () => {
     const a = campaign('a');
     await leading(a);
     server.handle(() => undefined);
@@ -277,7 +277,7 @@ describe('createElection', () => {
     expect(a.seen).toEqual([false, true, false]);
   });
 
-  it('does not shorten its wait when its wall clock is set forward', async () => {
+  it('does not shorten the wait when the wall clock is set forward', async () => {
     const a = campaign('a');
     await leading(a);
     a.subscription.unsubscribe();

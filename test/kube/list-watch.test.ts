@@ -95,7 +95,7 @@ describe('listWatch', () => {
     expect(queries().slice(1, 3)).toEqual(['limit=500', 'limit=500&continue=%5B103%2C2%5D']);
   });
 
-  it('lists in pages once after a WatchList whose initial events do not end', async () => {
+  it('lists in pages once after a WatchList whose initial events do not complete', async () => {
     collection.put('a', '1');
     collection.faults.push((_, reply) => void reply.open().lines({ type: 'ADDED', object: collection.objects.get('a') }));
     const cursor = startCursor();
@@ -183,7 +183,7 @@ describe('listWatch', () => {
     expect(queries().at(-1)).toContain('resourceVersion=101');
   });
 
-  it('never quotes a broken line, which may be a Secret', async () => {
+  it('never quotes a malformed line, which may contain a Secret', async () => {
     const round = follow(startCursor());
     await watching();
     collection.cut((watcher) => watcher.bytes('{"data":"c2VjcmV0"\n'));
@@ -223,7 +223,7 @@ describe('listWatch', () => {
     await expectEvents(follow(cursor), 'listed a,b 102');
   });
 
-  it('treats a watch that ends empty within a second as a failure', async () => {
+  it('treats a watch that ends within a second without events as a failure', async () => {
     const cursor = startCursor();
     const round = follow(cursor);
     await expectEvents(round, 'listed  100');
@@ -260,7 +260,7 @@ describe('listWatch', () => {
     [0, 300],
     [0.5, 450],
     [0.999999, 599],
-  ])('spreads the ends of watches: random %d requests %d s', async (random, seconds) => {
+  ])('spreads the timeouts of watches: random value %d requests %d s', async (random, seconds) => {
     follow(startCursor(), random);
     await watching();
     expect(queries()[0]).toContain(`timeoutSeconds=${seconds}&`);

@@ -41,7 +41,7 @@ function mayBeOver(object: Stored<ConfigMap>): boolean {
 }
 
 describe('KeptObjects', () => {
-  it('keeps all objects of a namespace within its budget', () => {
+  it('keeps all objects in a namespace within its budget', () => {
     expect(stubsOf(keep(sized('x', 40), sized('y', 60)))).toEqual([]);
   });
 
@@ -58,16 +58,16 @@ describe('KeptObjects', () => {
     expect(others).toMatchObject([{ key: 'a/large', object: { isOverBudget: true }, previous: { data: { size: '60' } } }]);
   });
 
-  it('keeps small objects of a namespace over its budget, and all objects of others', () => {
+  it('keeps small objects in a namespace over its budget, and all objects of others', () => {
     expect(stubsOf(keep(sized('x', 90), sized('y', 99), sized('small', 10), sized('y', 99, 'b')))).toEqual(['a/y']);
   });
 
-  it('keeps other objects whole beside one that exceeds the budget alone', () => {
+  it('keeps other objects whole if one object exceeds the budget alone', () => {
     const kept = keep(sized('x', 50), sized('huge', 101), sized('y', 50));
     expect([stubsOf(kept), kept.canRestore]).toEqual([['a/huge'], false]);
   });
 
-  it('counts each object once, however often it changes', () => {
+  it('counts each object once, even if it changes often', () => {
     const kept = new KeptObjects(BUDGET);
     for (let change = 0; change < 10; change++) kept.set(sized('x', 90));
     expect(stubsOf(kept)).toEqual([]);
@@ -82,7 +82,7 @@ describe('KeptObjects', () => {
     expect(stubsOf(kept)).toEqual([]);
   });
 
-  it('can restore a stub after enough of its namespace was deleted', () => {
+  it('can restore a stub after enough objects in its namespace are deleted', () => {
     const kept = keep(sized('x', 50), sized('y', 30), sized('z', 60), sized('x', 99, 'b'));
     expect(kept.canRestore).toBe(false);
     expect(kept.delete('a/y')).toMatchObject({ data: { size: '30' } });
@@ -106,7 +106,7 @@ describe('KeptObjects', () => {
     expect(stubsOf(keep(sized('x', 40), sized('y', bytes)))).toEqual([]);
   });
 
-  it('keeps the smallest objects of each namespace in any order of arrival', () => {
+  it('keeps the smallest objects in each namespace in any order of arrival', () => {
     const objects = fc.uniqueArray(
       fc.record({ name: fc.integer({ max: 30, min: 0 }), bytes: fc.integer({ max: 120, min: 0 }), namespace: fc.constantFrom('a', 'b') }),
       { selector: ({ name, namespace }) => `${namespace}/${name}`, maxLength: 20 },

@@ -6,7 +6,7 @@ const HOUR = 3_600_000;
 const version = (resourceVersion: string): ApiObject => ({ metadata: { name: 'ci', resourceVersion } });
 
 describe('OwnWrite', () => {
-  it('returns the write while the informer has a replaced version, however long its watch is silent', () => {
+  it('returns the write while the informer has an older version, even if its watch stays silent', () => {
     const write = new OwnWrite();
     write.record(version('2'), version('1'), 0);
     write.record(version('3'), version('2'), 1_000);

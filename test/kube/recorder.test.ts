@@ -143,7 +143,7 @@ describe('Recorder', () => {
     expect(sentEvents()).toHaveLength(500);
   });
 
-  it('writes Events of another namespace before 10,000 pending Events of one namespace', async () => {
+  it('writes Events in another namespace before 10,000 pending Events in one namespace', async () => {
     for (let n = 0; n < 10_000; n += 1) recorder.record(tokenNamed(n), ISSUED);
     const other = (n: number) => ({ ...TOKEN, metadata: { namespace: 'team-b', name: `t-${n}`, uid: `u-${n}` } });
     for (let n = 0; n < 10; n += 1) recorder.record(other(n), ISSUED);
@@ -188,7 +188,7 @@ describe('Recorder', () => {
     expect(sentEvents()).toHaveLength(2);
   });
 
-  it('removes a dash at the end of a truncated name', async () => {
+  it('removes a trailing dash from a truncated name', async () => {
     recorder.record({ ...TOKEN, metadata: { ...TOKEN.metadata, name: `${'n'.repeat(230)}${'-'.repeat(20)}nnn` } }, ISSUED);
     await recorder.flush();
     expect(sentEvents()[0]?.event.metadata?.name).toBe(`${'n'.repeat(230)}.1898b5d9b3de2120`);

@@ -400,7 +400,7 @@ describe('transport', () => {
         await chunks.return?.(undefined);
       });
 
-      it('keeps streams with bytes during the outage', async () => {
+      it('keeps streams that receive bytes during the outage', async () => {
         const { state, chunks, send } = await silence();
         const pending = await send();
         state.say('b');

@@ -24,7 +24,7 @@ describe('parseKeySet', () => {
   });
 
   it.each(['', '{', 'null', '[]', '{"keys":{}}', keySet(), keySet({ kty: 'AKP' })])(
-    'returns undefined for a text without usable keys: %p',
+    'returns undefined for a string without usable keys: %p',
     (text) => {
       expect(parseKeySet(text)).toBeUndefined();
     },

@@ -43,11 +43,11 @@ describe('chart', () => {
     expect(await kubectl('-n', 'purser-system', 'get', 'deployment', 'purser', '-o', 'yaml')).toContain('--log-level=debug');
   });
 
-  it('works without warning events', async () => {
+  it('records no warning events during operation', async () => {
     expect(await warnings(NODE_NAME)).toEqual([]);
   });
 
-  it('leaves nothing after its removal', async () => {
+  it('leaves no objects behind after its removal', async () => {
     const text = removal?.text
       .replace(/^.*delete -k deploy\/components\/admission .*\n/m, uninstall?.text ?? '')
       .replace(/^.*delete -k deploy\/base .*\n/m, '');

@@ -35,7 +35,7 @@ export function mountOptions(pid: number, path: string): readonly string[] {
   return mounts.find(([, target]) => target === path)?.[3]?.split(',') ?? [];
 }
 
-/** Peak memory of a container and its memory limit, in bytes. */
+/** Returns the peak memory of a container and its memory limit, in bytes. */
 export function memoryOf(pid: number): { readonly peak: number; readonly limit: number } {
   const groups = readFileSync(`/proc/${pid}/cgroup`, 'utf8')
     .split('\n')

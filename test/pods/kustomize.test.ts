@@ -93,7 +93,7 @@ describe('installation as in the README', () => {
     expect(JSON.parse(listed.body)).toMatchObject({ items: [{ metadata: { name: 'target-1' } }] });
   });
 
-  it('serves the command line through a port-forward of the kubelet, three commands from two contexts to a token of ten minutes', async () => {
+  it('serves commands through a port-forward by the kubelet, up to a ten-minute token with three commands', async () => {
     const commands = [
       'kubectl config use-context hub',
       'purser kubeconfig target-1 deploy/deployer --service-account team-a/ci --duration 10m --merge',
@@ -217,7 +217,7 @@ describe('NetworkPolicy', () => {
 describe('leader', () => {
   const restartsOf = async (name: string) => (await podNamed(name)).status.containerStatuses[0]?.restartCount ?? 0;
 
-  it('is replaced by the other replica after it was killed, and its container restarts', async () => {
+  it('fails over to the other replica after the leader is killed, and restarts its container', async () => {
     const old = await leaderInTrouble();
     const before = await restartsOf(old);
     process.kill(await processOf(await podNamed(old)), 'SIGKILL');
@@ -225,7 +225,7 @@ describe('leader', () => {
     await waitUntilStable();
   });
 
-  it('is replaced by the other replica while it is frozen, and its container restarts', async () => {
+  it('fails over to the other replica while the leader is frozen, and restarts its container', async () => {
     const old = await leaderInTrouble();
     const before = await restartsOf(old);
     process.kill(await processOf(await podNamed(old)), 'SIGSTOP');
@@ -243,7 +243,7 @@ describe('leader', () => {
     await kubectl('create', '--raw', `/api/v1/namespaces/purser-system/pods/${name}/eviction`, '-f', file);
   };
 
-  it('is replaced without a failed request after its eviction, before which the other replica is not evicted', async () => {
+  it('replaces an evicted replica without a failed request before the other replica can be evicted', async () => {
     const pods = await waitUntilStable();
     const old = await leader();
     const other = pods.map(({ metadata }) => metadata.name).find((name) => name !== old) ?? '';
@@ -277,11 +277,11 @@ describe('upgrade', () => {
 });
 
 describe('removal', () => {
-  it('follows an operation without warning events', async () => {
+  it('records no warning events during operation', async () => {
     expect(await warnings(...troubled)).toEqual([]);
   });
 
-  it('leaves nothing', async () => {
+  it('leaves no objects behind', async () => {
     expect(await runBlock(uninstall, checkout)).toEqual([]);
     expect(await leftovers()).toEqual([]);
   });

@@ -31,7 +31,7 @@ export async function createRunFolder(parent = tmpdir()): Promise<string> {
   return folder;
 }
 
-/** Runs the command line of the namespaces of a run, and returns its exit code. */
+/** Runs a command in the namespaces of a run, and returns its exit code. */
 export async function runAsOwner(folder: string, command: readonly string[], { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv }) {
   // The kernel ends the namespaces if this process is killed.
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...command], {

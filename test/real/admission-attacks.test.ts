@@ -104,7 +104,7 @@ describe('purser-record against a tenant', () => {
     }
   });
 
-  it('rejects forged annotations among thousands of changes, although the message is too long', async () => {
+  it('rejects forged annotations among thousands of changes, even if the message is too long', async () => {
     const keys = Array.from({ length: 2000 }, (_, index) => `tokens.purser.dev/forged-${index}`);
     const annotations = Object.fromEntries([...keys, 'tokens.purser.dev/rotate', 'note'].map((key) => [key, '1']));
     const { code, body } = await world.send('tenant', `PATCH ${TOKENS}/ci`, { metadata: { annotations } });

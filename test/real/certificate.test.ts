@@ -32,7 +32,7 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-it("uses a certificate that another client applied, and publishes its CA, although the key of Purser's own CA stays in the Secret", async () => {
+it("uses a certificate that another client applied, and publishes its CA, even if the key of Purser's own CA stays in the Secret", async () => {
   const clock = new FakeClock(Date.now());
   const source = () => hubCertificate({ hub, ...SECRET, mayIssue: true, access: { path: 'orchestrator', audiences: [] }, clock })();
   const issued = await source();

@@ -245,7 +245,7 @@ describe('purser cluster add', () => {
     expect((await admin.hub.get(Clusters, { name: 'eu' })).metadata.generation).toBe(cluster.metadata.generation);
   });
 
-  it('makes the cluster Ready in a second run after an interruption at any request, and leaves nothing after a removal', async () => {
+  it('makes the cluster Ready in a second run after an interruption at any request, and leaves no objects after removal', async () => {
     for (let last = 1; ; last++) {
       const isInterrupted = await interrupt(last, 'add');
       expect(await purser(ADD)).toMatchObject({ code: 0, stderr: '' });
@@ -274,7 +274,7 @@ describe('purser cluster add', () => {
     await admin.target.get(RoleBindings, { namespace: 'deploy', name: 'purser' });
   });
 
-  it('repairs a Secret without its token, and keeps further addresses of the Secret', async () => {
+  it('repairs a Secret without its token, and keeps additional addresses of the Secret', async () => {
     await purser(ADD);
     const name = { namespace: 'purser-system', name: 'eu-credential' };
     const server = `${target.url} https://eu.example.com`;
@@ -299,7 +299,7 @@ describe('purser cluster add', () => {
     expect(stderr).toContain(server);
   });
 
-  it('refuses a name that a Cluster or a Secret of another server has, and changes nothing', async () => {
+  it('refuses the name of a Cluster or Secret that describes another server, and changes nothing', async () => {
     await purser(ADD);
     const before = await admin.hub.get(Clusters, { name: 'eu' });
     const other = await purser(`${ADD} --server https://eu.example.com`);
@@ -462,7 +462,7 @@ describe('purser cluster', () => {
     expect(await subjects()).toEqual(['purser']);
   });
 
-  it('lists ManagedTokens before a removal, and needs a confirmation', async () => {
+  it('lists ManagedTokens before removal, and requires confirmation', async () => {
     await admin.hub.apply(Namespaces, { metadata: { name: 'team-a' } });
     const spec = { clusterName: 'eu', serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: ['x'] };
     await admin.hub.apply(ManagedTokens, { metadata: { namespace: 'team-a', name: 'ci' }, spec } as never);
@@ -470,7 +470,7 @@ describe('purser cluster', () => {
       code: 2,
       output: '',
       stderr:
-        '1 ManagedTokens use Cluster eu; their Secrets keep the current tokens until these expire:\n  team-a/ci\npurser: the removal needs a confirmation; set --yes\n',
+        '1 ManagedTokens use Cluster eu; their Secrets keep the current tokens until these expire:\n  team-a/ci\npurser: removal requires confirmation; set --yes\n',
     });
     await admin.hub.delete(ManagedTokens, { namespace: 'team-a', name: 'ci' });
   });

@@ -96,7 +96,7 @@ const purser = (...args: readonly string[]) => runWith(process.execPath, [LAUNCH
 const kubectl = (...args: readonly string[]) => runWith(kubeBinaries()?.kubectl ?? 'kubectl', args);
 
 describe('kubectl with purser credential', () => {
-  it('uses a token for ten minutes in a context that purser kubeconfig merged', async () => {
+  it('uses a ten-minute token in a context that purser kubeconfig merged', async () => {
     expect(await purser('kubeconfig', 'target-1', 'deploy/deployer', '--merge', '--duration', '10m')).toMatchObject({
       code: 0,
       stderr: '',
@@ -137,7 +137,7 @@ describe('kubectl with purser credential', () => {
     await waitUntil(async () => (await show()).code === 0);
   });
 
-  it('authenticates with a service account of the hub in a context with a client certificate', async () => {
+  it('authenticates with a service account on the hub in a context with a client certificate', async () => {
     const rejected = await purser('token', 'target-1', 'deploy/deployer', '--context', 'hub-certificate');
     expect([rejected.code, rejected.stderr]).toEqual([1, expect.stringContaining('Set --service-account NAMESPACE/NAME')]);
     const options = ['--context', 'hub-certificate', '--service-account', 'team-a/caller'];

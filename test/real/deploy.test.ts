@@ -140,7 +140,7 @@ describe('deployed Purser with the admission policies', () => {
     expect(JSON.parse(listed.body)).toMatchObject({ items: [{ metadata: { name: 'target-1' } }] });
   });
 
-  it('renews its credential at once when an administrator replaces the registered token', async () => {
+  it('renews its credential immediately when an administrator replaces the registered token', async () => {
     const stolen = await world.renewedToken('target-1');
     await world.replaceCredential('target-1');
     await world.waitFor('cluster.registry.purser.dev/target-1', '--for=condition=Ready');
@@ -178,7 +178,7 @@ describe('deployed Purser with the admission policies', () => {
     }
   });
 
-  it('revokes earlier tokens of its credential at once when an administrator requests it', async () => {
+  it('revokes earlier tokens of its credential immediately when an administrator requests it', async () => {
     const stolen = await world.renewedToken('target-1');
     await requestRevocation(world, 'now');
     await world.waitUntilRejected(stolen);

@@ -106,7 +106,7 @@ describe('commands in docs/operating.md', () => {
     await waitUntil(async () => /is valid until \S+; next renewal at/.test((await message())?.printed ?? ''));
   });
 
-  it('replaces a credential by hand, and with a command', async () => {
+  it('replaces a credential manually, and with a command', async () => {
     expect(await runBlock(replace, docs.shell)).toEqual([]);
     expect(await runBlock(renew, docs.shell)).toEqual([]);
     await docs.world.waitFor('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');

@@ -61,7 +61,7 @@ async function listObjects({ path }: WireKind, token: string): Promise<unknown> 
 
 describe('reflector of client-go', () => {
   it.each(WIRE_KINDS.flatMap(([plural, kind]) => [false, true].map((watchList) => [plural, watchList, kind] as const)))(
-    'converges to the state of a fresh list while %s and permissions change, with WatchList: %s',
+    'converges to the state of a new list while %s and permissions change, with WatchList: %s',
     async (plural, watchList, kind) => {
       const { hub, tokens } = facade;
       const { alice, admin } = tokens;

@@ -132,7 +132,7 @@ describe('federation with a target that trusts the hub', () => {
     expect(await userAt(world.target, token)).toBe('system:serviceaccount:deploy:deployer');
   });
 
-  it('uses all permissions of the component on the hub, and sends no request that hub or target forbid', async () => {
+  it('uses all permissions of the component on the hub, and sends no request that the hub or the target forbids', async () => {
     const userOf = (part: string) => `system:serviceaccount:purser-system:purser-${part}`;
     const uses = await Promise.all(['controller', 'facade'].map((part) => readUse(world.hub.auditLog, userOf(part))));
     const objects = await renderKustomization(overlay);
@@ -144,7 +144,7 @@ describe('federation with a target that trusts the hub', () => {
     expect((await readUse(world.target.auditLog, USER)).rejected).toEqual([]);
   });
 
-  it('makes the target accept only tokens of the named service account for its own address, which the hub rejects', async () => {
+  it('makes the target accept only tokens for the named service account and its own address, which the hub rejects', async () => {
     const { hub, target } = world;
     const own = await mint(SERVICE_ACCOUNT, audienceOf(target.url));
     expect([await userAt(target, own), await userAt(hub, own)]).toEqual([USER, undefined]);

@@ -149,7 +149,7 @@ describe('ManagedTokenSet for 200 Clusters on real servers', () => {
     expect((await getSecrets()).map(({ metadata }) => metadata.labels?.['cluster'])).toEqual(NAMES);
   });
 
-  it('pauses the removal of half of them, and writes nothing while the removal is paused', async () => {
+  it('pauses the removal of half of the ManagedTokens, and writes nothing while the removal is paused', async () => {
     const before = await versions();
     const leave = (name: string) => admin.patch(Clusters, { name }, { metadata: { labels: { env: 'test' } } });
     await Promise.all(LEAVING.map(leave));

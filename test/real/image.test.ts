@@ -88,7 +88,7 @@ describe('image', () => {
     expect(modules).toEqual(['purser/node_modules/@kubernetes/client-node/dist/config_types.js']);
   });
 
-  it('runs its entry point without a shell and without privileges', async () => {
+  it('runs the entry point without a shell and without privileges', async () => {
     expect(await purser('run', '--help')).toMatchObject({ code: 0, output: expect.stringContaining('Usage: purser run') });
   });
 

@@ -85,7 +85,7 @@ function toOutcome({ code, output, stderr }: RunResult, folder: string): Outcome
   return { code, text: normalize(`${output}${stderr}`.replaceAll(folder, '.')) };
 }
 
-/** Patterns of texts that differ between servers and runs, with their replacements. */
+/** Patterns of strings that differ between servers and runs, with their replacements. */
 const VOLATILE: readonly (readonly [RegExp, string])[] = [
   // Appears only if the timeout of kubectl ends a watch, not if it ends the pause between two watches.
   [/^E\d{4} .* "Failed to watch" err="context deadline exceeded" .*\n/gm, ''],

@@ -82,7 +82,7 @@ async function requestPurserToken({ admin }: Site): Promise<string> {
   return status?.token ?? '';
 }
 
-/** Registers a target with a new credential; `more` has further keys of the credential's Secret. */
+/** Registers a target with a new credential; `more` has additional keys of the credential's Secret. */
 async function register(name: string, target: Site, url = target.cluster.url, more: Readonly<Record<string, string>> = {}): Promise<void> {
   const { ca } = target.cluster;
   const keys = { token: await requestPurserToken(target), server: url, 'ca.crt': ca, cluster: name, ...more };
@@ -244,7 +244,7 @@ const TIMEOUT_MS = 130_000;
 const [one, two] = [() => targets[0] as Site, () => targets[1] as Site];
 
 describe('ManagedToken on real clusters', () => {
-  it('gets a token that only its target accepts, in six requests', async () => {
+  it('issues a token that only the target accepts, with six requests', async () => {
     await Promise.all([hub, one()].map(({ audit }) => audit.skip()));
     await createManagedToken('first', 'one');
     const token = await waitForToken('first');
@@ -283,7 +283,7 @@ describe('ManagedToken on real clusters', () => {
     expect([await isAccepted(next, two()), await isAccepted(token, two())]).toEqual([true, true]);
   });
 
-  it('causes no write except to the Lease after a restart with nothing due', async () => {
+  it('writes only the Lease after a restart with nothing due', async () => {
     await app.stop();
     const sites = [hub, ...targets];
     await Promise.all(sites.map(({ audit }) => audit.skip()));
@@ -307,7 +307,7 @@ describe('ManagedToken on real clusters', () => {
   it.each([
     ['edited', () => hub.admin.patch(Secrets, { namespace: NAMESPACE, name: 'first' }, { data: { token: base64('garbage') } })],
     ['deleted', () => hub.admin.delete(Secrets, { namespace: NAMESPACE, name: 'first' })],
-  ])('gets one new token after its Secret was %s', async (_, damage) => {
+  ])('issues one new token after the Secret was %s', async (_, damage) => {
     const token = await waitForToken('first');
     await one().audit.skip();
     await damage();
@@ -321,7 +321,7 @@ describe('ManagedToken on real clusters', () => {
     expect((await one().audit.requests()).filter((each) => each === 'create serviceaccounts/token')).toHaveLength(1);
   });
 
-  it('keeps its token while the target is frozen during a rotation, and rotates afterwards', async () => {
+  it('keeps the token while the target is frozen during a rotation, and rotates it afterwards', async () => {
     const token = await waitForToken('first');
     one().cluster.pause();
     await hub.admin.patch(
@@ -340,7 +340,7 @@ describe('ManagedToken on real clusters', () => {
     expect(await isAccepted(next, one())).toBe(true);
   });
 
-  it('loses its Secret after withdrawal of the permission, and gets a new one when the permission is granted again', async () => {
+  it('removes the Secret after the permission is withdrawn, and creates a new one when the permission is granted again', async () => {
     await hub.admin.delete(ClusterRoleBindings, { name: 'issue-one' });
     await waitUntil(
       async () => (await readConditions('first')) === 'Ready=False/Forbidden',
@@ -351,7 +351,7 @@ describe('ManagedToken on real clusters', () => {
     expect(await isAccepted(await waitForToken('first'), one())).toBe(true);
   });
 
-  it('revokes its tokens by annotation and by deletion', async () => {
+  it('revokes tokens by annotation and by deletion', async () => {
     await createManagedToken('contractor', 'two', { revocation: 'BoundSecret' });
     const token = await waitForToken('contractor');
     await hub.admin.patch(
@@ -369,7 +369,7 @@ describe('ManagedToken on real clusters', () => {
     expect(items).toEqual([]);
   });
 
-  it('gets a new token after its service account is re-created and a TokenReview fails', async () => {
+  it('issues a new token after the service account is re-created and a TokenReview fails', async () => {
     await app.stop();
     app = await startPurser({ verifyIntervalMs: VERIFY_MS });
     const account = { namespace: 'deploy', name: 'deployer' };
@@ -384,7 +384,7 @@ describe('ManagedToken on real clusters', () => {
     expect(status?.serviceAccountUID).toBe((await one().admin.get(ServiceAccounts, account)).metadata.uid);
   });
 
-  it('gets tokens of a private cluster through the proxy of its credential, and recovers after the proxy was stopped', async () => {
+  it('issues tokens for a private cluster through the proxy of its credential, and recovers after the proxy was stopped', async () => {
     const roots = getCACertificates('default');
     const authority = createAuthority(Date.now());
     const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());

@@ -295,8 +295,8 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     expect(code).toBe(200);
     return [JSON.stringify(body).includes('attacker')];
   },
-  'obtain tokens that a service account of the namespace may issue': manages('ci', 'condition=Ready'),
-  'obtain tokens that no service account of the namespace may issue': manages(
+  'obtain tokens that a service account in the namespace may issue': manages('ci', 'condition=Ready'),
+  'obtain tokens that no service account in the namespace may issue': manages(
     'default',
     'jsonpath={.status.conditions[?(@.type=="Ready")].reason}=Forbidden',
   ),
@@ -304,7 +304,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'see ManagedTokens': seesToken('team-a/ci-deployer'),
   'see that ManagedToken': seesToken('team-a/ci-deployer'),
   'see other ManagedTokens': seesToken('team-a/other'),
-  'see ManagedTokens of other namespaces': seesToken('team-b/ci-deployer'),
+  'see ManagedTokens in other namespaces': seesToken('team-b/ci-deployer'),
   'create ManagedTokens in other namespaces': sends([`POST ${TOKENS.replace('team-a', 'team-b')}${DRY}`, {}]),
   'request rotation and revocation': sends(annotates({ 'tokens.purser.dev/rotate': 'x', 'tokens.purser.dev/revoke': 'x' })),
   'delete ManagedTokens': sends([`DELETE ${TOKENS}/ci-deployer${DRY}`]),
@@ -322,7 +322,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'read ClusterProfiles': sends([`GET ${PROFILES}`]),
   'create and delete ClusterProfiles': sends([`POST ${PROFILES}${DRY}`, PROFILE], [`DELETE ${PROFILES}/worker${DRY}`]),
   'change addresses in ClusterProfiles': publishesAddress,
-  'read Secrets of that namespace': sends([`GET ${SECRETS('team-a')}/ci-deployer`]),
+  'read Secrets in that namespace': sends([`GET ${SECRETS('team-a')}/ci-deployer`]),
   'read cluster credentials': sends([`GET ${SECRETS('purser-system')}/target-1-credential`]),
   'replace cluster credentials': replaces(`${SECRETS('purser-system')}/target-1-credential`, { data: {} }),
   'act as Purser': requestsToken('purser', {}),

@@ -324,7 +324,7 @@ describe('runController', () => {
     expect(runs.started).toEqual(['a']);
   });
 
-  it('fails with an error of the requests and aborts running work', async () => {
+  it('fails with the error of the request stream and aborts running work', async () => {
     start();
     await request('a');
     const signal = runs.signalOf('a');
@@ -335,7 +335,7 @@ describe('runController', () => {
   it.each([
     ['priorityOf', { priorityOf: () => broken() }],
     ['the retry policy', { retryPolicy: () => broken() }],
-  ])('fails with a defect of %s and leaves no timer', async (_case, options) => {
+  ])('fails when %s throws and leaves no timer', async (_case, options) => {
     start(options);
     await request('a');
     if (runs.running.length > 0) await fail('a');
@@ -354,7 +354,7 @@ describe('runController', () => {
     expect([runs.running, clock.pending, outcomes.length]).toEqual([['a'], 0, 1]);
   });
 
-  it('notices within a minute that the clock was set forward, as after a suspend', async () => {
+  it('detects within a minute that the clock was set forward, as after a suspend', async () => {
     start();
     await request('a');
     await succeed('a', START + 1_800_000);
@@ -391,7 +391,7 @@ describe('runController', () => {
     expect(runs.running).toEqual([]);
   });
 
-  it('drops keys requested in the turn in which the requests complete', async () => {
+  it('drops keys that are requested in the same turn in which the requests complete', async () => {
     start();
     requests$.next({ key: 'a', dueAt: START });
     requests$.complete();

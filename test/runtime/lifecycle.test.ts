@@ -73,7 +73,7 @@ describe('Lifecycle', () => {
     expect([startSignal?.aborted, story]).toEqual([true, ['probes starts', 'probes stops']]);
   });
 
-  it('aborts the start on stop and starts no further component', async () => {
+  it('aborts the start on stop and starts no more components', async () => {
     const waiting = component('hub', {
       start: (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
     });

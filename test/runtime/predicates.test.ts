@@ -78,7 +78,7 @@ describe('labelsChanged and fieldChanged', () => {
     ['labels in another order', thing({ labels: { a: '1', b: '2' } }), thing({ labels: { b: '2', a: '1' } }), [false, false]],
     ['a changed field', thing({}, { phase: 'a' }), thing({}, { phase: 'b' }), [false, true]],
     ['another field', thing({ generation: 1 }, { phase: 'a' }), thing({ generation: 2 }, { phase: 'a' }), [false, false]],
-  ])('match %s', (_, previous, object, expected) => {
+  ])('matches %s', (_, previous, object, expected) => {
     expect([labelsChanged, phaseChanged].map((predicate) => predicate(update(previous, object)))).toEqual(expected);
   });
 });

@@ -106,7 +106,7 @@ describe('report', () => {
     expect(runs).toHaveLength(6);
   });
 
-  it('limits the lines of 2,000 failing objects of one namespace, not those of others', () => {
+  it('limits the lines of 2,000 failing objects in one namespace, not those of others', () => {
     const lines: Record<string, unknown>[] = [];
     const log = createLogger({ level: 'info', readable: false, write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
     const clock = new FakeClock();
@@ -122,7 +122,7 @@ describe('report', () => {
     expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
     expect(lines.filter(({ key }) => String(key).startsWith('crowd/'))).toHaveLength(10);
     expect(lines.filter(({ key }) => key === 'team-a/ci')).toHaveLength(1);
-    expect(lines.filter(({ msg }) => msg === 'further failures suppressed')).toMatchObject([{ namespace: 'crowd', suppressed: 1_990 }]);
+    expect(lines.filter(({ msg }) => msg === 'more failures suppressed')).toMatchObject([{ namespace: 'crowd', suppressed: 1_990 }]);
     expect(clock.pending).toBe(0);
   });
 

@@ -99,7 +99,7 @@ describe('planRetry', () => {
     ['a delay of a second', 1, 1_000],
     ['a delay of a day', 86_400, 300_000],
     ['an infinite delay', Infinity, 300_000],
-  ])('waits between a second and five minutes for a server that requests %s', (_case, seconds, waitMs) => {
+  ])('waits between one second and five minutes for a server that requests %s', (_case, seconds, waitMs) => {
     expect(plan(throttledFor(seconds)).waitMs).toBe(waitMs);
   });
 

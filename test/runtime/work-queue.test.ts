@@ -159,7 +159,7 @@ describe('WorkQueue with lanes', () => {
     expect(takeAll(queue, 0)).toEqual(['eu/3']);
   });
 
-  it('takes the key with the earliest deadline first, across lanes', () => {
+  it('returns the key with the earliest deadline first, across lanes', () => {
     const deadlines: Readonly<Record<string, number>> = {
       'eu/late': 900,
       'eu/soon': 100,
@@ -172,7 +172,7 @@ describe('WorkQueue with lanes', () => {
     expect(runAll(queue, 10)).toEqual(['us/sooner', 'eu/soon', 'eu/late', 'us/later', 'us/never']);
   });
 
-  it('takes a key with a deadline of NaN last', () => {
+  it('returns a key with a deadline of NaN last', () => {
     const priorityOf = (key: string) => ({ lane: 'eu', deadlineAt: Number(key) });
     const queue = queueOf({ concurrency: 1, priorityOf });
     for (const key of ['unreadable', '3', '1', 'garbage', '2']) queue.add(key, 0);
@@ -193,7 +193,7 @@ describe('WorkQueue with lanes', () => {
     expect(queue.lanes).toBe(1);
   });
 
-  it('frees the lane in which a key ran after its lane changed', () => {
+  it('frees the lane in which a key ran, even if its lane changed', () => {
     let lane = 'eu';
     const queue = queueOf({ concurrencyPerLane: 1, priorityOf: () => ({ lane, deadlineAt: 0 }) });
     queue.add('a', 0);

@@ -145,7 +145,7 @@ describe('ClusterProfiles of a set', () => {
     expect([sentProfiles(), world.tokens.sent().hub.filter((call) => call.startsWith('GET secrets'))]).toEqual([[], []]);
   });
 
-  it('publishes the pinned address whatever a user writes into the Secret, even after a restart', async () => {
+  it('publishes the pinned address even if a user changes the Secret, and after a restart', async () => {
     await begin('a');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a']);
@@ -166,7 +166,7 @@ describe('ClusterProfiles of a set', () => {
     expect((await world.admin.get(Secrets, nameOf('fleet-a'))).data).toMatchObject(data);
   });
 
-  it('publishes a renamed Secret once it exists', async () => {
+  it('publishes the new name of a renamed Secret once the Secret exists', async () => {
     await begin('a');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a']);
@@ -222,7 +222,7 @@ describe('ClusterProfiles of a set', () => {
     expect(sentProfiles()).toEqual([]);
   });
 
-  it('restores within five minutes what another client changes, and keeps conditions of other managers', async () => {
+  it('restores changes by other clients within five minutes, and keeps conditions of other managers', async () => {
     await begin('a', 'b', 'c');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a', 'fleet-b', 'fleet-c']);
@@ -311,7 +311,7 @@ describe('ClusterProfiles of a set', () => {
     await untilProfiles(world, ['fleet-a', 'fleet-b', 'fleet-c']);
   });
 
-  it('reports a ClusterProfile that the hub does not let it write, and publishes the others', async () => {
+  it('reports a ClusterProfile that the hub rejects, and publishes the others', async () => {
     await begin('a', 'b');
     const { metadata } = await world.create();
     const owner = {

@@ -174,7 +174,7 @@ describe('set controller', () => {
     expect(await world.names()).toEqual(['fleet-c']);
   });
 
-  it('removes the ManagedToken of a Cluster whose deletion a finalizer delays', async () => {
+  it('removes the ManagedToken of a deleted Cluster that a finalizer keeps', async () => {
     await begin(['a', 'b']);
     await world.create();
     await world.until(complete(2));

@@ -158,7 +158,7 @@ describe('set controller that crashes', () => {
 
 describe('set controller that restarts after removals', () => {
   onlyExhaustive(() => {
-    it('removes further ManagedTokens a minute later, because it does not know the earlier removals', async () => {
+    it('removes additional ManagedTokens a minute later, because it does not know the earlier removals', async () => {
       await begin(20);
       await label(numbered(10), 'test');
       await world.until(complete(10));

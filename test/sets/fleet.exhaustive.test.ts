@@ -82,7 +82,7 @@ class Fleet {
     this.bindings.list({ metadata: { name: 'all' }, roleRef, subjects });
   }
 
-  /** Reconciles until no further run is requested for now. Returns the number of runs. */
+  /** Reconciles until no more runs are requested. Returns the number of runs. */
   async settle(): Promise<number> {
     for (let runs = 1; ; runs++) {
       const { requeueAt = Infinity } = await reconcileSet(this.deps, KEY, new AbortController().signal);
@@ -159,7 +159,7 @@ describe(`set with ${SIZE} Clusters`, () => {
     expect([fleet.count(/^create$/), fleet.count(/^apply$/), fleet.count(/^review$/)]).toEqual([0, SIZE, 0]);
   });
 
-  it('sends no request for Clusters that the requester may not know, and reports none', async () => {
+  it('sends no request for Clusters that the requester may not see, and reports none of them', async () => {
     fleet.register(SIZE, false);
     expect(await fleet.settle()).toBe(1);
     expect(fleet.calls).toEqual(['status']);
@@ -196,7 +196,7 @@ describe(`set with ${SIZE} Clusters`, () => {
     expect(fleet.calls).toEqual([...check, 'status', ...check, 'delete']);
   });
 
-  it('waits for the next checks of many ManagedTokens to remove, and then removes all of them', async () => {
+  it('waits for the next checks of many ManagedTokens before it removes all of them', async () => {
     const surplus = Array.from({ length: (SIZE * 12) / 100 }, (_, index) => `gone${index}`);
     fleet.register(SIZE - surplus.length, true);
     await fleet.settle();
@@ -211,7 +211,7 @@ describe(`set with ${SIZE} Clusters`, () => {
     expect(fleet.tokens.store.size).toBe(SIZE - surplus.length);
   });
 
-  it('removes a ManagedToken once, however late the watch delivers its deletion', async () => {
+  it('removes a ManagedToken once, no matter how late the watch delivers its deletion', async () => {
     fleet.register(30, true);
     await fleet.settle();
     const surplus = Array.from({ length: 10 }, (_, index) => aChild(aSet(), `gone${index}`));
@@ -225,7 +225,7 @@ describe(`set with ${SIZE} Clusters`, () => {
     expect(fleet.sets.store.get(KEY)?.status?.conditions?.map(({ reason }) => reason)).toEqual(['AllReady', 'Complete']);
   });
 
-  it('attempts a rejected write again within five minutes, even if the clock is set back', async () => {
+  it('retries a rejected write within five minutes, even if the clock is set back', async () => {
     fleet.register(1, true);
     fleet.rejection = statusError('Forbidden', 'exceeded quota');
     await fleet.settle();
@@ -237,7 +237,7 @@ describe(`set with ${SIZE} Clusters`, () => {
     expect(fleet.tokens.store.size).toBe(1);
   });
 
-  it('is triggered by changes to labels, and not by the status of a Cluster', () => {
+  it('triggers for changes to labels of a Cluster, and not for its status', () => {
     fleet.register(1, true);
     const cluster = fleet.clusters.store.get('c0')!;
     fleet.triggered.clear();
@@ -247,7 +247,7 @@ describe(`set with ${SIZE} Clusters`, () => {
     expect([...fleet.triggered]).toEqual([KEY]);
   });
 
-  it('is not triggered by a Cluster that the requester may not know', () => {
+  it('ignores changes to a Cluster that the requester may not see', () => {
     fleet.register(1, false);
     const cluster = fleet.clusters.store.get('c0')!;
     fleet.triggered.clear();

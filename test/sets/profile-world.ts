@@ -83,7 +83,7 @@ const definition = (cluster: object) => ({
   },
 });
 
-/** Installs the CustomResourceDefinition; `added` are further fields of the access providers' clusters. */
+/** Installs the CustomResourceDefinition; `added` are additional fields of the access providers' clusters. */
 export async function installProfiles({ admin }: SetWorld, added: Fields = {}): Promise<void> {
   await admin.create(CustomResourceDefinitions, definition(object({ ...clusterFields, ...added }, ['server'])));
   await waitUntilServed(admin, [ClusterProfiles], { clock: systemClock, random: Math.random, signal: AbortSignal.timeout(20_000) });

@@ -91,7 +91,7 @@ describe('rollout of a ManagedTokenSet', () => {
     await world.until(complete(2));
   });
 
-  it('writes nothing more after the set is deleted', async () => {
+  it('writes nothing after the set is deleted', async () => {
     await begin(6, 1);
     await world.patch({ spec: { template: { spec: { expirationSeconds: 7200 } } } });
     await world.tokens.until(async () => (await world.children()).some(({ spec }) => spec.expirationSeconds === 7200));
@@ -104,7 +104,7 @@ describe('rollout of a ManagedTokenSet', () => {
 });
 
 describe('removal from a ManagedTokenSet', () => {
-  it('pauses when more than ten and more than a third would go, and continues once with the named value', async () => {
+  it('pauses if more than ten and more than a third would be removed, and resumes once for the confirmed value', async () => {
     await begin(12);
     await world.patch({ spec: { clusterSelector: { matchLabels: { env: 'tset' } } } });
     await world.until('0/0/0/0 Ready=True NoClusters Progressing=False RemovalPaused');
@@ -133,7 +133,7 @@ describe('removal from a ManagedTokenSet', () => {
     });
   });
 
-  it('removes nothing when the selector is corrected', async () => {
+  it('removes no ManagedTokens when the selector is corrected', async () => {
     await begin(12);
     const uids = (await world.children()).map(({ metadata }) => metadata.uid);
     await world.patch({ spec: { clusterSelector: { matchLabels: { env: 'tset' } } } });
@@ -143,7 +143,7 @@ describe('removal from a ManagedTokenSet', () => {
     expect((await world.children()).map(({ metadata }) => metadata.uid)).toEqual(uids);
   });
 
-  it('removes ten at once', async () => {
+  it('removes ten ManagedTokens at once', async () => {
     await begin(11);
     for (const name of numbered(10)) await world.label(name, { env: 'test' });
     await world.until(complete(1));

@@ -18,7 +18,7 @@ describe('Backoff', () => {
     expect([backoff.nextMs(0), backoff.nextMs(1)]).toEqual([1200, 2400]);
   });
 
-  it('computes a delay without the jitter of earlier delays', () => {
+  it('computes a delay that does not include the jitter of earlier delays', () => {
     const jitters = [0.9, 0];
     const backoff = new Backoff({ ...REFLECTOR_BACKOFF, random: () => jitters.shift() ?? 0 });
     backoff.nextMs(0);
@@ -44,7 +44,7 @@ describe('Backoff', () => {
     expect(delays).toEqual([800, 1600, 3200, 6400, 10_000, 10_000, 10_000]);
   });
 
-  it('returns no delay for free failures', () => {
+  it('returns no delay for the first, free failures', () => {
     const backoff = new Backoff({ ...steady, free: 2 });
     expect([backoff.nextMs(0), backoff.nextMs(1), backoff.nextMs(2)]).toEqual([0, 0, 800]);
   });

@@ -15,7 +15,7 @@ describe('forEachBounded', () => {
     expect([started, most]).toEqual([[1, 2, 3, 4, 5], 2]);
   });
 
-  it('starts nothing more after an error, and rejects after the running work has ended', async () => {
+  it('starts no more work after an error, and rejects when the running work has ended', async () => {
     const ended: number[] = [];
     const work = async (item: number) => {
       if (item === 2) throw new Error('no');

@@ -50,7 +50,7 @@ describe('systemClock', () => {
     armed.mockRestore();
   });
 
-  it('notices within an hour that the wall clock was set forward', () => {
+  it('detects within an hour that the wall clock was set forward', () => {
     const { wake } = alarm(NOON + 30 * DAY_MS);
     jest.setSystemTime(NOON + 31 * DAY_MS);
     jest.advanceTimersByTime(3_600_000);
@@ -79,7 +79,7 @@ describe('systemClock', () => {
     expect(systemClock.monotonic() - start).toBe(1000);
   });
 
-  it.each([-DAY_MS, DAY_MS])('wakes after a duration although the wall clock was set by %d ms', (setMs) => {
+  it.each([-DAY_MS, DAY_MS])('wakes after a duration even if the wall clock was set by %d ms', (setMs) => {
     const wake = jest.fn();
     systemClock.wakeAfter(2 * 3_600_000, wake);
     jest.setSystemTime(NOON + setMs);

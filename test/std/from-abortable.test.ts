@@ -19,7 +19,7 @@ describe('fromAbortable', () => {
     await expect(lastValueFrom(values$.pipe(toArray()))).resolves.toEqual([1, 2]);
   });
 
-  it('fails with the error of the iterable', async () => {
+  it('emits the error of the iterable', async () => {
     const values$ = fromAbortable(async function* () {
       yield 1;
       throw new Error('connection lost');

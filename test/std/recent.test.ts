@@ -10,7 +10,7 @@ describe('Recent', () => {
     expect(['a', 'b', 'c'].map((key) => recent.get(key))).toEqual([undefined, 1, 2]);
   });
 
-  it('keeps fewer entries that weigh more, and no longer counts replaced and deleted ones', () => {
+  it('keeps fewer entries if they weigh more, and stops counting replaced and deleted entries', () => {
     const recent = new Recent<number>(5, (weight) => weight);
     const kept = () => [...recent.keys()];
     for (const [key, weight] of Object.entries({ a: 2, b: 2, c: 3 })) recent.set(key, weight);

@@ -1,4 +1,4 @@
-// Command lines of programs that users start by hand.
+// Command lines of programs that users start manually.
 
 /** Calls `parse`; prints its error without a stack and exits with code 2 if it throws. */
 export function readOptions<T>(parse: () => T): T {

@@ -12,7 +12,7 @@ import { TEST_USERS } from './users.ts';
 /** Environment variable with the path of the folder for leaks. */
 export const LEAKS_VARIABLE = 'TEST_LEAKS';
 
-/** Returns parts of a text that look like a token or a part of one, and known static tokens. */
+/** Returns parts of a string that look like a token or a part of one, and known static tokens. */
 export function leaksIn(text: string): readonly string[] {
   const runs = (text.match(LONG_RUN) ?? []).filter((run) => HEADER.test(run) || (run.length >= MIN_PART && isMixed(run)));
   return [...runs, ...[...known].filter((token) => text.includes(token))];
@@ -25,7 +25,7 @@ export function addStaticTokens(tokens: Iterable<string>): void {
 
 const known = new Set(TEST_USERS.keys());
 
-/** Records the leaks in a text. */
+/** Records the leaks in a string. */
 export function scanForLeaks(text: string, where: string): void {
   const folder = process.env[LEAKS_VARIABLE];
   const leaks = leaksIn(text);

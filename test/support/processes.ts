@@ -1,4 +1,4 @@
-// Programs that tests run. They end with the test process, even if it is killed: a guardian process beside each program reads from a pipe
+// Programs that tests run. They end with the test process, even if it is killed: a guardian process for each program reads from a pipe
 // of the test process, and kills the program when the pipe closes.
 
 import { type ChildProcess, spawn } from 'node:child_process';

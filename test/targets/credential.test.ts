@@ -20,7 +20,7 @@ describe('readCredential', () => {
     expect(credential).toMatchObject({ type: 'certificate', certificate: client.certificate.trim(), commonName: 'purser' });
   });
 
-  it('returns a service account of the hub with one audience per address, as the Secret spells the address', () => {
+  it('returns a service account on the hub with one audience per address, as the Secret spells the address', () => {
     const server = 'https://A.example.com:443/api/\nb.example.com:6443,https://a.example.com/api';
     expect(readCredential(aCredential({ serviceAccount: 'federated\n', server }))).toEqual({
       type: 'serviceAccount',
@@ -96,7 +96,7 @@ describe('clustersOf', () => {
 });
 
 describe('readTokenInUse', () => {
-  it('returns no token to renew for a service account of the hub, not even beside a renewed token', () => {
+  it('returns no token to renew for a service account on the hub, not even if there is a renewed token', () => {
     const registered = aCredential({ serviceAccount: 'federated' });
     expect(readTokenInUse(registered, undefined)).toBeUndefined();
     expect(readTokenInUse(registered, aCredential({ token: 'abc' }))).toBeUndefined();
@@ -122,7 +122,7 @@ describe('readPins', () => {
     expect(readPins(aCredential({ 'ca.crt': 'system\n' })).authorities).toBe('system');
   });
 
-  it('allows nothing by a key that is absent or blank, and all namespaces only without the key namespaces', () => {
+  it('allows nothing for an absent or blank key, and all namespaces only if the key namespaces is absent', () => {
     const { metadata } = aCredential({});
     const none = { servers: [], authorities: new Set() };
     expect(readPins({ metadata, data: {} })).toEqual({ ...none, namespaces: undefined });
@@ -196,7 +196,7 @@ describe('parseBundle', () => {
     ['PEM that is not in base64', authority.certificate],
     ['an invalid certificate', base64('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----')],
     ['a private key', base64(authority.key)],
-    ['a private key beside a certificate', base64(authority.certificate + authority.key)],
+    ['a private key in addition to a certificate', base64(authority.certificate + authority.key)],
     ['10,000 certificates', base64(authority.certificate.repeat(10_000))],
     ['a text of a megabyte', base64(`# ${'x'.repeat(1 << 20)}\n${authority.certificate}`)],
   ])('rejects %s within half a second of CPU time', (_, bundle) => {

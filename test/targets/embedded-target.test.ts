@@ -117,7 +117,7 @@ describe('issueToken on the embedded API server', () => {
     await expect(issue({ boundObject })).resolves.toBeDefined();
   });
 
-  it('never returns a token for a year when 3607 seconds are requested', async () => {
+  it('never returns a one-year token when 3607 seconds are requested', async () => {
     const spec = { serviceAccountName: 'deployer', containers: [{ name: 'c', image: 'i' }] };
     await admin.create(Pods, { metadata: { namespace, name: 'pod' }, spec });
     const grant = await issue({ audiences: [ISSUER], expirationSeconds: 3607, boundObject: { kind: 'Pod', name: 'pod' } });

@@ -51,7 +51,7 @@ describe('EndpointChoice', () => {
     expect(choice.order(5 * MINUTE)).toEqual(['a', 'b', 'c']);
   });
 
-  it('leaves the preferred address again if it still fails', () => {
+  it('stops using the preferred address again if it still fails', () => {
     const choice = new EndpointChoice(['a', 'b']);
     choice.recordFailure('a', 0);
     choice.recordFailure('a', 5 * MINUTE);
@@ -62,7 +62,7 @@ describe('EndpointChoice', () => {
     expect(choice.order(11 * MINUTE)).toEqual(['a', 'b']);
   });
 
-  it('returns to the address that worked if the preferred one still fails', () => {
+  it('switches back to the working address if the preferred one still fails', () => {
     const choice = new EndpointChoice(['a', 'b', 'c']);
     choice.recordFailure('a', 0);
     choice.recordFailure('b', 0);

@@ -67,7 +67,7 @@ describe('FederatedAddresses', () => {
     expect(addresses.hasConflict(prod)).toBe(false);
   });
 
-  it('ignores Secrets of other namespaces, and those of ManagedTokens', () => {
+  it('ignores Secrets in other namespaces, and those of ManagedTokens', () => {
     const elsewhere = aFederated('elsewhere', FIRST);
     const managed = aFederated('managed', FIRST);
     list(

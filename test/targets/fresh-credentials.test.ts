@@ -171,7 +171,7 @@ describe('ClusterClients with a renewed token', () => {
     await eventually(() => expect(target.openConnections).toBe(0));
   });
 
-  it('proves a token over a new connection', async () => {
+  it('verifies a token over a new connection', async () => {
     await probe();
     await clients.useOnce(cluster, new Sensitive('new-token'), readiness);
     expect(connectionsOf(target).size).toBe(2);

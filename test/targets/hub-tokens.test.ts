@@ -89,7 +89,7 @@ function received({
   return requests.map(({ headers }) => JSON.parse(Buffer.from(headers.authorization?.split('.')[1] ?? '', 'base64url').toString()));
 }
 
-describe('ClusterClients with a service account of the hub', () => {
+describe('ClusterClients with a service account on the hub', () => {
   it('sends a one-hour token whose only audience is the address, exactly as the Secret spells it', async () => {
     const spelled = `${target.url.replace('https://', '')}/`;
     expect(await use(federated([target.url], { server: spelled }))).toBe('ok');

@@ -40,7 +40,7 @@ describe('issueOwnToken', () => {
 
   it.each([
     ['another service account of the same namespace', { ...OWN, name: 'other' }],
-    ['a service account of another namespace', { ...OWN, namespace: 'deploy' }],
+    ['a service account in another namespace', { ...OWN, namespace: 'deploy' }],
   ])('sends no request for %s', async (_, request) => {
     const issuing = clients.use(cluster, (each) => issueOwnToken(each, request, signal));
     await expect(issuing).rejects.toMatchObject({ reason: 'IdentityUnknown' });

@@ -120,7 +120,7 @@ describe('issueToken', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('throws the reason of its signal', async () => {
+  it('throws the reason of the aborted signal', async () => {
     const server = await world.serve(() => undefined);
     const controller = new AbortController();
     const issued = world.issueAt(server, REQUEST, controller.signal);

@@ -18,7 +18,7 @@ describe('LineLimit', () => {
     expect([suppressed, write('a', 20)]).toEqual([[['a', 990]], 10]);
   });
 
-  it('allows a line of another namespace after 11 namespaces have reached their limit', () => {
+  it('allows a line for another namespace after 11 namespaces have reached their limit', () => {
     const { write } = world();
     const lines = Array.from({ length: 11 }, (_, index) => write(`team-${index}`, 100));
     expect(lines).toEqual([10, 10, 10, 10, 10, 10, 10, 10, 10, 5, 3]);

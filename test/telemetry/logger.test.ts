@@ -35,7 +35,7 @@ describe('createLogger', () => {
     expect(frames.filter((line) => !line.startsWith('    at '))).toEqual([]);
   });
 
-  it('omits lines below its level', () => {
+  it('omits lines below the level of the logger', () => {
     const { lines, log } = logger({ level: 'warn' });
     log.info('quiet');
 
@@ -77,7 +77,7 @@ describe('createLogger', () => {
     }
   });
 
-  it('prints the stack of a defect only', () => {
+  it('prints the stack only for a defect', () => {
     const { lines, log } = logger();
     const statusError = Object.assign(new Error('no'), { name: 'StatusError', code: 403 });
     log.error({ error: new TypeError('oops') }, 'defect');

@@ -255,7 +255,7 @@ describe('Metrics', () => {
     expect(keys.filter((key) => key.includes('["cluster",'))).toEqual([]);
   });
 
-  it('names twenty namespaces over budget and exports the rest as other', async () => {
+  it('names twenty namespaces that exceed their budget, and exports the others as "other"', async () => {
     const { metrics } = world();
     metrics.observeBudgets('managed-token', () => [
       ['team-a', 'slots'],

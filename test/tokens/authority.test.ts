@@ -41,13 +41,13 @@ function authorityOn(accounts: () => Promise<readonly string[]>, response: unkno
 }
 
 describe('Authority.review with a requester that the informer does not have', () => {
-  it('looks up the requester on the hub before it refuses', async () => {
+  it('looks up the requester on the hub before it denies the permission', async () => {
     const { authority, listed } = authorityOn(async () => ['default']);
     expect(await authority.review(token, signal)).toEqual({ allowed: true, set: NO_SET });
     expect(listed).toEqual(['team-a metadata.name=default']);
   });
 
-  it('refuses if the hub does not have the requester either', async () => {
+  it('denies the permission if the hub does not have the requester either', async () => {
     const { authority } = authorityOn(async () => []);
     expect(await authority.review(token, signal)).toMatchObject({ allowed: false, message: expect.stringContaining('does not exist') });
   });
@@ -119,7 +119,7 @@ describe('Authority.review for a cluster in a set', () => {
     expect(authority.needsReview(token)).toBe(false);
   });
 
-  it('needs another review as soon as the cluster is in another set', async () => {
+  it('requires another review as soon as the cluster is in another set', async () => {
     const { authority, state } = setAuthority({ allowed: ['set:prod'] });
     await authority.review(token, signal);
     state.informed = 'dev';

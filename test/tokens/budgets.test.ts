@@ -43,7 +43,7 @@ describe('NamespaceBudgets', () => {
     ['dials', 10],
     ['runs', 10],
     ['reviews', 30_000],
-  ] as const)('delays a namespace by three minutes at most, whatever it has spent: %s with %i ManagedTokens', (budget, tokens) => {
+  ] as const)('delays a namespace by at most three minutes, regardless of its spending: %s with %i ManagedTokens', (budget, tokens) => {
     const { clock, budgets, spend } = world(tokens);
     spend(budget, 400_000);
     expect(budgets.waitMs('team-a')).toBe(180_000);
@@ -62,7 +62,7 @@ describe('NamespaceBudgets', () => {
     expect([[...budgets.over()], budgets.waitMs('team-a'), lines]).toEqual([[], 0, ['namespace over budget', 'namespace within budget']]);
   });
 
-  it('forgets namespaces that have spent nothing lately', () => {
+  it('forgets namespaces that have spent nothing recently', () => {
     const { clock, budgets, spend } = world();
     for (let index = 0; index < 1_000; index++) spend('reviews', 1, `team-${index}`);
     clock.advance(3_600_000);

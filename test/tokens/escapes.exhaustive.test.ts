@@ -163,7 +163,7 @@ describe('token controller and a spec for another service account or cluster', (
       ['names a missing service account', {}],
       ['is invalid', { secret: { server: 'https://192.0.2.1' } }],
     ]),
-  )('deletes the former anchor although the new spec %s', async (_, spec) => {
+  )('deletes the former anchor even if the new spec %s', async (_, spec) => {
     await allowBesides(`${world.cluster}/other/absent`);
     await world.run();
     const token = await issued();
@@ -178,7 +178,7 @@ describe('token controller and a spec for another service account or cluster', (
       ['is suspended', { rotation: { suspend: true } }],
       ['names a missing service account', {}],
     ]),
-  )('deletes the anchor of a former service account in the same namespace although the new spec %s', async (_, spec) => {
+  )('deletes the anchor of a former service account in the same namespace even if the new spec %s', async (_, spec) => {
     await allowBesides(`${world.cluster}/deploy/absent`);
     await world.run();
     const token = await issued();
@@ -197,7 +197,7 @@ describe('token controller and a spec for another service account or cluster', (
     await world.until(async () => !(await world.isAccepted(token)));
   });
 
-  it('deletes the former anchor although the new Cluster does not exist', async () => {
+  it('deletes the former anchor even if the new Cluster does not exist', async () => {
     await allowBesides('missing');
     await world.run();
     const token = await issued();
@@ -222,7 +222,7 @@ describe('token controller and a spec for another service account or cluster', (
     await world.until(async () => (await world.get()).status?.anchors?.length === 1);
   });
 
-  it('deletes the former anchor although another object owns the Secret of the new name', async () => {
+  it('deletes the former anchor even if another object owns the Secret of the new name', async () => {
     await allowBesides(`${world.cluster}/other/own`);
     await world.run();
     const token = await issued();
@@ -289,7 +289,7 @@ describe('token controller and a revocation', () => {
     expect(await world.events()).not.toContain('Warning RevocationUnavailable');
   });
 
-  it('continues the revocation although a tenant marks it as handled on the Secret', async () => {
+  it('continues the revocation even if a tenant marks it as handled on the Secret', async () => {
     await world.run();
     const token = await issued();
     await world.target.stop();
@@ -348,7 +348,7 @@ describe('token controller and a revocation', () => {
 });
 
 describe('token controller and a withdrawal', () => {
-  it('removes the Secret although the spec named another requester during the withdrawal', async () => {
+  it('removes the Secret even if the spec named another requester during the withdrawal', async () => {
     await world.hub.admin.create(ServiceAccounts, { metadata: { namespace: world.namespace, name: 'second' } });
     await world.allow(`${world.cluster}/deploy/deployer`, { requester: 'second', name: `${world.namespace}-second` });
     await world.run();
@@ -386,7 +386,7 @@ describe('token controller and a Secret that is too large to update', () => {
     await world.hub.admin.patch(Secrets, ci(), { metadata: { labels: Object.fromEntries(labels) } });
   }
 
-  it('removes the Secret and the anchor of a withdrawn permission although a tenant altered the token', async () => {
+  it('removes the Secret and the anchor of a withdrawn permission even if a tenant altered the token', async () => {
     await world.run();
     const token = await issued();
     await enlarge();

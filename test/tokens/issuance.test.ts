@@ -218,7 +218,7 @@ describe('token controller and a foreign Secret', () => {
     await world.ready();
   });
 
-  it('leaves the Secret of another ManagedToken to its owner, without further writes', async () => {
+  it('leaves the Secret of another ManagedToken to its owner, without additional writes', async () => {
     await world.run();
     await world.create('first', { secret: { name: 'shared', outputs: ['Token'] } });
     await world.ready('first');

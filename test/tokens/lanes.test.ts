@@ -31,7 +31,7 @@ const ROLE = {
   rules: [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], verbs: ['issue'] }],
 };
 
-/** A ManagedToken without a Secret. */
+/** Returns a ManagedToken without a Secret. */
 function aTokenOf(namespace: string, index = 0): TokenBuilder {
   const name = `t-${index}`;
   return aToken()
@@ -136,24 +136,24 @@ class Queues {
     })(this.#stopping.signal).subscribe();
   }
 
-  /** An administrator deletes the binding of a namespace. */
+  /** Deletes the binding of a namespace, as an administrator. */
   withdraw(namespace: string): void {
     this.allowed.delete(namespace);
     this.#bindings.delete(bindingOf(namespace));
   }
 
-  /** An administrator re-creates the binding of a namespace. */
+  /** Re-creates the binding of a namespace, as an administrator. */
   grant(namespace: string): void {
     this.allowed.add(namespace);
     this.#bindings.apply(bindingOf(namespace));
   }
 
-  /** The informer of requesters loses the one of a namespace, which still exists on the hub. */
+  /** Removes the requester of a namespace from the informer; it still exists on the hub. */
   loseRequester(namespace: string): void {
     this.#requesters.delete({ metadata: { namespace, name: 'default' } });
   }
 
-  /** A tenant changes a ManagedToken. */
+  /** Changes a ManagedToken, as a tenant. */
   change(key: string, change: (token: ManagedToken) => Partial<ManagedToken>): void {
     const token = this.get(key);
     this.#store({ ...token, ...change(token) });
@@ -284,7 +284,7 @@ function crowd(namespace: string, build: (builder: TokenBuilder) => TokenBuilder
   return Array.from({ length: 40 }, (_, index) => ({ token: build(aTokenOf(namespace, index)).build() }));
 }
 
-describe('token controller while 80 ManagedTokens of two namespaces dial a target that does not respond', () => {
+describe('token controller while 80 ManagedTokens in two namespaces dial a target that does not respond', () => {
   it.each<[string, (builder: TokenBuilder) => TokenBuilder, { readonly bound?: boolean; readonly allowed?: boolean }]>([
     ['issue a token after anchors of former specs', (builder) => anchored(builder, 16), { bound: true }],
     ['delete anchors of former specs', (builder) => anchored(builder.with({ clusterName: 'fast' }).suspended(), 16), { bound: true }],
@@ -292,7 +292,7 @@ describe('token controller while 80 ManagedTokens of two namespaces dial a targe
     ['are deleted without a review', (builder) => anchored(builder, 16).withMetadata({ deletionTimestamp: '2026-03-01T12:00:30Z' }), {}],
     ['issue a token that only a review allows', (builder) => builder, { allowed: true }],
     ['lost their permission', (builder) => anchored(builder, 16), {}],
-  ])('removes the Secret of another namespace 15 s after its permission is withdrawn, if those %s', async (_, build, given) => {
+  ])('removes the Secret in another namespace 15 s after its permission is withdrawn, if those %s', async (_, build, given) => {
     const victim = holding(aTokenOf('victim').with({ clusterName: 'fast' }));
     const [first = '', second = ''] = ATTACKERS;
     const late = crowd(second, build);

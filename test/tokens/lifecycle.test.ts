@@ -165,7 +165,7 @@ describe('token controller while the hub rejects writes', () => {
 });
 
 describe('token controller and another writer of the Secret', () => {
-  it('renews the token although another client changes the Secret constantly', async () => {
+  it('renews the token even if another client changes the Secret constantly', async () => {
     await world.run();
     const first = await issued();
     const storming = new AbortController();
@@ -261,7 +261,7 @@ describe('token controller with a cluster that hangs with 60 tokens due', () => 
     }
   }
 
-  /** Number of renewals of each token. */
+  /** Returns the number of renewals of each token. */
   async function rotations(): Promise<readonly number[]> {
     const { items } = await world.hub.admin.list(ManagedTokens, { namespace: world.namespace });
     return items.flatMap(({ status }) => (status?.rotations === undefined ? [] : [status.rotations]));

@@ -277,7 +277,7 @@ describe('token controller after a withdrawal', () => {
     }
   });
 
-  it('removes the Secret within 40 s although the record in the Secret has a value that is too long for the status', async () => {
+  it('removes the Secret within 40 s even if the record in the Secret has a value that is too long for the status', async () => {
     const { outcomes } = await world.run();
     await issued();
     const annotations = { [Annotation.rotateRequest]: 'x'.repeat(2_000) };
@@ -293,7 +293,7 @@ describe('token controller after a withdrawal', () => {
     ['removes its label', { labels: { [Label.managedBy]: null } }],
     ['removes its owner', { ownerReferences: null }],
     ['removes label, owner and annotations', { labels: null, ownerReferences: null, annotations: null }],
-  ])('removes the Secret within 40 s although a user of the namespace %s', async (_, metadata) => {
+  ])('removes the Secret within 40 s even if a user of the namespace %s', async (_, metadata) => {
     await world.run();
     await issued();
     await world.reconciled();
@@ -316,7 +316,7 @@ describe('token controller after a withdrawal', () => {
     expect(await world.tokenText()).toBe('theirs');
   });
 
-  it('removes the Secret within 40 s although the status cannot be written', async () => {
+  it('removes the Secret within 40 s even if the status cannot be written', async () => {
     const { outcomes } = await world.run();
     await issued();
     const name = 'purser-controller-tokens';
@@ -373,7 +373,7 @@ describe('token controller after a withdrawal', () => {
   });
 
   onlyExhaustive(() => {
-    it('removes the Secret in time although others create ManagedTokens that never had a token', async () => {
+    it('removes the Secret in time even if others create ManagedTokens that never had a token', async () => {
       await world.run();
       await issued();
       const forged = { finalizers: ['tokens.purser.dev/anchor'], annotations: { 'tokens.purser.dev/anchors': `${world.cluster}/deploy` } };

@@ -16,7 +16,7 @@ import { stored } from '../support/stored.ts';
 
 const KILOBYTE = 1_024;
 
-/** A ManagedToken with this many kilobytes of metadata. */
+/** Returns a ManagedToken with this many kilobytes of metadata. */
 function large(index: number, kilobytes: number): ManagedToken {
   const annotations = { 'example.com/filler': 'x'.repeat(kilobytes * KILOBYTE) };
   return aToken()
@@ -26,7 +26,7 @@ function large(index: number, kilobytes: number): ManagedToken {
 
 const TOKEN = aToken().build();
 
-/** A Secret of the ManagedToken with foreign annotations of this many characters. */
+/** Returns a Secret of the ManagedToken with other annotations of this many characters. */
 function secretWith(length: number): Stored<Secret> {
   return {
     metadata: {
@@ -77,7 +77,7 @@ describe('reduceSecret', () => {
   });
 });
 
-/** A Secret whose own annotations, foreign annotation, owner and token are as long as the API server admits together. */
+/** Returns a Secret whose annotations, owner and token are as long as the API server admits together. */
 function largeSecret(index: number, namespace = 'crowd'): Stored<Secret> {
   const own = Object.values(Annotation).map((name) => [name, 'x'.repeat(8 * KILOBYTE)]);
   const { metadata } = secretWith(30 * KILOBYTE);
@@ -231,7 +231,7 @@ function sized(index: number, kilobytes: number): ManagedToken {
 }
 
 describe('TOKEN_BUDGET', () => {
-  it('keeps stubs of the ManagedTokens of a namespace that exceed 32 MiB, which are reported as invalid', () => {
+  it('keeps stubs of the ManagedTokens in a namespace that exceed 32 MiB, which are reported as invalid', () => {
     const kept = new KeptObjects(TOKEN_BUDGET);
     for (let index = 0; index < MANY; index++) kept.set(reduceToken(stored(sized(index, SHARE_KILOBYTES))));
     const stubs = [...kept.all.values()].filter(({ isOverBudget }) => isOverBudget);
@@ -243,7 +243,7 @@ describe('TOKEN_BUDGET', () => {
 });
 
 describe('SECRET_BUDGET', () => {
-  it('keeps stubs of the Secrets of a namespace that exceed 32 MiB, and small Secrets', () => {
+  it('keeps stubs of the Secrets in a namespace that exceed 32 MiB, and small Secrets', () => {
     const kept = new KeptObjects(SECRET_BUDGET);
     const add = (name: string, length: number) => {
       const { metadata, ...secret } = secretWith(length);
@@ -303,7 +303,7 @@ describe('createTokenInformers on a hub without WatchList', () => {
     expect(bytesIn(kept)).toBeLessThan(20 * KILOBYTE);
   });
 
-  it('keeps slightly more than 32 MiB of the ManagedTokens of one namespace', async () => {
+  it('keeps slightly more than 32 MiB of the ManagedTokens in one namespace', async () => {
     const annotations = { filler: 'x'.repeat(60 * KILOBYTE) };
     const token = (index: number) =>
       aToken()

@@ -33,7 +33,7 @@ const hub = {
   update: async (_: unknown, object: ConfigMap) => (stored = object),
 };
 
-/** A controller that begins to lead. */
+/** Starts a controller as the leader. */
 function lead(): void {
   memory = new TrackedTokens();
   const view = { tokens: { list: () => existing } } as unknown as HubView;
@@ -88,7 +88,7 @@ describe('RemovalLimits and the global limit', () => {
     expect(stored?.data?.['message']).toContain('Removal of Secrets is paused: 25 tokens in 5 namespaces lost permission within a minute.');
   });
 
-  it('does not hold the removals of one tenant with many tokens', async () => {
+  it('does not hold removals if one tenant with many tokens loses permission', async () => {
     const [first] = lose({ a: 500, b: 1, c: 1 });
     expect([await check(first), isPaused]).toEqual(['delayed', false]);
   });
@@ -134,7 +134,7 @@ describe('RemovalLimits and the global limit', () => {
     ).toBe('allowed');
   });
 
-  it('holds removals until an administrator sets a new value of the annotation, which acts once', async () => {
+  it('holds removals until an administrator sets a new value of the annotation, which takes effect once', async () => {
     const [first] = lose(FIVE);
     await check(first);
     clock.advance(24 * 3_600_000);
@@ -179,7 +179,7 @@ describe('RemovalLimits.logHeld', () => {
     hold('team-a');
     clock.advance(60_000);
     expect(lines.filter(({ msg }) => msg === 'removal held')).toHaveLength(11);
-    expect(lines.at(-1)).toMatchObject({ msg: 'further held removals suppressed', namespace: 'crowd', suppressed: 490 });
+    expect(lines.at(-1)).toMatchObject({ msg: 'more held removals suppressed', namespace: 'crowd', suppressed: 490 });
     limits.close();
     expect(clock.pending).toBe(0);
   });

@@ -30,7 +30,7 @@ const writes = () => hub.served.filter((call) => /^(POST|PUT|DELETE) secrets/.te
 const reviews = () => hub.served.filter((call) => call.endsWith('subjectaccessreviews')).length;
 const conditions = () => (hub.token.status?.conditions ?? []).map(({ type, status, reason }) => `${type}=${status}/${reason}`).join(' ');
 
-/** Reconciles continuously, as if every change triggered a reconcile at once. */
+/** Reconciles continuously, as if every change triggered a reconcile immediately. */
 async function lookFor(ms: number, undo: () => void = () => {}): Promise<void> {
   for (let passed = 0; passed < ms; passed += 500) {
     undo();
@@ -103,7 +103,7 @@ describe('reconcileToken and a client that reverts its writes', () => {
     expect(writes()).toBeLessThanOrEqual(10);
   });
 
-  it('repairs the Secret at once for every new spec', async () => {
+  it('repairs the Secret immediately for every new spec', async () => {
     await firstToken();
     for (let edit = 0; edit < 12; edit++) {
       const secret = { outputs: ['Token'] as const, labels: { edit: String(edit) } };

@@ -48,7 +48,7 @@ async function isRejected(token: string, target = world.target): Promise<boolean
 }
 
 describe('token controller with revocation BoundSecret', () => {
-  it('binds the token to an anchor beside its service account, and sets the finalizer', async () => {
+  it('binds the token to an anchor in the namespace of its service account, and sets the finalizer', async () => {
     await world.run();
     const token = await issued();
 
@@ -248,7 +248,7 @@ describe('token controller with revocation BoundSecret and a deleted Secret', ()
   it.each([
     ['has lost its permission', () => world.forbid(), 'Forbidden'],
     ['has a spec that is invalid', () => world.patch('ci', { spec: { secret: { server: 'https://192.0.2.1' } } }), 'InvalidSpec'],
-  ])('revokes the token for the annotation, though it %s', async (_, keep, reason) => {
+  ])('revokes the token for the annotation even if it %s', async (_, keep, reason) => {
     await world.run();
     const token = await withoutSecret(keep);
     await world.until(async () => (await world.condition('Ready')) === `False ${reason}`);
@@ -259,7 +259,7 @@ describe('token controller with revocation BoundSecret and a deleted Secret', ()
     expect(await world.events()).toContain('Normal RevocationRequested');
   });
 
-  it('revokes the token for the annotation, though a foreign Secret has its name', async () => {
+  it('revokes the token for the annotation even if a foreign Secret has its name', async () => {
     await world.run();
     const token = await issued();
     await world.patch('ci', { spec: { rotation: { suspend: true } } });
@@ -291,7 +291,7 @@ describe('token controller with revocation BoundSecret and a deleted Secret', ()
     await world.target.admin.delete(ServiceAccounts, account);
   });
 
-  it('revokes the tokens of all places when the ManagedToken is deleted', async () => {
+  it('revokes the tokens at all locations when the ManagedToken is deleted', async () => {
     await world.run();
     const token = await issued();
     await world.patch('ci', { spec: { rotation: { suspend: true }, clusterName: 'nowhere' } });
@@ -333,7 +333,7 @@ describe('token controller and a ManagedToken that is being deleted', () => {
     expect(await isRejected(token)).toBe(true);
   });
 
-  it('removes the finalizer at once if the Cluster does not exist', async () => {
+  it('removes the finalizer immediately if the Cluster does not exist', async () => {
     await world.run();
     await issued();
     await world.hub.admin.delete(Clusters, { name: world.cluster });
@@ -341,7 +341,7 @@ describe('token controller and a ManagedToken that is being deleted', () => {
     await world.until(isGone);
   });
 
-  it('removes the Secret after a withdrawal although a finalizer of another controller remains', async () => {
+  it('removes the Secret after a withdrawal even if a finalizer of another controller remains', async () => {
     await world.run();
     await world.create('ci', {}, { finalizers: ['example.com/theirs'] });
     await world.ready();
@@ -355,7 +355,7 @@ describe('token controller and a ManagedToken that is being deleted', () => {
     await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
   });
 
-  it('removes an expired token although a finalizer of another controller remains', async () => {
+  it('removes an expired token even if a finalizer of another controller remains', async () => {
     await world.run();
     await world.create('ci', {}, { finalizers: ['example.com/theirs'] });
     await world.ready();
@@ -385,7 +385,7 @@ describe('token controller and a ManagedToken that is being deleted', () => {
 describe('token controller and forged anchors', () => {
   const forged = { finalizers: [FINALIZER], annotations: { 'tokens.purser.dev/anchors': 'prod/kube-system other/default' } };
 
-  it('sends no request to a target for forged anchors, and removes the finalizer at once', async () => {
+  it('sends no request to a target for forged anchors, and removes the finalizer immediately', async () => {
     await world.run();
     await world.forbid();
     await world.create('ci', { revocation: 'BoundSecret' }, forged);
@@ -425,7 +425,7 @@ describe('token controller and forged anchors', () => {
     await world.target.admin.delete(Secrets, { namespace: 'deploy', name });
   });
 
-  it('records an event and no metric for places that a tenant writes into the Secret', async () => {
+  it('records an event and no metric for locations that a tenant writes into the Secret', async () => {
     const controller = await world.run();
     await issued();
     const { metadata } = (await world.secret()) as Secret;
@@ -447,7 +447,7 @@ describe('token controller and a request to revoke', () => {
   const revoke = () => world.patch('ci', { metadata: { annotations: { [Annotation.revoke]: 'leaked' } } });
   const isDone = async () => (await world.get()).status?.lastRevokeRequest === 'leaked';
 
-  it('waits for the anchor that the spec requires although a tenant wrote another place into the Secret', async () => {
+  it('waits for the anchor that the spec requires even if a tenant wrote another location into the Secret', async () => {
     await world.run();
     const token = await issued();
     await world.patch('ci', { spec: { rotation: { suspend: true } } });
@@ -467,7 +467,7 @@ describe('token controller and a request to revoke', () => {
     expect(await isRejected(token)).toBe(true);
   });
 
-  it('deletes the anchor that the spec requires although status.anchors was lost', async () => {
+  it('deletes the anchor that the spec requires even if status.anchors was lost', async () => {
     await world.run();
     const token = await issued();
     await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { anchors: null } });
@@ -479,7 +479,7 @@ describe('token controller and a request to revoke', () => {
 });
 
 describe('token controller and status.anchors', () => {
-  it('holds 16 places: no token is issued in a seventeenth place until one is removed', async () => {
+  it('holds 16 locations, and issues no token at a seventeenth location until one is removed', async () => {
     await world.run();
     const first = await issued();
     await world.register(`${world.cluster}-b`, world.targets[1]);
@@ -507,7 +507,7 @@ describe('token controller and status.anchors', () => {
     expect((await world.get()).status?.anchors).toMatchObject([{ cluster: world.cluster, namespace: 'deploy' }]);
   });
 
-  it('keeps a place whose anchor could not be deleted until the cluster responds again', async () => {
+  it('keeps a location whose anchor could not be deleted until the cluster responds again', async () => {
     await world.run();
     const first = await issued();
     await world.register(`${world.cluster}-b`, world.targets[1]);
@@ -526,7 +526,7 @@ describe('token controller and status.anchors', () => {
 });
 
 describe('token controller without revocation', () => {
-  it('reports once that the token cannot be revoked', async () => {
+  it('reports only once that the token cannot be revoked', async () => {
     await world.run();
     await world.create('ci', {});
     await world.ready();

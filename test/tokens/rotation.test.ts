@@ -67,7 +67,7 @@ describe('token controller and rotation', () => {
     expect(ageMs).toBeGreaterThanOrEqual(MINUTE);
   });
 
-  it('rotates at once for each new value of the annotation rotate', async () => {
+  it('rotates immediately for each new value of the annotation rotate', async () => {
     await world.run();
     const first = await issued();
     await world.pass(15_000);
@@ -139,7 +139,7 @@ describe('token controller and a re-created service account', () => {
     await world.target.admin.create(ServiceAccounts, { metadata: account });
   };
 
-  it('notices the new UID at the renewal, and issues for the new service account', async () => {
+  it('detects the new UID at the renewal, and issues a token for the new service account', async () => {
     await world.run();
     const first = await issued({ serviceAccount: account });
     const { status } = await world.get();
@@ -153,7 +153,7 @@ describe('token controller and a re-created service account', () => {
     await world.expectEvents(['Normal Issued', 'Normal ServiceAccountRecreated']);
   });
 
-  it('notices by verification that the token is rejected', async () => {
+  it('detects by verification that the target rejects the token', async () => {
     await world.run({ settings: { verifyIntervalMs: 15 * MINUTE } });
     const first = await issued({ serviceAccount: account });
     await world.pass(15 * MINUTE);
@@ -293,7 +293,7 @@ describe('token controller and changes to the spec', () => {
     expect(Date.parse(status?.expirationTimestamp ?? '') - Date.parse(status?.issuedAt ?? '')).toBe(2 * HOUR);
   });
 
-  it('issues at most one token in ten seconds, however often the spec changes', async () => {
+  it('issues at most one token in ten seconds, no matter how often the spec changes', async () => {
     await world.run();
     await issued();
     for (let edit = 0; edit < 20; edit++) {

@@ -133,19 +133,19 @@ class Crowd {
     })(this.#stopping.signal).subscribe(({ key }) => this.looked.push(key));
   }
 
-  /** A tenant changes a ManagedToken. */
+  /** Changes a ManagedToken, as a tenant. */
   change(token: ManagedToken, version: number): void {
     const metadata = { ...token.metadata, generation: version, resourceVersion: String(version) };
     (this.#informers.tokens as unknown as HandInformer<ManagedToken>).apply({ ...token, metadata });
   }
 
-  /** A tenant changes a Secret. */
+  /** Changes a Secret, as a tenant. */
   changeSecret(secret: StoredSecret, version: number): void {
     const metadata = { ...secret.metadata, resourceVersion: String(version) };
     (this.#informers.secrets as unknown as HandInformer<StoredSecret & ApiObject>).apply({ ...secret, metadata });
   }
 
-  /** An administrator changes the Cluster of all ManagedTokens. */
+  /** Changes the Cluster of all ManagedTokens, as an administrator. */
   changeCluster(version: number): void {
     const [cluster] = this.#informers.clusters.store.list();
     if (cluster === undefined) throw new Error('The Cluster was not found.');
@@ -201,7 +201,7 @@ describe('token controller with a namespace of very many ManagedTokens', () => {
 });
 
 describe('token controller with 544 hanging ManagedTokens for invented clusters', () => {
-  it('gives them a few slots and delays no other namespace', async () => {
+  it('gives hanging ManagedTokens a few slots and delays no other namespace', async () => {
     const crowd = Array.from({ length: 544 }, (_, index) => {
       const { token } = managedToken('crowded', index, false);
       return { token: { ...token, spec: { ...token.spec, clusterName: `made-up-${index}` } } };
@@ -236,7 +236,7 @@ describe('token controller with a ManagedToken that changes constantly', () => {
   });
 });
 
-describe('token controller with objects of a namespace that change continually', () => {
+describe('token controller with objects in a namespace that change continually', () => {
   const claimants = Array.from({ length: 32 }, (_, index) => {
     const { token } = managedToken('restless', index, false);
     const spec = {
@@ -287,7 +287,7 @@ describe('token controller with objects of a namespace that change continually',
     const countWrites = () => world.sent.filter((what) => what === 'status restless').length;
     const writes = countWrites();
 
-    // Twenty at once and six a minute for each of 51 ManagedTokens.
+    // Twenty immediately and six a minute for each of 51 ManagedTokens.
     expect([writes > 500, writes <= 51 * (20 + 6)]).toEqual([true, true]);
     expect([...world.overBudget()]).toContainEqual(['restless', 'runs']);
     const annotations = { [Annotation.revoke]: 'leak' };
@@ -399,7 +399,7 @@ describe('token controller with 2,000 urgent tokens of one namespace', () => {
 });
 
 describe('token controller with 10,000 tokens of the same expiry', () => {
-  it('renews all of them in time, spread out and within the limits', async () => {
+  it('renews all tokens in time, spread out and within the limits', async () => {
     const lifetime = { issuedAt: NOON, expiresAt: NOON + 60 * MINUTE };
     const all = Array.from({ length: MANY }, (_, index) => {
       const dueAt = renewAt(lifetime, '20%', `uid-${index}`) - 44 * MINUTE;

@@ -163,7 +163,7 @@ export class TestReconciler {
   }
 }
 
-/** A registered Cluster, and two requesters. */
+/** Returns a registered Cluster and two requesters. */
 function surroundings(server: string) {
   const { cluster, credential } = registered({ servers: [server], ca: authority.certificate });
   return {

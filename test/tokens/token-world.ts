@@ -234,7 +234,7 @@ export class TokenWorld {
       await this.hub.admin.delete(Clusters, { name: metadata.name ?? '' });
   }
 
-  /** Returns those of the texts and of the events on the hub that hold part of a token's signature, plain or encoded. */
+  /** Returns those of the strings and of the events on the hub that hold part of a token's signature, plain or encoded. */
   async leaks(texts: readonly string[]): Promise<readonly string[]> {
     const { items } = await this.hub.admin.list(Events);
     const parts = [...this.seenTokens].flatMap((token) => {

@@ -12,7 +12,7 @@ const REVIEW_KEY = 'default prod-eu/deploy/deployer';
 const allowance = (rbacChanges: number) => ({ name: 'prod-eu', reviewKey: REVIEW_KEY, rbacChanges, isExpected: true, isLasting: true });
 
 describe('TrackedTokens', () => {
-  it('does not track a forgotten ManagedToken again when a run in progress records something', () => {
+  it('does not track a forgotten ManagedToken again when a run in progress records a result', () => {
     const memory = new TrackedTokens();
     memory.keep('a').refuse(1_000);
     memory.forget('a');
@@ -22,7 +22,7 @@ describe('TrackedTokens', () => {
     expect([memory.size, memory.refused.size, memory.of('a').isConfirmed(REVIEW_KEY, 0)]).toEqual([0, 0, false]);
   });
 
-  it('lists each refused ManagedToken once, until it is allowed, removed or forgotten', () => {
+  it('lists each denied ManagedToken once, until it is allowed, removed or forgotten', () => {
     const memory = new TrackedTokens();
     const counts = [];
     for (const uid of ['a', 'b', 'c', 'a']) memory.keep(uid).refuse(1_000);
@@ -60,7 +60,7 @@ describe('TrackedToken', () => {
     expect(tracked.isConfirmed(REVIEW_KEY, HOUR)).toBe(true);
   });
 
-  it('repeats a review that is not lasting every 30 seconds', () => {
+  it('repeats a review that is not yet trusted every 30 seconds', () => {
     const tracked = new TrackedTokens().keep('a');
     const until = [0, 1_000, 3_000, 7_000, 15_000, 31_000, 61_000, 91_000].map((at) => {
       tracked.allow({ ...allowance(0), isExpected: false, isLasting: false }, at);
@@ -102,7 +102,7 @@ describe('TrackedToken.limitVerifiedAt', () => {
     ['a verification in the past', 3, 1, 3],
     ['a start in the future', undefined, 9, 5],
     ['a start in the past', undefined, 1, undefined],
-  ])('limits %s to now, so that not all tokens are due at once', (_case, verifiedAt, startedAt, expected) => {
+  ])('limits %s to now, so that not all tokens are due immediately', (_case, verifiedAt, startedAt, expected) => {
     const tracked = new TrackedTokens().keep('a');
     tracked.verifiedAt = verifiedAt;
     tracked.limitVerifiedAt(startedAt, 5);

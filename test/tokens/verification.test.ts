@@ -70,7 +70,7 @@ describe('Verification', () => {
     expect(clock.pending).toBe(0);
   });
 
-  /** Returns a ManagedToken of its own namespace and service account. */
+  /** Returns a ManagedToken in its own namespace and service account. */
   function aToken(
     name: string,
     clusterName: string,
@@ -142,7 +142,7 @@ describe('Verification', () => {
     expect(verification.intervalMs).toBe(8 * INTERVAL);
   });
 
-  it('requests one issued token of each cluster once a minute', async () => {
+  it('samples one issued token of each cluster once a minute', async () => {
     list(aToken('a1', 'a'), aToken('b0', 'b', { status: {} }), aToken('b1', 'b'), aToken('b2', 'b'));
     const verification = start();
     await pass(MINUTE);
@@ -307,7 +307,7 @@ describe('Verification', () => {
 });
 
 describe('token controller and a clock that was set back', () => {
-  it('verifies a token by turns, as before', async () => {
+  it('verifies tokens in turn, as before', async () => {
     const clock = new FakeClock(Date.now());
     const hub = new ScriptedHub(
       aManagedToken()

@@ -62,7 +62,7 @@ describe('withdrawSecrets', () => {
     await reconciler.close();
   });
 
-  it('withdraws nothing again from a Secret that is being deleted without a token', async () => {
+  it('does not withdraw again from a Secret without a token that is being deleted', async () => {
     const reconciler = world.reconciler();
     await withdraw(reconciler);
     await reconciler.reconcile();
@@ -139,7 +139,7 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
     await reconciler.close();
   });
 
-  it('counts a token that Purser issued although the status write was lost', async () => {
+  it('counts a token that Purser issued even if the status was not written', async () => {
     const reconciler = world.reconciler();
     await issue(reconciler);
     world.hub.change(({ apiVersion, kind, metadata, spec }) => ({ apiVersion, kind, metadata, spec }));
@@ -166,7 +166,7 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
     await reconciler.close();
   });
 
-  it('deletes the Secret although a tenant changes it constantly', async () => {
+  it('deletes the Secret even if a tenant changes it constantly', async () => {
     const reconciler = world.reconciler();
     await issue(reconciler);
     await refuse(reconciler);
@@ -303,7 +303,7 @@ describe('token controller with a deleted binding that the authorizer of the hub
     expect(world.hub.secrets.size).toBe(0);
   });
 
-  it('removes the Secret although a review between two refusals allows the token', async () => {
+  it('removes the Secret even if a review between two refusals allows the token', async () => {
     world.hub.isAllowed = false;
     expect(await nextDelay()).toBe(5);
     world.hub.isAllowed = true;

@@ -67,7 +67,7 @@ describe('reconcileWithinBudget in a namespace over its budget', () => {
     expect([world.hub.served, world.issued]).toEqual([[], 1]);
   });
 
-  it('defers the first issuance, even if the permission is in doubt', async () => {
+  it('defers the first issuance, even if the permission is uncertain', async () => {
     reconciler.forgetPermissions();
 
     expect(await overspend()).toBeGreaterThan(MINUTE);

@@ -33,7 +33,7 @@ describe('Assets', () => {
       expect(bodyOf(path)).not.toMatch(/\beval\(|new Function\(|dangerouslySetInnerHTML=|import\(/);
   });
 
-  it('is at most 60 kB, compressed for browsers', () => {
+  it('serves at most 60 kB, compressed for browsers', () => {
     expect(assets.compressedBytes).toBeLessThanOrEqual(60_000);
     expect(assets.compressedBytes).toBeGreaterThan(10_000);
   });
@@ -52,7 +52,7 @@ describe('Assets', () => {
     expect(assets.reply('', { ...NONE, ifNoneMatch: '"other"' }).status).toBe(200);
   });
 
-  it('differs by its login', async () => {
+  it('differs between the page with a login and the page without one', async () => {
     expect(bodyOf('')).toContain('data-login="token"');
     const other = await Assets.load({ needsLogin: false });
     expect(other.reply('', NONE).body.toString()).toContain('data-login="none"');

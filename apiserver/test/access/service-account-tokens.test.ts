@@ -192,7 +192,7 @@ describe('verifyServiceAccountToken', () => {
   });
 });
 
-/** Returns true if both texts encode the same token: base64url ignores line breaks and unused bits at the end of a signature. */
+/** Returns true if both strings encode the same token: base64url ignores line breaks and unused bits at the end of a signature. */
 function isSameToken(a: string, b: string): boolean {
   const parts = (text: string) => text.split(/\.(?=[^.]*$)/);
   const [aSigned, aSignature = ''] = parts(a);

@@ -70,7 +70,7 @@ describe('TrustedTokens', () => {
     expect(await verify(claims)).toBeUndefined();
   });
 
-  it('rejects a text that is not a token, and a token signed with another key', async () => {
+  it('rejects a string that is not a token, and a token signed with another key', async () => {
     expect(await tokens.verify('opaque', NOW)).toBeUndefined();
     const other = parseSigningKey(await generateSigningKey());
     expect(await verify({}, other)).toBeUndefined();
@@ -113,7 +113,7 @@ describe('authenticate with a trusted issuer', () => {
 });
 
 describe('startApiServer', () => {
-  it('rejects its own issuer as a trusted one', async () => {
+  it('rejects its own issuer as a trusted issuer', async () => {
     const options = { folder: '/nonexistent', port: 0, issuer: ISSUER, tokens: new Map(), trusts: trust(), report: () => {} };
     await expect(startApiServer(options)).rejects.toThrow('the trusted issuer must differ from the issuer of the server');
   });

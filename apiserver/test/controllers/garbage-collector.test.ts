@@ -52,7 +52,7 @@ describe('collectGarbage', () => {
     expect(world.faults).toEqual([expect.objectContaining({ message: expect.stringContaining('this namespace may not be deleted') })]);
   });
 
-  it('deletes an object although a new object has the name of its owner', async () => {
+  it('deletes an object even if a new object has the name of its owner', async () => {
     const child = await world.create(configMap('child', [ownedBy(owner)]));
     await world.delete(owner);
     await world.create(configMap('owner'));

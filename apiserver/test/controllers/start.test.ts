@@ -33,7 +33,7 @@ describe('startControllers', () => {
     expect(world.find(account)).toBeDefined();
   });
 
-  it('creates a default service account that a full disk rejected, once the disk has space', async () => {
+  it('creates a default service account once a full disk has space again', async () => {
     const account = inNamespace('ServiceAccount', 'default');
     world.api.store.subscribe('serviceaccounts', ({ type }) => {
       if (type === 'DELETED') world.disk.isFull = true;
@@ -47,7 +47,7 @@ describe('startControllers', () => {
     expect(world.faults.splice(0)).toEqual([new Error('database or disk is full')]);
   });
 
-  it('deletes all objects of a namespace before the namespace', async () => {
+  it('deletes all objects in a namespace before the namespace', async () => {
     await world.create(inNamespace('Secret', 'plain'));
     const held = await world.create(inNamespace('ConfigMap', 'held', ['example.dev/hold']));
     await world.delete(namespace('lab'));
@@ -91,7 +91,7 @@ describe('startControllers', () => {
     expect(world.find(clusterRole('both-2', {}))?.['rules']).toHaveLength(2);
   });
 
-  it('reconciles the current state instead of the state of the change', async () => {
+  it('reconciles the current state, not the state at the time of the change', async () => {
     void world.create(namespace('brief'));
     void world.delete(namespace('brief'));
     void world.create(definition);

@@ -53,7 +53,7 @@ describe('openDataFolder', () => {
     await expect(openDataFolder(path)).resolves.toMatchObject({ isNew: true });
   });
 
-  it('rejects a folder of another program, and does not change it', async () => {
+  it('rejects a folder that belongs to another program, and does not change it', async () => {
     const path = await newFolder();
     await writeFile(join(path, 'thesis.txt'), 'years of work');
     const before = await stat(path);

@@ -46,7 +46,7 @@ Press Ctrl-C to stop. Data is stored in .purser. The log follows: warnings, and 
     );
   });
 
-  it('fits on a screen with 100 targets', () => {
+  it('prints at most one screen for 100 targets', () => {
     const targets = Array.from({ length: 100 }, (_, index) => ({ ...run.hub, name: `target-${index + 1}` }));
     const text = welcomeText({ ...run, targets });
     expect(text.split('\n').length).toBeLessThanOrEqual(24);

@@ -218,7 +218,7 @@ describe('applyPatch with conflicts', () => {
     });
   });
 
-  it('takes fields from other managers with force', () => {
+  it('takes ownership of fields from other managers with force', () => {
     expect(fieldsOf(apply(live, ledger({ data: { k: '9', l: '2' } }), { manager: 'b', force: true }))).toEqual({
       a: { 'f:data': { 'f:l': {} } },
       b: { 'f:data': { 'f:k': {}, 'f:l': {} } },

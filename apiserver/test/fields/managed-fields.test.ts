@@ -113,7 +113,7 @@ describe('withTrackedUpdate of a new object', () => {
     expect(fieldsOf(created(ledger({ frozen: false }), ''))).toEqual({ unknown: { 'f:frozen': {} } });
   });
 
-  it('records nothing for an object that violates its schema', () => {
+  it('records no owners for an object that violates its schema', () => {
     const object = withTrackedUpdate({ ...CUSTOM, live: undefined, next: gadget({ spec: { size: 'x' } }), manager: 'a' });
     expect(object.metadata).not.toHaveProperty('managedFields');
   });
@@ -166,7 +166,7 @@ describe('withTrackedUpdate of an existing object', () => {
     ]);
   });
 
-  it('keeps the times of all owners without a change', () => {
+  it('keeps the times of all owners if nothing changes', () => {
     const live = created(ledger({ data: { a: '1' } }));
     expect(updated(live, {}).metadata.managedFields).toEqual(live.metadata.managedFields);
   });

@@ -117,7 +117,7 @@ describe('validateMetadataUpdate', () => {
     expect(changeErrors(next)).toEqual(expected);
   });
 
-  it('rejects new finalizers of an object that is being deleted, and again in the check of its kind', () => {
+  it('rejects new finalizers on an object that is being deleted, also in the validation of its kind', () => {
     const deleting = { ...old, deletionTimestamp: '2026-01-02T00:00:00Z', finalizers: ['example.dev/hold'] };
     const next = widget({ ...deleting, finalizers: ['example.dev/hold', 'example.dev/more'] });
     const text =

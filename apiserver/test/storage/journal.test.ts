@@ -53,7 +53,7 @@ describe('openJournal', () => {
     openJournal(folder).close();
   });
 
-  it('rejects a folder of another program, and does not change it', () => {
+  it('rejects a folder that belongs to another program, and does not change it', () => {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'thesis.txt'), 'years of work');
     expect(() => openJournal(folder)).toThrow(/is not a data folder of Purser \(it contains thesis\.txt\)/);

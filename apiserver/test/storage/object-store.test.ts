@@ -4,7 +4,7 @@ import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import type { Journal, JournalEntry } from '../../storage/journal.ts';
 import { ALL_RESOURCES, type Change, ObjectStore } from '../../storage/object-store.ts';
 
-/** A journal in memory whose disk can fail. */
+/** Creates a journal in memory whose disk can fail. */
 function memoryJournal(): Journal & { committed: JournalEntry[]; broken: boolean } {
   return {
     revision: 1,

@@ -110,7 +110,7 @@ describe('watchObjects', () => {
     expect(await next(watching)).toBe('the end');
   });
 
-  it('ends at once for an aborted request', async () => {
+  it('ends immediately for an aborted request', async () => {
     disconnect.abort();
     expect(await next(await watch('allowWatchBookmarks=true'))).toBe('the end');
   });

@@ -22,7 +22,7 @@ import { targetAccess } from '../manifests.ts';
 export interface AccessOptions {
   /** Purser's namespace on the hub. */
   readonly namespace: string;
-  /** Service account of the hub that the target trusts; undefined for a service account on the target. */
+  /** Service account on the hub that the target trusts; undefined for a service account on the target. */
   readonly serviceAccount: string | undefined;
   /** Namespaces of the service accounts that Purser can issue tokens for; undefined for all. */
   readonly namespaces: readonly string[] | undefined;
@@ -35,7 +35,7 @@ export async function accessObjects({ namespace, serviceAccount, namespaces }: A
   return parseManifests(await targetAccess({ ...(namespaces && { namespaces }), ...user }));
 }
 
-/** Applies the objects, and keeps further subjects of existing bindings. */
+/** Applies the objects, and keeps additional subjects of existing bindings. */
 export async function grantAccess(client: KubeClient, objects: readonly ApiObject[], options: CallOptions): Promise<void> {
   for (const object of objects) {
     const kept = isBinding(object) ? subjectsBesides(await findBinding(client, object, options), object) : [];

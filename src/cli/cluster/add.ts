@@ -40,9 +40,9 @@ export interface Addition {
   readonly hub: Peer;
   readonly target: Peer;
   readonly registration: TargetRegistration;
-  /** Service account of the hub that the target trusts; undefined for a service account on the target. */
+  /** Service account on the hub that the target trusts; undefined for a service account on the target. */
   readonly serviceAccount: string | undefined;
-  /** Maximum time to wait until the Cluster is Ready, in milliseconds; 0 to return at once. */
+  /** Maximum time to wait until the Cluster is Ready, in milliseconds; 0 to return immediately. */
   readonly timeoutMs: number;
 }
 

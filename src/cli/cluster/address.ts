@@ -1,4 +1,4 @@
-// The address by which Purser reaches a target cluster.
+// The address at which Purser reaches a target cluster.
 
 import { isIP } from 'node:net';
 import { StartError } from '../../config/start-error.ts';

@@ -125,7 +125,7 @@ export function decodeKey(secret: Secret | undefined, key: string): string {
     .trim();
 }
 
-/** Lifetime of the token in the registered Secret, in seconds. Purser replaces the token at once. */
+/** Lifetime of the token in the registered Secret, in seconds. Purser replaces the token immediately. */
 const BOOTSTRAP_SECONDS = 3_600;
 
 function claimsOf(secret: Secret | undefined): TokenClaims | undefined {

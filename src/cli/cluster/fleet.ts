@@ -93,7 +93,7 @@ function describe(cluster: Stored<Cluster>, events: readonly Event[], host: Comm
   ].join('');
 }
 
-/** Returns the names and texts of the fields above the tables. */
+/** Returns the names and values of the fields above the tables. */
 function fieldsOf(cluster: Stored<Cluster>, host: CommandHost): readonly (readonly [string, string])[] {
   const { metadata, spec, status = {} } = cluster;
   const labels = Object.entries(metadata.labels ?? {}).map(([key, value]) => `${key}=${value}`);

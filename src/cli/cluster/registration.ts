@@ -26,7 +26,7 @@ export interface TargetRegistration {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The token, or the service account of the hub, that the Secret contains. */
+/** The token, or the service account on the hub, that the Secret contains. */
 export type SuppliedCredential = { readonly token: string } | { readonly serviceAccount: string };
 
 /** Value of the token in the output of a dry run. */
@@ -51,7 +51,7 @@ export function credentialName({ name, namespace, server }: TargetRegistration, 
 
 /**
  * Returns the registration with the authorities of the existing Secret if they include those of the registration: an administrator may have
- * added the authority of a further address.
+ * added the authority of another address.
  */
 export function withKeptAuthorities(registration: TargetRegistration, found: Secret | undefined): TargetRegistration {
   const { ca } = registration;
@@ -90,7 +90,7 @@ export function toSecret(
   }
 }
 
-/** Returns the Cluster to write. Keeps labels, further addresses and all other fields of the existing Cluster. */
+/** Returns the Cluster to write. Keeps labels, additional addresses and all other fields of the existing Cluster. */
 export function toCluster({ name, server, ca, labels }: TargetRegistration, secretName: NamespacedName, found?: Cluster): Cluster {
   const { caBundle: _, ...endpoints } = found?.spec.orchestratorApiEndpoints ?? { serverEndpoints: [endpoint(server)] };
   const caBundle = ca === undefined ? {} : { caBundle: encodeText(ca) };
@@ -122,7 +122,7 @@ export function isSameSpec(a: Cluster | undefined, b: Cluster): boolean {
   return JSON.stringify(specOf(a)) === JSON.stringify(specOf(b));
 }
 
-/** Keys of an existing Secret that are kept: further addresses and Clusters, and a proxy that only Purser needs. */
+/** Keys of an existing Secret that are kept: additional addresses and Clusters, and a proxy that only Purser needs. */
 const KEPT_KEYS: ReadonlySet<string> = new Set([CredentialSecretKey.cluster, CredentialSecretKey.server, CredentialSecretKey.proxy]);
 
 function checkSecret({ name, server }: TargetRegistration, secretName: NamespacedName, found: Secret | undefined): void {

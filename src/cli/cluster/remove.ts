@@ -95,7 +95,7 @@ async function confirm({ name, target, isConfirmed }: Removal, tokens: readonly 
     for (const token of tokens) host.warn(`  ${objectKey(token)}\n`);
   }
   if (isConfirmed) return;
-  if (host.ask === undefined) throw new CommandError('the removal needs a confirmation; set --yes', ExitCode.wrongUse);
+  if (host.ask === undefined) throw new CommandError('removal requires confirmation; set --yes', ExitCode.wrongUse);
   const scope = target === undefined ? '' : ` and Purser's access to ${contextText(target)}`;
   const answer = await host.ask(`Remove Cluster ${name}${scope}? [y/N] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError('nothing was removed');
@@ -143,7 +143,7 @@ async function listAnchors(target: Peer, namespace: string, options: CallOptions
   );
 }
 
-/** Removes permissions first, so that Purser creates no further anchor, then anchors and the service account. */
+/** Removes permissions first, so that Purser creates no more anchors, then anchors and the service account. */
 async function purge(
   { name, target }: Removal & { readonly target: Peer },
   secret: Stored<Secret>,
@@ -198,12 +198,16 @@ async function deleteSecrets({ name, hub }: Removal, secret: Stored<Secret>, hos
   const { namespace, name: secretName, uid } = secret.metadata;
   const clusters = clustersOf(secret);
   if (!clusters.includes(name)) {
-    host.warn(`Secret ${namespace}/${secretName} does not list ${name} in its cluster key and stays; delete it if nothing uses it.\n`);
+    host.warn(
+      `Secret ${namespace}/${secretName} was not deleted: its cluster key does not list ${name}. If nothing uses the Secret, delete it.\n`,
+    );
     return;
   }
   const others = clusters.filter((cluster) => cluster !== name);
   if (others.length > 0) {
-    host.warn(`Secret ${namespace}/${secretName} also names ${others.join(', ')} and stays; remove ${name} from its cluster key.\n`);
+    host.warn(
+      `Secret ${namespace}/${secretName} was not deleted: its cluster key also lists ${others.join(', ')}. Remove ${name} from the key.\n`,
+    );
     return;
   }
   const options = { signal: host.signal };

@@ -1,4 +1,4 @@
-// `purser cluster renew`: makes Purser renew its credential for a cluster at once, and waits for the result.
+// `purser cluster renew`: makes Purser renew its credential for a cluster immediately, and waits for the result.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { ClusterConditionType, CredentialSecretKey, RenewalAnnotation, RenewCredentialAnnotation } from '../../api/names.ts';
@@ -48,7 +48,7 @@ export interface FleetRenewal extends Pick<Renewal, 'hub' | 'timeoutMs'> {
 
 /**
  * Renews the credentials of all Clusters whose credentials Purser renews, with new tokens where a context refers to the cluster: after a
- * restore of the hub, the stored tokens may have expired. Throws a CommandError if some renewals fail, after all others.
+ * restore of the hub, the stored tokens may have expired. Attempts all renewals, and throws a CommandError if some of them fail.
  */
 export async function renewAll({ hub, timeoutMs, findTarget }: FleetRenewal, host: CommandHost): Promise<void> {
   const clusters = (await readClusters(hub, undefined, host)).filter(isRenewable);
@@ -114,7 +114,7 @@ async function requestRenewal(
   return { annotation: RenewalAnnotation.renewRequest, value, failure: notRenewed(name) };
 }
 
-/** Writes a new token for Purser's service account into the registered Secret. Purser replaces it at once. */
+/** Writes a new token for Purser's service account into the registered Secret. Purser replaces it immediately. */
 async function supplyToken(
   { name, hub, target }: Renewal & { readonly target: Peer },
   secrets: StoredSecrets,

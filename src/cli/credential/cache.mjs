@@ -218,7 +218,7 @@ function changedAt(path) {
 }
 
 /**
- * Returns a text that differs after a change of the file; empty if the file does not exist. Reading the file would take longer.
+ * Returns a string that differs after a change of the file; empty if the file does not exist. Reading the file would take longer.
  * @param {string} path
  */
 export function versionOf(path) {

@@ -27,7 +27,7 @@ import { processId, startTimeOf } from './lock.mjs';
  * @property {() => number} now Returns the time in epoch milliseconds.
  * @property {(text: string) => void} print
  * @property {(text: string) => void} warn Receives lines that the full command repeats.
- * @property {(text: string) => void} notify Receives lines to print at once.
+ * @property {(text: string) => void} notify Receives lines to print immediately.
  * @property {(ms: number) => void} [wait] Blocks the process; by default for this time.
  */
 /**

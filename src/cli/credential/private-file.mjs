@@ -100,7 +100,7 @@ export function problemOf(stat, type) {
 }
 
 /**
- * Parses a JSON object; any other text yields an empty one.
+ * Parses a JSON object; any other string yields an empty one.
  * @param {string} text
  * @returns {Record<string, any>}
  */

@@ -250,7 +250,7 @@ async function readAuthority(file: string | undefined, published: string | undef
   }
 }
 
-/** Throws for a text that does not begin with a PEM certificate. */
+/** Throws for a string that does not begin with a PEM certificate. */
 function parsePem(text: string): X509Certificate {
   return new X509Certificate(text);
 }
@@ -261,12 +261,12 @@ async function findPod(hub: KubeClient, namespace: string, signal: AbortSignal):
   const slices = await hub.list(EndpointSlices, { namespace, labelSelector, signal }).catch((error: unknown) => {
     if (signal.aborted) throw error;
     const cause = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`Purser publishes no URL of the façade, and a port-forward is not possible: ${cause}. Set --facade`);
+    throw new CommandError(`Purser publishes no façade URL, and a port-forward is not possible: ${cause}. Set --facade`);
   });
   const found = slices.items.flatMap(readyPods)[0];
   if (found !== undefined) return { namespace, ...found };
   throw new CommandError(
-    `Purser publishes no URL of the façade, and the Service ${namespace}/${SERVICE} has no ready pod. Set --facade, or check that Purser is running`,
+    `Purser publishes no façade URL, and the Service ${namespace}/${SERVICE} has no ready pod. Set --facade, or check that Purser is running`,
   );
 }
 

@@ -78,7 +78,7 @@ function parseVariable(variable: string, text: string, parser: Parser<string>): 
   }
 }
 
-/** Returns a parser that checks a text and keeps its spelling, by which a credential is cached. */
+/** Returns a parser that checks a string and keeps its spelling, by which a credential is cached. */
 export function sameText(parser: Parser<unknown>): Parser<string> {
   return (text) => {
     parser(text);
@@ -86,4 +86,4 @@ export function sameText(parser: Parser<unknown>): Parser<string> {
   };
 }
 
-const CALLER = 'service account on the hub to authenticate as, for a context without a bearer token, such as one of kind';
+const CALLER = 'service account on the hub to authenticate as, for a context without a bearer token, such as a kind context';

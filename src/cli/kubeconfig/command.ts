@@ -29,7 +29,7 @@ export function kubeconfigCommand(host: CommandHost): Command {
       ),
   );
   addExamples(command, {
-    'Add a context with tokens for ten minutes': 'purser kubeconfig target-1 deploy/deployer --merge --duration 10m',
+    'Add a context that uses ten-minute tokens': 'purser kubeconfig target-1 deploy/deployer --merge --duration 10m',
     'Use the context': 'kubectl --context target-1 get pods',
     'Write another file': 'purser kubeconfig target-1 deploy/deployer > target-1.kubeconfig',
   });

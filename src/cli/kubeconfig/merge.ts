@@ -49,7 +49,7 @@ export async function mergeIntoFile(files: readonly string[], kubeconfig: Kubeco
 }
 
 /**
- * Returns the content of a kubeconfig file with the entries of `kubeconfig`. `others` are the further files that kubectl merges with it.
+ * Returns the content of a kubeconfig file with the entries of `kubeconfig`. `others` are the additional files that kubectl merges with it.
  * Throws a CommandError for entries of the same name that another program wrote into any of the files.
  */
 export function mergeText(file: KubeconfigFile, kubeconfig: Kubeconfig, others: readonly KubeconfigFile[] = []): string {

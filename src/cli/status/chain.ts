@@ -13,10 +13,10 @@ import { TOKEN_KEY } from '../../tokens/outputs/outputs.ts';
 import { forbiddenMessage, requesterMissingMessage } from '../../tokens/policy/messages.ts';
 import { isOwnedBy, secretNameOf } from '../../tokens/policy/secret.ts';
 
-/** Result of a check; `needs` names what the user lacks for it. */
+/** Result of a check; `needs` names the permission that the user lacks. */
 export type Checked<T> = { readonly value: T } | { readonly needs: string };
 
-/** Everything that was read for the chain. */
+/** Objects that were read for the chain. */
 export interface Evidence {
   readonly token: Stored<ManagedToken>;
   /** True if the service account that requests the token exists. */

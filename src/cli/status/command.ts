@@ -29,8 +29,8 @@ export function statusCommand(host: CommandHost): Command {
     .addOption(contextOption())
     .addOption(kubeconfigOption());
   addExamples(command, {
-    'Show what fails in all namespaces': 'purser status -A',
-    'Check one ManagedToken, on the target cluster too': 'purser status mt/ci-deployer -n team-a --target-context target-1',
+    'Show failures in all namespaces': 'purser status -A',
+    'Check one ManagedToken, including checks on the target cluster': 'purser status mt/ci-deployer -n team-a --target-context target-1',
   });
   return command.action(async (name: string | undefined, options: StatusOptions) => {
     const tokenName = name === undefined ? undefined : managedTokenName(name);
@@ -55,7 +55,8 @@ export function statusCommand(host: CommandHost): Command {
 
 /** Throws a StartError for options that would be ignored. */
 function checkScope(tokenName: string | undefined, { allNamespaces, targetContext }: StatusOptions): void {
-  if (tokenName !== undefined && allNamespaces) throw new StartError('-A selects all namespaces, but mt/NAME is in one; select it with -n');
+  if (tokenName !== undefined && allNamespaces)
+    throw new StartError('-A selects all namespaces, but mt/NAME is in one namespace; select that namespace with -n');
   if (tokenName === undefined && targetContext !== undefined)
     throw new StartError('--target-context is for one ManagedToken; write its name as mt/NAME');
 }

@@ -11,7 +11,7 @@ import type { Link, Verdict } from './chain.ts';
 import type { ClusterProblem, FleetStatus, TokenProblem } from './fleet.ts';
 import type { SetProblem } from './sets.ts';
 
-/** Marks up a text for a terminal; returns it unchanged for a pipe. */
+/** Marks up a string for a terminal; returns it unchanged for a pipe. */
 export type Paint = (color: 'red' | 'yellow' | 'green' | 'bold', text: string) => string;
 
 /** Returns the report on a fleet, with the problems first. */

@@ -15,7 +15,7 @@ export function tokenCommand(host: CommandHost): Command {
       .addOption(outputOption(['json', 'yaml'])),
   );
   addExamples(command, {
-    'Print a token for ten minutes': 'purser token target-1 deploy/deployer --duration 10m',
+    'Print a token that is valid for ten minutes': 'purser token target-1 deploy/deployer --duration 10m',
     'Print the TokenRequest with its expiry': 'purser token target-1 deploy/deployer -o json',
     'Use a context with a client certificate': 'purser token target-1 deploy/deployer --context kind-hub --service-account team-a/ci',
   });

@@ -21,7 +21,7 @@ export function addTokenOptions(command: Command): Command {
     .addOption(
       parsedOption('--duration <DURATION>', 'lifetime of the token, at least 10m', sameText(tokenLifetime)).default(
         undefined,
-        'that of the cluster, usually 1h',
+        'chosen by the cluster, usually 1h',
       ),
     );
   return addFacadeOptions(command);

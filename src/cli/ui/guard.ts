@@ -34,8 +34,7 @@ export function admit({ method, url, headers }: PageRequest, own: Own): Admissio
   // Compared as it arrived: a URL parser would take //name and /\name for hosts, and throw for some of them.
   const [target = '', search = ''] = url.split(/\?(.*)/s);
   const [before, secret = '', ...rest] = target.split('/');
-  if (before !== '' || !isEqual(secret, own.secret))
-    return { status: 404, cause: 'Not found. Open the address that purser ui has printed.' };
+  if (before !== '' || !isEqual(secret, own.secret)) return { status: 404, cause: 'Not found. Open the address that purser ui printed.' };
   if (method !== 'GET') return { status: 405, cause: 'Only GET is supported.' };
   const path = `/${rest.join('/')}`;
   if (!isFromOwnPage(path, headers, own)) return { status: 403, cause: 'Requests from other web pages are not accepted.' };
@@ -50,7 +49,7 @@ function isFromOwnPage(path: string, headers: PageRequest['headers'], { authorit
   return path === PAGE && mode === 'navigate' && destination === 'document';
 }
 
-/** Compares texts in a time that does not depend on their common prefix. */
+/** Compares strings in a time that does not depend on their common prefix. */
 function isEqual(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(a), digest(b));

@@ -49,7 +49,7 @@ export async function showPage(options: UiOptions, host: CommandHost): Promise<v
     if (missing !== undefined)
       host.warn(`purser: cannot start ${missing}. Open the address above, or set BROWSER to the command of a browser\n`);
   }
-  host.warn('The page shows what you may see, with your credential. Press Ctrl-C to stop.\n');
+  host.warn('The page uses your credential and shows the objects that you may see. Press Ctrl-C to stop.\n');
   await untilAborted(host.signal);
 }
 

@@ -7,7 +7,7 @@ import { nextTurnAt } from '../../std/hash.ts';
 import { effectiveOverlapMs, halfLifeAt, type RenewalTerms, type TokenInUse } from '../../targets/policy/renewal.ts';
 import { MAX_REPLACED, type RenewalRecord, type ReplacedAnchor } from '../../targets/policy/renewed-secret.ts';
 
-/** Everything that the plan for a credential depends on. */
+/** Input of the plan for a credential. */
 export interface CredentialObservation {
   /** UID of the registered Secret. */
   readonly uid: string;
@@ -130,7 +130,7 @@ function restoreAt({ isLost, terms, history }: CredentialObservation): number {
   return isLost && terms.isAutomatic ? history.restoreNotBefore : Infinity;
 }
 
-/** A revocation starts with a renewal; other replicas notice the new token when the cluster rejects the old one. */
+/** Returns the time of a revocation, which starts with a renewal; other replicas notice the new token when the cluster rejects the old one. */
 function revokeAt({ record, isRenewed, isLost, history }: CredentialObservation): number {
   const isPending = isRenewed && !isLost && record?.revokeRequest !== undefined && record.revokeRequest !== record.revoked;
   return isPending ? history.deleteNotBefore : Infinity;

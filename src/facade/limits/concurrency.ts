@@ -32,7 +32,7 @@ export class ConcurrencyLimiter {
 
   /** Admits a request, or its bytes, until its signal is aborted or the returned function is called. Throws 429 above a limit. */
   acquire({ caller, address, signal }: Pick<FacadeRequest, 'caller' | 'address' | 'signal'>, amount = 1): () => void {
-    // An aborted signal emits no further event, so the request would never be released.
+    // An aborted signal emits no more events, so the request would never be released.
     signal.throwIfAborted();
     const tenant = tenantOf(caller.user.username);
     const { perCaller, perAddress = Number.POSITIVE_INFINITY, total, noun } = this.#options;

@@ -10,7 +10,7 @@ import { Handshakes } from './turns.ts';
 export interface ConnectionLimits {
   /** Maximum number of connections without a request in progress: in the TLS handshake, before a complete request head, or idle. */
   readonly waiting: number;
-  /** Maximum number of connections; Node closes further ones. Requests in progress must be limited well below this number. */
+  /** Maximum number of connections; Node closes additional ones. Requests in progress must be limited well below this number. */
   readonly total: number;
   /** Maximum memory of the buffers of idle connections, in bytes; 32 MiB by default. */
   readonly buffers?: number;
@@ -100,7 +100,7 @@ export class Connections {
     while (this.#buffers > (this.#limits.buffers ?? MAX_BUFFERS)) this.#evictBuffer();
   }
 
-  /** Node keeps each request that it has parsed for as long as the connection is open, so many of them close it at once. */
+  /** Node keeps each request that it has parsed for as long as the connection is open, so it closes a connection with many of them immediately. */
   #exceed(connection: Connection): false {
     connection.excess += 1;
     if (connection.excess > MAX_EXCESS) connection.socket.destroy();

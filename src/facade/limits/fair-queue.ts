@@ -8,7 +8,7 @@ export interface FairQueueLimits {
   readonly perCaller: number;
   /** Maximum number of seats. */
   readonly total: number;
-  /** Maximum number of waiting requests of one caller; further ones are rejected with 429. */
+  /** Maximum number of waiting requests of one caller; additional ones are rejected with 429. */
   readonly waitingPerCaller: number;
   /** Maximum number of waiting requests across all callers. */
   readonly waiting: number;

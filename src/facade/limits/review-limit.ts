@@ -49,7 +49,7 @@ const RATES: ReviewRates = {
 /** Maximum number of pending reviews and debited tokens of a new address. Each credited token adds one. */
 const ALLOWANCE = 32;
 const MAX_ALLOWANCE = 400;
-/** Maximum number of accepted tokens of one tenant that are credited to their addresses; further ones are debited. */
+/** Maximum number of accepted tokens of one tenant that are credited to their addresses; additional ones are debited. */
 const TENANT_ALLOWANCE = 64;
 /** Time after which counts are halved, in milliseconds. */
 const HALF_LIFE_MS = 10_000;

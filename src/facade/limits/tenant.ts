@@ -50,7 +50,7 @@ export function overloaded(waitMs: number): ReturnType<typeof tooManyRequests> {
 }
 
 /**
- * Returns the tenant of a user. All service accounts of a namespace are one tenant, because a user who may create service accounts
+ * Returns the tenant of a user. All service accounts in a namespace are one tenant, because a user who may create service accounts
  * there could use any number of them. Any other user is one tenant.
  */
 export function tenantOf(username: string): string {

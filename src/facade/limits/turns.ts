@@ -44,7 +44,7 @@ export class ServingTurns {
   #started = 0;
   #isScheduled = false;
 
-  /** Starts a request at once, or in one of the next turns if too many have started in this one. */
+  /** Starts a request immediately, or in one of the next turns if too many have started in this one. */
   start(address: string, request: () => void): void {
     this.#schedule();
     if (this.#waiting.isEmpty && this.#started < MAX_REQUESTS) this.#run(request);

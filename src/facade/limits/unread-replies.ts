@@ -25,7 +25,7 @@ interface Unread {
   total: number;
 }
 
-/** Default limits. Clients that read have almost no unread bytes, because the kernel accepts a short response at once. */
+/** Default limits. Clients that read have almost no unread bytes, because the kernel accepts a short response immediately. */
 const LIMITS: UnreadLimits = { perAddress: 8 << 20, total: 32 << 20 };
 /** Memory of the objects of a request and its response, in bytes; over HTTP/2, including those of its stream and its body. */
 const OVERHEAD_BYTES = 4 << 10;

@@ -113,7 +113,7 @@ class Period<T extends ApiObject> {
       this.#running.add(informer.batches$.subscribe(() => this.#eventAt.set(informer, options.clock.monotonic())));
   }
 
-  /** Time until the end of the period without a further request or event of the hub, in milliseconds. */
+  /** Time until the end of the period without another request or event of the hub, in milliseconds. */
   get remainingMs(): number {
     const now = this.#options.clock.monotonic();
     if (this.listWatch.watching() > 0) this.#usedAt = now;

@@ -146,7 +146,7 @@ async function inTime<T>(work: Promise<T>, clock: Clock, timeMs: number): Promis
 
 const TIMED_OUT = 'Timeout: request did not complete within requested timeout - context deadline exceeded';
 
-/** Returns the selected items; with a selector, at most one more than the limit, which shows that there is a further page. */
+/** Returns the selected items; with a selector, at most one more than the limit, which shows that there is another page. */
 function select(items: Iterator<Item>, selection: Selection, limit: number): readonly Item[] {
   if (selection.isEverything) return [...Iterator.from(items)];
   const selected = Iterator.from(items).filter(({ object }) => selection.matches(object));

@@ -81,7 +81,7 @@ function stubOf({ metadata, spec, status, ...type }: Stored<ManagedToken>): Stor
 }
 
 /**
- * Memory for the names that the Roles of a namespace grant: 128 names, because every user with an open watch keeps the names that are
+ * Memory for the names that the Roles in a namespace grant: 128 names, because every user with an open watch keeps the names that are
  * granted to this user. Roles over the budget grant nothing.
  */
 const ROLE_BUDGET: NamespaceBudget<Role> = { bytes: 1 << 20, small: 0, toStub: (role) => ({ ...role, rules: [] }) };
@@ -89,7 +89,7 @@ const ROLE_BUDGET: NamespaceBudget<Role> = { bytes: 1 << 20, small: 0, toStub: (
 const ROLE_BYTES = 1_024;
 const NAME_BYTES = 8_192;
 
-/** Memory for the RoleBindings of a namespace and their subjects, which the index of permissions keeps. Those over the budget grant nothing. */
+/** Memory for the RoleBindings in a namespace and their subjects, which the index of permissions keeps. Those over the budget grant nothing. */
 const BINDING_BUDGET: NamespaceBudget<RoleBinding> = { bytes: 16 << 20, small: 0, toStub: (binding) => ({ ...binding, subjects: [] }) };
 /** Memory for a RoleBinding, and for each of its subjects, besides their texts, in bytes. */
 const BINDING_BYTES = 256;

@@ -11,7 +11,7 @@ export interface Check {
 export interface Health {
   /** Checks of the process itself. Kubernetes restarts it when one fails. */
   readonly livez: readonly Check[];
-  /** Checks of whether the process is ready for requests. Kubernetes sends no requests while one fails. */
+  /** Readiness checks of the process. Kubernetes sends no requests while one of them fails. */
   readonly readyz: readonly Check[];
 }
 

@@ -70,7 +70,7 @@ const MAX_METRICS_REQUESTS = 64;
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const WRONG_HOST = 'The Host header does not name this machine. Use localhost or 127.0.0.1 in the URL.\n';
 const NOT_FOUND = plainText(404, '404 page not found\n');
-/** Maximum number of scrapes in progress; further ones are rejected with 503. */
+/** Maximum number of scrapes in progress; additional ones are rejected with 503. */
 const MAX_SCRAPES = 4;
 const TOO_MANY = 'too many scrapes in progress, please try again';
 

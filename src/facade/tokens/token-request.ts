@@ -35,7 +35,7 @@ import { type FacadeRequest, MAX_BODY_BYTES } from '../request.ts';
 export interface TokenRules {
   /** Audiences of requests that name none; if empty, such requests are rejected. */
   readonly defaultAudiences: readonly string[];
-  /** Audiences that the façade accepts in callers' tokens. It issues no token for these audiences: a caller could request further tokens with such a token. */
+  /** Audiences that the façade accepts in callers' tokens. It issues no token for these audiences: a caller could request additional tokens with such a token. */
   readonly ownAudiences: readonly string[];
   readonly limits: TokenLimits;
 }

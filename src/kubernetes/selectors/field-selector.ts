@@ -10,7 +10,7 @@ export interface FieldTerm {
   readonly value: string;
 }
 
-/** Terms that must all match, sorted by their texts. */
+/** Terms that must all match, sorted by their text. */
 export type FieldSelector = readonly FieldTerm[];
 
 /** Parses a field selector; empty terms are ignored. Throws a SelectorError. */

@@ -41,7 +41,7 @@ export interface ListFrame {
 
 /** A list in parts. */
 export interface ListParts extends ListFrame {
-  /** Texts of the items, created lazily. */
+  /** Strings of the items, created lazily. */
   readonly items: Iterable<string>;
 }
 

@@ -135,7 +135,7 @@ function utcSeconds([year = 0, month = 1, day = 1]: readonly number[], secondOfD
   return new Date(0).setUTCFullYear(year, month - 1, day) / 1000 + secondOfDay;
 }
 
-/** Quotes a text like Go's time package; the text has one character per byte. */
+/** Quotes a string like Go's time package; the text has one character per byte. */
 function quote(bytes: string): string {
   const escaped = bytes.replace(/["\\]|[^ -\x7f]/g, (char) =>
     char === '"' || char === '\\' ? `\\${char}` : `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`,

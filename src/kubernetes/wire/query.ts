@@ -3,7 +3,7 @@
 import { goQuote } from '../../std/go-text.ts';
 import { badRequest } from '../status.ts';
 
-/** Returns a text; empty if absent. */
+/** Returns a string; empty if absent. */
 export function text(query: URLSearchParams, name: string): string {
   return query.get(name) ?? '';
 }

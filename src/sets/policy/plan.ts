@@ -23,7 +23,7 @@ export interface Member {
   readonly writeFailure?: string | undefined;
 }
 
-/** Everything that a plan depends on. */
+/** Input of a plan. */
 export interface SetObservation {
   readonly set: StoredSet;
   /** Sorted by the names of clusters. */

@@ -128,7 +128,7 @@ function replacePlaceholders(text: string, { name, labels = {} }: ClusterLabels)
 
 const PLACEHOLDER = /\{\{(?:cluster|label "([A-Za-z0-9][-A-Za-z0-9_./]*)")\}\}/g;
 
-/** Shortens a text that is too long, and appends a hash of the whole text. */
+/** Shortens a string that is too long, and appends a hash of the whole text. */
 function fit(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   const cut = text.slice(0, maxLength - HASH_LENGTH - 1).replace(/[-._]+$/, '');

@@ -59,7 +59,7 @@ export function encodeIssuedFor(issued: IssuedFor): string {
   return JSON.stringify({ cluster, clusterUID, credential, requester, subject, accountUID, audiences, isForAPI, boundTo });
 }
 
-/** Parses the result of `encodeIssuedFor`; returns undefined for any other text. */
+/** Parses the result of `encodeIssuedFor`; returns undefined for any other string. */
 export function parseIssuedFor(text: string | undefined): IssuedFor | undefined {
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null) return undefined;

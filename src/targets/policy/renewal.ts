@@ -38,7 +38,7 @@ export function effectiveOverlapMs({ overlapMs }: Pick<RenewalTerms, 'overlapMs'
 export interface TokenInUse {
   /** `sha256:` and the digest of the token. */
   readonly digest: string;
-  /** True if Purser did not obtain the token itself, so it is renewed at once. */
+  /** True if Purser did not obtain the token itself, so it is renewed immediately. */
   readonly isSupplied: boolean;
   /** Undefined for a token whose validity is unknown. */
   readonly issuedAt?: number | undefined;

@@ -1,4 +1,4 @@
-// The Secret with the renewed token of a credential, beside the registered Secret, which Purser never writes. Its annotations are the
+// The Secret with the renewed token of a credential, separate from the registered Secret, which Purser never writes. Its annotations are the
 // record of the renewal.
 
 import {
@@ -191,7 +191,7 @@ function replacedOf(annotations: Readonly<Record<string, string>>): readonly Rep
   const listed = parseJson(annotations[RenewalAnnotation.replacedAnchors]);
   return (Array.isArray(listed) ? listed : []).slice(0, MAX_RECORDED).flatMap((each) => {
     const anchor = toAnchor(each);
-    // Without a valid time, the anchor is due at once.
+    // Without a valid time, the anchor is due immediately.
     return anchor === undefined ? [] : [{ ...anchor, replacedAt: parseTimestamp(fieldsOf(each)['replacedAt']) ?? 0 }];
   });
 }

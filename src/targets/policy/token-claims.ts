@@ -20,7 +20,7 @@ export interface TokenClaims {
   readonly boundPodUID?: string;
 }
 
-/** Returns the claims of a JWT; undefined for any other text, and for one that is too long. Never throws. */
+/** Returns the claims of a JWT; undefined for any other string, and for one that is too long. Never throws. */
 export function tokenClaims(token: string, maxLength = MAX_TOKEN_LENGTH): TokenClaims | undefined {
   const payload = token.length > maxLength ? undefined : payloadOf(token);
   if (payload === undefined) return undefined;

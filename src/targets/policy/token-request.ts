@@ -104,7 +104,7 @@ export function anchorName(tokenUID: string): string {
 /** Lifetime in seconds that Kubernetes extends to a year for a Pod, because legacy clients request it. */
 export const SILENTLY_EXTENDED_SECONDS = 3607;
 
-/** Returns whether Kubernetes would issue a token for a year. */
+/** Returns whether Kubernetes would issue a one-year token. */
 export function isSilentlyExtended({ expirationSeconds, boundObject }: Pick<TokenRequest, 'expirationSeconds' | 'boundObject'>): boolean {
   return expirationSeconds === SILENTLY_EXTENDED_SECONDS && boundObject?.kind === 'Pod';
 }

@@ -12,7 +12,7 @@ type Output = SecretSpec['outputs'][number];
 /** Values of a Secret by their keys, as text. */
 export type SecretTexts = Readonly<Record<string, string>>;
 
-/** Everything that a Secret holds besides the token. */
+/** Content of a Secret other than the token. */
 export interface OutputTarget {
   readonly outputs: readonly Output[];
   readonly cluster: string;

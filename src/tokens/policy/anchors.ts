@@ -1,4 +1,4 @@
-// Anchors: the Secrets on target clusters that tokens with revocation BoundSecret are bound to. status.anchors lists the places
+// Anchors: the Secrets on target clusters that tokens with revocation BoundSecret are bound to. status.anchors lists the locations
 // where a ManagedToken may have one; tenants can write neither that list nor the name of an anchor, which follows from the UID.
 
 import { AnchorFinalizer } from '../../api/names.ts';
@@ -20,7 +20,7 @@ export interface AnchorPlace extends AnchorLocation {
   readonly credential: string;
 }
 
-/** Maximum number of places in status.anchors. */
+/** Maximum number of locations in status.anchors. */
 export const MAX_ANCHORS = 16;
 
 /** Returns the anchor that the Secret's record names, with the UID of the anchor if the record has it; undefined without an anchor. */
@@ -39,7 +39,7 @@ export function wantedAnchor({ spec }: StoredToken): AnchorLocation {
   return { cluster: spec.clusterName, namespace: spec.serviceAccount.namespace };
 }
 
-/** Returns the listed places: valid names only, each once, at most 16. */
+/** Returns the listed locations: valid names only, each once, at most 16. */
 export function anchorsOf({ status }: StoredToken): readonly AnchorPlace[] {
   const places = new Map<string, AnchorPlace>();
   for (const { cluster, namespace, serviceAccount, clusterUID, credential } of status?.anchors ?? []) {
@@ -54,35 +54,35 @@ export function isRevocable(token: StoredToken): boolean {
   return token.spec.revocation === 'BoundSecret' || anchorsOf(token).length > 0;
 }
 
-/** Returns the listed places that tokens of this spec do not need. */
+/** Returns the listed locations that tokens of this spec do not need. */
 export function formerAnchors(token: StoredToken): readonly AnchorPlace[] {
   const places = anchorsOf(token);
   return token.spec.revocation === 'BoundSecret' ? places.filter((place) => !isWanted(place, token)) : places;
 }
 
-/** Returns whether the list has room for the place that tokens of this spec need. */
+/** Returns whether the list has room for the location that tokens of this spec need. */
 export function hasRoom(token: StoredToken): boolean {
   return withoutPlaces(anchorsOf(token), [wantedAnchor(token)]).length < MAX_ANCHORS;
 }
 
-/** Returns the list with the place that tokens of this spec need on this Cluster. */
+/** Returns the list with the location that tokens of this spec need on this Cluster. */
 export function withWantedAnchor(token: StoredToken, { clusterUID, credential }: Issuer): readonly AnchorPlace[] {
   const wanted = wantedAnchor(token);
   const { name: serviceAccount } = token.spec.serviceAccount;
   return [...withoutPlaces(anchorsOf(token), [wanted]), { ...wanted, serviceAccount, clusterUID, credential }];
 }
 
-/** Returns the listed place at the location for tokens of this spec, if its anchor is for another service account. */
+/** Returns the listed entry at the location for tokens of this spec, if its anchor is for another service account. */
 export function otherAccountAnchor(token: StoredToken): AnchorPlace | undefined {
   return anchorsOf(token).find((place) => isSameLocation(place, wantedAnchor(token)) && !isWanted(place, token));
 }
 
-/** Returns the listed place that tokens of this spec need, if its Cluster has been replaced since the place was listed. */
+/** Returns the listed location that tokens of this spec need, if its Cluster has been replaced since the location was listed. */
 export function replacedAnchor(token: StoredToken, issuer: Issuer): AnchorPlace | undefined {
   return anchorsOf(token).find((place) => isSameLocation(place, wantedAnchor(token)) && !isIssuedWith(place, issuer));
 }
 
-/** Returns whether two lists have the same places, in any order. */
+/** Returns whether two lists have the same locations, in any order. */
 export function hasSamePlaces(a: readonly AnchorPlace[], b: readonly AnchorPlace[]): boolean {
   const isIn = (place: AnchorPlace, list: readonly AnchorPlace[]) => list.some((other) => isSamePlace(place, other));
   return a.length === b.length && a.every((place) => isIn(place, b));
@@ -99,7 +99,7 @@ export function unlistedAnchor(token: StoredToken, record: TokenRecord | undefin
   return CLUSTER.test(cluster) && NAMESPACE.test(namespace) ? { cluster, namespace } : undefined;
 }
 
-/** Returns the places of a list that are at none of these locations. */
+/** Returns the entries of a list that are at none of these locations. */
 export function withoutPlaces(places: readonly AnchorPlace[], others: readonly AnchorLocation[]): readonly AnchorPlace[] {
   return places.filter((place) => !others.some((other) => isSameLocation(place, other)));
 }
@@ -122,7 +122,7 @@ function isSameLocation(a: AnchorLocation, b: AnchorLocation): boolean {
   return a.cluster === b.cluster && a.namespace === b.namespace;
 }
 
-/** Returns whether tokens of this spec need the anchor in this place. */
+/** Returns whether tokens of this spec need the anchor at this location. */
 export function isWanted(place: AnchorPlace, token: StoredToken): boolean {
   return isSameLocation(place, wantedAnchor(token)) && place.serviceAccount === token.spec.serviceAccount.name;
 }

@@ -51,12 +51,12 @@ export function requesterMissingMessage({ metadata, spec }: StoredToken): string
   return `Service account ${metadata.namespace}/${spec.requesterServiceAccountName}, which requests the token, does not exist. Create it, or change spec.requesterServiceAccountName.`;
 }
 
-/** Returns the message of a failure for conditions and events. A text by Purser is complete with its remedy; one that quotes is short. */
+/** Returns the message of a failure for conditions and events. Purser's own messages are complete and include the remedy; quoted messages are shortened. */
 export function failureText({ reason, message }: TokenFailure): string {
   return QUOTING.has(reason) ? cleanMessage(message) : cleanMessage(message, MAX_OWN_CHARS);
 }
 
-/** Maximum length of a text by Purser, in characters: the limit of events. */
+/** Maximum length of Purser's own messages, in characters: the limit of events. */
 const MAX_OWN_CHARS = 1_024;
 
 /** Returns the failure of an invalid spec; `problems` name fields and values of the spec only. */

@@ -204,7 +204,7 @@ const formerSecrets: Decision = ({ observation }) => {
   return secrets.length > 0 ? { type: 'remove', secrets } : undefined;
 };
 
-/** Makes room in status.anchors for the place of the next token; the anchor of the present token is deleted last. */
+/** Makes room in status.anchors for the location of the next token; the anchor of the present token is deleted last. */
 const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0, isDeletingAnchors }, state, now }) => {
   if (token.spec.revocation !== 'BoundSecret' || hasRoom(token) || anchorsAt > now) return undefined;
   if (isDeletingAnchors) return held(state, now);
@@ -275,7 +275,7 @@ function held({ hasToken, record, expired, ...state }: TokenState, now: number):
   return { type: 'hold', strip: hasToken && isToBeDropped({ expired, ...state }), ...(until !== undefined && { until }) };
 }
 
-/** The token of a re-created Cluster stays until it is replaced: a user who may re-create Clusters must not be able to empty Secrets. */
+/** Returns true for a token of another spec. The token of a re-created Cluster stays until it is replaced: a user who may re-create Clusters must not be able to empty Secrets. */
 function isForAnotherSpec({ superseded }: Pick<TokenState, 'superseded'>): boolean {
   return superseded !== undefined && superseded !== 'ClusterReplaced';
 }
@@ -292,7 +292,7 @@ function writeOf(secret: StoredSecret | undefined): SecretWrite {
 /** One rule; returns undefined if it does not apply. */
 type Check = (state: TokenState, observation: TokenObservation, now: number) => IssueReason | undefined;
 
-/** Returns the reason to issue a token; undefined while the current token is good. */
+/** Returns the reason to issue a token; undefined while the current token is valid. */
 function reasonToIssue(state: TokenState, observation: TokenObservation, now: number): IssueReason | undefined {
   for (const check of REASONS) {
     const reason = check(state, observation, now);

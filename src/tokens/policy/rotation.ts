@@ -41,7 +41,7 @@ export function isClamped(lifetime: Lifetime, renewBefore: string): boolean {
 
 /**
  * Returns the latest time for the next attempt after a failed renewal: within a fifth of the remaining validity, and at least 5 s
- * from now. This also applies to an expired token, which must leave its Secret.
+ * from now. This also applies to an expired token, which must be removed from its Secret.
  */
 export function latestRetryAt(expiresAt: number, now: number): number {
   return now + Math.max(Math.floor((expiresAt - now) / 5), 5_000);

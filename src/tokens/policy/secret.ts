@@ -18,7 +18,7 @@ export interface StoredSecret {
   readonly metadata: NamespacedMeta & StoredIdentity;
   /** True if the metadata was too large to be kept; labels, annotations and owners set by others are then missing. */
   readonly isTooLarge?: true;
-  /** True if the same parts are missing because the objects of the namespace take too much memory. */
+  /** True if the same parts are missing because the objects in the namespace take too much memory. */
   readonly isOverBudget?: true;
   readonly type: string;
   readonly immutable: boolean;
@@ -40,7 +40,7 @@ export function secretNameOf({ metadata, spec }: StoredToken): string {
   return spec.secret.name || metadata.name;
 }
 
-/** Everything that a Secret is made from, except the token. */
+/** Input for rendering a Secret, except the token. */
 export interface SecretTemplate extends MetadataTemplate {
   readonly target: OutputTarget;
 }
@@ -72,7 +72,7 @@ export function withoutToken(secret: Secret): Secret {
 
 /**
  * Returns the digest that ties the data of a Secret to the outputs that it was rendered from. The digest reveals outdated or altered data
- * without the token, however the outputs encode the token. The status stores it, because tenants can write the Secret.
+ * without the token, regardless of the encoding. The status stores it, because tenants can write the Secret.
  */
 export function digestOfSecret(outputsDigest: string, dataDigest: string): string {
   return digestOf(`${outputsDigest} ${dataDigest}`);
@@ -85,12 +85,12 @@ export function digestOfOutputs(target: OutputTarget): string {
 
 const PLACEHOLDER = { token: '~token~', expiresAt: '~expiry~' };
 
-/** Returns the digest of the data of a Secret, whatever the order of its keys. */
+/** Returns the digest of the data of a Secret, regardless of the order of its keys. */
 export function digestOfData(data: SecretTexts): string {
   return digestOf(JSON.stringify(Object.entries(data).sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
-/** A PUT replaces the whole object: it names the version that it replaces and keeps finalizers of others. */
+/** Returns the metadata of a PUT, which replaces the whole object: it names the replaced version and keeps other finalizers. */
 function preconditions({ uid, resourceVersion, finalizers }: ObjectMeta): ObjectMeta {
   return { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }), ...(finalizers && { finalizers }) };
 }
@@ -105,7 +105,7 @@ type OwnerReference = NonNullable<ObjectMeta['ownerReferences']>[number];
 /** Metadata of a Secret that Purser sets. */
 export type TokenMetadata = Required<Pick<ObjectMeta, 'labels' | 'annotations' | 'ownerReferences'>>;
 
-/** Everything that the metadata of a Secret is made from. */
+/** Input for the metadata of a Secret. */
 export interface MetadataTemplate {
   readonly token: StoredToken;
   readonly record: TokenRecord;
@@ -167,7 +167,7 @@ function unreserved(texts: Texts): Texts {
   return Object.fromEntries(Object.entries(texts).filter(([key]) => !isReserved(key)));
 }
 
-/** Returns the texts that neither Purser nor the spec has set; `dropped` are former keys of the spec. */
+/** Returns the strings that neither Purser nor the spec has set; `dropped` are former keys of the spec. */
 function foreign(texts: Texts = {}, dropped: readonly string[]): Texts {
   const isForeign = (key: string) => !key.startsWith(`${TokensGroup}/`) && !isOutputLabel(key) && !dropped.includes(key);
   return Object.fromEntries(Object.entries(texts).filter(([key]) => isForeign(key)));

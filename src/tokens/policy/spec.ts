@@ -21,7 +21,7 @@ type Spec = ManagedToken['spec'];
 export interface StoredToken extends Stored<ManagedToken> {
   /** True if the ManagedToken was longer than `MAX_TOKEN_BYTES`; parts of it are then missing. */
   readonly isTooLarge?: true;
-  /** True if parts of the ManagedToken are missing because the objects of its namespace take too much memory. */
+  /** True if parts of the ManagedToken are missing because the objects in its namespace take too much memory. */
   readonly isOverBudget?: true;
 }
 
@@ -42,7 +42,7 @@ export function specProblems({ metadata, spec, isTooLarge, isOverBudget }: Store
 }
 
 const OVER_BUDGET =
-  'the ManagedTokens of this namespace take too much memory; delete large ones, or shorten spec.secret.labels and spec.secret.annotations';
+  'the ManagedTokens in this namespace take too much memory; delete large ones, or shorten spec.secret.labels and spec.secret.annotations';
 const RESERVED = `must not begin with ${OwnAudiencePrefix}, which is reserved for Purser's own tokens`;
 const MIN_SECONDS = 600;
 const MAX_SECONDS = 2 ** 32;
@@ -63,7 +63,13 @@ function expirationProblems(spec: Spec): readonly FieldError[] {
   }
   const boundObject = boundObjectOf(spec);
   return isSilentlyExtended({ expirationSeconds, ...(boundObject && { boundObject }) })
-    ? [invalidValue(field, expirationSeconds, 'must not be 3607 for a token bound to a Pod, which would live for a year; use 3600 or 3608')]
+    ? [
+        invalidValue(
+          field,
+          expirationSeconds,
+          'must not be 3607 for a token bound to a Pod, because Kubernetes extends such a token to one year; use 3600 or 3608',
+        ),
+      ]
     : [];
 }
 

@@ -41,7 +41,7 @@ export function desiredStatus({ observation, state, now }: Situation, outcome: O
   return isSame(previous, next) ? previous : next;
 }
 
-/** A digest that cannot be verified stays until the next token: the key may be restored later. */
+/** Returns the fields of the last issuance. A digest that cannot be verified stays until the next token: the key may be restored later. */
 function issuedFields(
   issuedDigest: SignedDigest | undefined,
   { tokenDigest, tokenSignature }: ManagedTokenStatus,

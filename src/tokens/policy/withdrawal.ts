@@ -29,7 +29,7 @@ export type TokenCounts = ReadonlyMap<string, number>;
 /**
  * Returns the time until which a namespace's own limit delays the removal of a Secret; undefined without a delay. `lost` is the number of
  * the namespace's tokens that lost permission within a minute or wait for removal. No delay outlasts ten minutes after the
- * second refusal, whatever else happens in the namespace: a tenant cannot keep a token by owning many.
+ * second refusal, regardless of other events in the namespace: a tenant cannot keep a token by owning many.
  */
 export function delayedUntil(lost: number, firstRefusedAt: number, now: number): number | undefined {
   const until = firstRefusedAt + APART_MS + DELAY_MS;

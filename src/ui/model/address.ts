@@ -14,7 +14,7 @@ export interface Opened {
   readonly key: string;
 }
 
-/** Everything that the address contains. */
+/** Content of the address. */
 export interface Address {
   readonly view: View;
   readonly query: string;
@@ -59,7 +59,7 @@ export function parseAddress(hash: string): Address {
 const NAME = /^[a-z0-9][-.a-z0-9]{0,252}$/;
 const NAMESPACED_NAME = /^[a-z0-9][-a-z0-9]{0,62}\/[a-z0-9][-.a-z0-9]{0,252}$/;
 
-/** Returns the opened object. The sender of a link chooses the key, so the page must not show a text that is not a name. */
+/** Returns the opened object. The sender of a link chooses the key, so the page must not show a string that is not a name. */
 function openedOf(parameters: URLSearchParams): Opened | undefined {
   const token = parameters.get('token');
   if (token !== null) return { kind: 'token', key: NAMESPACED_NAME.test(token) ? token : '' };

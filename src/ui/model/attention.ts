@@ -122,7 +122,7 @@ function byUrgency(a: TokenAttention, b: TokenAttention): number {
   return (TOKEN_RANK[a.state] ?? 3) - (TOKEN_RANK[b.state] ?? 3) || (left ?? 0) - (right ?? 0) || compareTexts(a.key, b.key);
 }
 
-/** Compares texts by code unit, as the API does. */
+/** Compares strings by code unit, as the API does. */
 export function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

@@ -10,7 +10,7 @@ export type Phase =
   | { readonly type: 'live' }
   /** Waits for the next attempt, whose time is in milliseconds since the epoch. */
   | { readonly type: 'retrying'; readonly problem: Problem; readonly retryAt: number }
-  /** The caller's credential is rejected; no further attempt follows. */
+  /** The caller's credential is rejected; the page makes no more attempts. */
   | { readonly type: 'rejected'; readonly problem: Problem };
 
 export interface CollectionOptions<T extends { readonly key: string }> {
@@ -134,7 +134,7 @@ export class Collection<T extends { readonly key: string }> {
         await this.#options.sleep(0, signal);
       }
     }
-    // A proxy may end watches at once: a pause before the next request limits their rate.
+    // A proxy may end watches immediately: a pause before the next request limits their rate.
     if (this.#version === from) await this.#options.sleep(retryDelay(0, NO_RESPONSE, this.#options.random()), signal);
   }
 

@@ -1,5 +1,5 @@
 // Clusters and ManagedTokens as the page shows them. Everything in a response is untrusted: a field of another type counts as absent, and
-// texts have no invisible characters.
+// strings have no invisible characters.
 
 import { escapeInvisible } from './visible-text.ts';
 
@@ -146,7 +146,7 @@ function conditionsOf(value: unknown): readonly Condition[] {
   });
 }
 
-/** Parses an RFC 3339 text to milliseconds; undefined for anything else. */
+/** Parses an RFC 3339 string to milliseconds; undefined for anything else. */
 export function parseTime(value: unknown): number | undefined {
   if (typeof value !== 'string' || !RFC_3339.test(value)) return undefined;
   const at = Date.parse(value);
@@ -165,7 +165,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }
 
-/** Returns a text that people can read; empty for anything else. */
+/** Returns a string that people can read; empty for anything else. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? escapeInvisible(value) : '';
 }

@@ -1,14 +1,14 @@
-// Texts from servers and tenants, as people see them. Invisible characters could reorder a text, or hide a part of it.
+// Strings from servers and tenants, as people see them. Invisible characters could reorder a string, or hide a part of it.
 
 /**
  * Invisible characters, as a class for regular expressions with the flag `u`: control, format, private, unassigned and surrogate
- * characters, further characters that are not drawn, separators of lines and paragraphs, and the blank Braille pattern.
+ * characters, additional characters that are not drawn, separators of lines and paragraphs, and the blank Braille pattern.
  */
 export const INVISIBLE = String.raw`\p{C}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800`;
 
 const ESCAPED = new RegExp(`(?![\\t\\r\\n])[${INVISIBLE}]`, 'gu');
 
-/** Returns a text with escapes such as `\u{202e}` in place of invisible characters. Keeps line breaks and tabs, which browsers draw as spaces. */
+/** Returns a string with escapes such as `\u{202e}` in place of invisible characters. Keeps line breaks and tabs, which browsers draw as spaces. */
 export function escapeInvisible(text: string): string {
   return text.replace(ESCAPED, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

@@ -9,7 +9,7 @@ export interface WatchEvent {
 /** Maximum length of one line, in characters. An object of the API is smaller. */
 const MAX_LINE = 8 << 20;
 
-/** Splits texts into complete lines, and keeps an incomplete last line for the next text. */
+/** Splits strings into complete lines, and keeps an incomplete last line for the next text. */
 export class Lines {
   #rest = '';
 

@@ -17,7 +17,7 @@ import { Tokens } from './tokens.ts';
 const VIEW_WORDS: Readonly<Record<View, string>> = { overview: 'Overview', tokens: 'Tokens', clusters: 'Clusters' };
 const COMPONENTS = { overview: Overview, tokens: Tokens, clusters: Clusters };
 
-/** The page with a login if `needsLogin`, otherwise with the credential that the server adds. */
+/** Shows the page, with a login if `needsLogin`; otherwise, the server adds the credential. */
 export function App({ needsLogin }: { readonly needsLogin: boolean }) {
   const [, draw] = useState(0);
   const [session, setSession] = useState<Session | undefined>(undefined);
@@ -67,12 +67,12 @@ function Page({ session, onLogout }: { readonly session: Session; readonly onLog
   </div>`;
 }
 
-/** A search on the overview lists tokens. */
+/** Returns the address of a search; a search on the overview lists tokens. */
 function searched(address: Address, query: string): Address {
   return { ...address, query, view: address.view === 'overview' && query !== '' ? 'tokens' : address.view };
 }
 
-/** The state of the connection. Its problem is shown over the page, so that nothing moves. */
+/** Shows the state of the connection. Problems are shown over the page, so that nothing moves. */
 function Connection({ session, now }: { readonly session: Session; readonly now: number }) {
   const { phase } = session;
   const isPartial = phase.type === 'live' && session.hubProblem !== undefined;
@@ -105,7 +105,7 @@ function useAddress(): readonly [Address, (address: Address, isReplaced?: boolea
   return [address, go];
 }
 
-/** Keys: `/` searches, Escape closes details or clears the filter, + and − zoom, 1 to 3 select a view. */
+/** Handles keys: `/` searches, Escape closes details or clears the filter, + and − zoom, 1 to 3 select a view. */
 function useShortcuts(
   address: Address,
   go: (address: Address, isReplaced?: boolean) => void,

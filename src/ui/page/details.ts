@@ -1,4 +1,4 @@
-// Details of one token or cluster, beside the list.
+// Details of one token or cluster, next to the list.
 
 import { type Address, formatAddress, type Opened, START } from '../model/address.ts';
 import { causeOf } from '../model/attention.ts';

@@ -33,7 +33,7 @@ const PHONE = matchMedia('(max-width: 720px)');
 /** Height of the header, in pixels; narrow screens have none. */
 const HEAD_HEIGHT = 36;
 
-/** Height of rows, in pixels; the style sheet has the same heights. */
+/** Returns the height of rows, in pixels; the style sheet has the same heights. */
 function rowHeightOf(isPhone: boolean): number {
   return isPhone ? 76 : 48;
 }

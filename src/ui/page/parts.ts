@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatRelative, formatTime } from '../model/times.ts';
 import { type Child, html } from './html.ts';
 
-/** A choice of several values, as links whose addresses can be opened in another tab. */
+/** Shows a choice of several values, as links that can be opened in another tab. */
 export interface Choice {
   readonly label: Child;
   readonly href: string;
@@ -18,13 +18,13 @@ export function Choices({ label, choices, kind }: { readonly label: string; read
   </nav>`;
 }
 
-/** A time relative to now, with the exact time as its title. */
+/** Shows a time relative to now, with the exact time as its title. */
 export function When({ at, now, otherwise = '–' }: { readonly at: number | undefined; readonly now: number; readonly otherwise?: string }) {
   if (at === undefined) return html`<span class="when none">${otherwise}</span>`;
   return html`<time class="when" datetime=${new Date(at).toISOString()} title=${formatTime(at)}>${formatRelative(at, now)}</time>`;
 }
 
-/** A command with a button that copies it. */
+/** Shows a command with a button that copies it. */
 export function CommandLine({ text }: { readonly text: string }) {
   const [isCopied, setCopied] = useState(false);
   const onCopy = () => {
@@ -35,7 +35,7 @@ export function CommandLine({ text }: { readonly text: string }) {
   </div>`;
 }
 
-/** Details of one object beside the list. Takes the focus when it opens; Escape closes it. */
+/** Shows details of one object, next to the list. Takes the focus when it opens; Escape closes it. */
 export function Panel({
   title,
   label,
@@ -62,12 +62,12 @@ export function Panel({
   </aside>`;
 }
 
-/** Values with commas between them. Each is isolated, so that a value of another direction does not reorder its neighbors. */
+/** Shows values with commas between them. Each value is isolated, so that a value of another direction does not reorder its neighbors. */
 export function Values({ values }: { readonly values: readonly string[] }) {
   return html`<span>${values.map((value, index) => html`${index > 0 && ', '}<bdi>${value}</bdi>`)}</span>`;
 }
 
-/** Pairs of names and values. */
+/** Shows pairs of names and values. */
 export function Facts({ facts }: { readonly facts: readonly (readonly [string, Child])[] }) {
   return html`<dl class="facts">
     ${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value === '' || value === undefined ? '–' : value}</dd></div>`)}

@@ -46,7 +46,7 @@ export const facadeCrowd: Scenario = {
     const { http2Watches, watches, bareKilobytes, silent, tokens, lists, oneCaller } = measured;
     const all = watchers.toLocaleString('en-US');
     const slowest = (name: string, { slowestMs }: Newcomers) => ({
-      name: `new client beside ${name}: slowest response`,
+      name: `new client during ${name}: slowest response`,
       value: slowestMs,
       unit: 'ms',
       goal: atMost(NEWCOMER_MS),

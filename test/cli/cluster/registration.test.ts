@@ -55,7 +55,7 @@ describe('toSecret', () => {
     expect(decode(toSecret({ ...EU, ca: undefined }, SECRET, TOKEN))['ca.crt']).toBe('system');
   });
 
-  it('replaces the credential and the namespaces of an existing Secret, and keeps further Clusters, addresses, proxy and metadata', () => {
+  it('replaces the credential and the namespaces of an existing Secret, and keeps additional Clusters, addresses, proxy and metadata', () => {
     const found = secretWith({
       'tls.crt': 'x',
       'tls.key': 'y',

@@ -68,9 +68,9 @@ describe('removeCluster', () => {
     expect(printed).toContain('purser print target-rbac | kubectl --context TARGET delete -f -');
   });
 
-  it('needs --yes without a terminal', async () => {
+  it('requires --yes without a terminal', async () => {
     await world.begin();
-    expect(await remove({ isConfirmed: false })).toMatchObject({ code: 2, message: 'the removal needs a confirmation; set --yes' });
+    expect(await remove({ isConfirmed: false })).toMatchObject({ code: 2, message: 'removal requires confirmation; set --yes' });
     expect(await registered()).toContain(world.name);
   });
 
@@ -79,7 +79,7 @@ describe('removeCluster', () => {
     await world.register(token, [world.name, 'other']);
     expect(await remove()).toBeUndefined();
     expect(await registered()).toEqual([`secret ${world.name}`]);
-    expect(printed).toContain('also names other and stays');
+    expect(printed).toContain('its cluster key also lists other. Remove');
   });
 
   it('keeps a Secret that does not name the Cluster', async () => {
@@ -87,14 +87,14 @@ describe('removeCluster', () => {
     await world.register(token, ['other']);
     expect(await remove()).toBeUndefined();
     expect(await registered()).toEqual([`secret ${world.name}`]);
-    expect(printed).toContain(`does not list ${world.name} in its cluster key and stays`);
+    expect(printed).toContain(`its cluster key does not list ${world.name}.`);
   });
 
   it('fails for a Cluster that does not exist', async () => {
     expect(String(await remove({ name: 'unknown' }))).toContain('Cluster unknown was not found on the hub');
   });
 
-  it('deletes permissions before anchors and the service account of the target', async () => {
+  it('deletes permissions before anchors and the service account on the target', async () => {
     await world.begin();
     const deleted: string[] = [];
     expect(await remove({ target: administrator([], deleted) })).toBeUndefined();

@@ -45,7 +45,7 @@ describe('purser credential', () => {
     });
   });
 
-  it('returns the cached token for four fifths of its lifetime', async () => {
+  it('returns the cached token for 80% of its lifetime', async () => {
     const first = await credential();
     world.clock.advance(5_000);
     expect(await credential()).toEqual(first);
@@ -56,7 +56,7 @@ describe('purser credential', () => {
     expect(world.issued).toBe(2);
   });
 
-  it('requests a token after the same client received the cached one before, because the cluster rejected it', async () => {
+  it('requests a token if the same client already received the cached one, because the cluster rejected it', async () => {
     const client = { ...world.env, KUBERNETES_EXEC_INFO: '{}' };
     const first = await credential(COMMAND, client);
     world.clock.advance(9_000);
@@ -124,7 +124,7 @@ describe('purser credential', () => {
 });
 
 describe('cache of purser credential', () => {
-  it('is readable by its owner only', async () => {
+  it('stores the cache so that only its owner can read it', async () => {
     await credential();
     expect((await stat(folder())).mode & 0o777).toBe(0o700);
     for (const name of await readdir(folder())) expect((await stat(join(folder(), name))).mode & 0o777).toBe(0o600);
@@ -148,7 +148,7 @@ describe('cache of purser credential', () => {
         await symlink(`${file}.moved`, file);
       },
     ],
-  ])('is not used for a file that is %s, which one warning reports', async (_, text, change) => {
+  ])('warns once and does not use a cache file that is %s', async (_, text, change) => {
     await credential();
     const [file = ''] = await files('.json');
     await change(file);
@@ -170,7 +170,7 @@ describe('cache of purser credential', () => {
     });
   });
 
-  it('is replaced after a file was not used', async () => {
+  it('replaces a cache file that was not used', async () => {
     await credential();
     const [file = ''] = await files('.json');
     await writeFile(file, 'x');
@@ -198,7 +198,7 @@ describe('cache of purser credential', () => {
         await writeFile(folder(), '');
       },
     ],
-  ])('is not used if the folder has the problem: %s', async (problem, change) => {
+  ])('does not use the cache if the folder has the problem: %s', async (problem, change) => {
     await credential();
     await change();
     const before = await stat(folder());
@@ -207,7 +207,7 @@ describe('cache of purser credential', () => {
     expect((await stat(folder())).mtimeMs).toBe(before.mtimeMs);
   });
 
-  it('is removed by purser credential clean', async () => {
+  it('removes the cache with purser credential clean', async () => {
     await credential();
     expect(await world.run('credential clean')).toMatchObject({ code: 0, output: `Removed 1 cached credential from ${folder()}.\n` });
     expect(await readdir(folder())).toEqual([]);
@@ -220,7 +220,7 @@ describe('toEntry', () => {
   const status = { token: 'opaque', expirationTimestamp: '2026-03-01T13:00:00Z' };
   const at = Date.parse('2026-03-01T12:00:00Z');
 
-  it('counts the lifetime from the request by the local clock', () => {
+  it('measures the lifetime from the request by the local clock', () => {
     const issued = { request: { spec: { audiences: [] }, status }, sentAt: at - 5 * MINUTE_MS, serverAt: at };
     expect(toEntry(issued)).toEqual({ token: 'opaque', issuedAt: at - 5 * MINUTE_MS, expiresAt: at + 55 * MINUTE_MS });
   });
@@ -233,7 +233,7 @@ describe('toEntry', () => {
 });
 
 describe('purser credential with clocks that differ', () => {
-  it.each([-30, 30])('caches a token for four fifths of its lifetime if the cluster is %i minutes ahead', async (minutes) => {
+  it.each([-30, 30])('caches a token for 80% of its lifetime if the cluster is %i minutes ahead', async (minutes) => {
     world.skewMs = minutes * MINUTE_MS;
     const first = await credential();
     expect(first.expirationTimestamp).toBe('2026-03-01T12:59:00Z');

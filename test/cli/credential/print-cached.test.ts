@@ -57,7 +57,7 @@ describe('printForArguments', () => {
     ['--facade-path=a', { PURSER_FACADE_PATH: 'a' }],
     ['--purser-namespace=a', { PURSER_NAMESPACE: 'a' }],
     ['--kubeconfig=/config', { KUBECONFIG: '/config' }],
-  ])('uses the same files for %s and for its environment variable', async (option, env) => {
+  ])('uses the same cache files for %s and for its environment variable', async (option, env) => {
     const { host, folder } = await newHost();
     printForArguments(['target-1', 'deploy/deployer', option], host);
     printForArguments(['target-1', 'deploy/deployer'], { ...host, env: { ...host.env, ...env } });
@@ -68,7 +68,7 @@ describe('printForArguments', () => {
 });
 
 describe('printFromCache', () => {
-  it('takes the lock without a cached credential', async () => {
+  it('acquires the lock if no credential is cached', async () => {
     const { host, folder } = await newHost();
     const { code, cache } = printFromCache({ ...UNSET, ...REQUEST }, host, false);
     expect([code, await readdir(folder)]).toEqual([undefined, [expect.stringMatching(/\.lock$/)]]);
@@ -131,7 +131,7 @@ describe('printFromCache with a lock', () => {
     ['it is too long', (file: string) => writeFile(file, 'x'.repeat(2 ** 20 + 1), { mode: 0o600 })],
     ['it is a symbolic link', (file: string) => symlink('/etc/hostname', file)],
     ['it is a symbolic link', (file: string) => symlink('/nonexistent', file)],
-  ])('replaces a lock file at once, and reports the problem: %s', async (problem, change) => {
+  ])('replaces a lock file immediately, and reports the problem: %s', async (problem, change) => {
     const { host, texts, file } = await newLock();
     await change(file);
     const wait = () => {
@@ -153,7 +153,7 @@ describe('printFromCache with a lock', () => {
 });
 
 describe('cacheFolder', () => {
-  it('does not use a folder of the current folder if HOME is empty', async () => {
+  it('does not use a folder in the working directory if HOME is empty', async () => {
     const { host, texts } = await newHost();
     const home = process.env['HOME'];
     try {
@@ -192,7 +192,7 @@ describe('CachedCredential.recordClient', () => {
 describe('RequestLock', () => {
   const owner = (pid: number) => ({ pid, startedAt: startTimeOf(pid), client: '' });
 
-  it('is taken over from a running process after two minutes, even if the clock was set back', async () => {
+  it('takes over the lock from a running process after two minutes, even if the clock was set back', async () => {
     const { folder } = await newHost();
     const cache = new CachedCredential(
       folder,
@@ -210,7 +210,7 @@ describe('RequestLock', () => {
     expect(cache.lock.take(owner(2 ** 21), at - 130_000)).toBe(true);
   });
 
-  it('is taken over by one of several processes', async () => {
+  it('lets one of several processes take over the lock', async () => {
     const { folder } = await newHost();
     const cache = new CachedCredential(
       folder,

@@ -91,7 +91,7 @@ describe('Facade.open', () => {
     }
   });
 
-  it('requests a hub token for ten minutes with --service-account', async () => {
+  it('requests a ten-minute hub token with --service-account', async () => {
     world.published = { ...world.published, audiences: 'facade,other' };
     expect(await world.run(`${TOKEN} --context certificate --service-account team-a/ci`)).toMatchObject({ code: 0 });
     const request = world.hub.requests.find(({ method }) => method === 'POST');
@@ -131,7 +131,7 @@ describe('Facade.open', () => {
 
   it('reports a hub without URL and without ready pods of the Service', async () => {
     world.published = undefined;
-    expect(await failure(TOKEN)).toContain('Purser publishes no URL of the façade, and a port-forward is not possible');
+    expect(await failure(TOKEN)).toContain('Purser publishes no façade URL, and a port-forward is not possible');
   });
 });
 

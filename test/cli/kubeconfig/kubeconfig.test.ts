@@ -146,7 +146,7 @@ describe('purser kubeconfig --merge', () => {
     expect((await readdir(world.folder)).filter((name) => name.endsWith('.lock'))).toEqual([]);
   });
 
-  it('keeps the current context of another file of KUBECONFIG', async () => {
+  it('keeps the current context of another KUBECONFIG file', async () => {
     const first = join(world.folder, 'first');
     await writeFile(first, 'apiVersion: v1\nkind: Config\n');
     const env = { ...world.env, KUBECONFIG: `${first}:${world.kubeconfig}` };
@@ -155,13 +155,13 @@ describe('purser kubeconfig --merge', () => {
     expect(parse(await readFile(first, 'utf8'))).not.toHaveProperty('current-context');
   });
 
-  it('writes to the first file of KUBECONFIG that exists', async () => {
+  it('writes to the first KUBECONFIG file that exists', async () => {
     const env = { ...world.env, KUBECONFIG: `${join(world.folder, 'missing')}:${world.kubeconfig}` };
     expect(await world.run(`${COMMAND} --merge`, { env })).toMatchObject({ code: 0, output: expect.stringContaining(world.kubeconfig) });
     expect(await readdir(world.folder)).not.toContain('missing');
   });
 
-  it('rejects the name of a context in another file of KUBECONFIG, which the new one would shadow', async () => {
+  it('rejects a context name that another KUBECONFIG file already defines', async () => {
     const first = join(world.folder, 'first');
     await writeFile(first, '{}');
     const env = { ...world.env, KUBECONFIG: `${first}:${world.kubeconfig}` };

@@ -43,11 +43,11 @@ function link(name: Link['name'], more: Partial<Evidence>, now = NOON): Link | u
 }
 
 describe('chainOf', () => {
-  it('confirms every link of a good token', () => {
+  it('confirms every link of a valid token', () => {
     expect(chainOf(good, NOON).map(({ verdict }) => verdict)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok']);
   });
 
-  it('names what the user lacks for each check', () => {
+  it('names the permission that the user lacks for each check', () => {
     const needs = { needs: 'a permission' };
     const evidence = { ...good, hasRequester: needs, issueName: needs, cluster: needs, account: needs, secret: needs, isAccepted: needs };
     expect(chainOf(evidence, NOON).map(({ message }) => message)).toEqual(Array(5).fill('not checked (needs a permission)'));

@@ -13,7 +13,7 @@ const statusOf = (tokens: Fleet['tokens'], clusters: Fleet['clusters'], now: num
   fleetStatus({ tokens, clusters, sets }, now);
 const text = (...args: Parameters<typeof statusOf>) => fleetText(statusOf(...args), NOON, plain);
 
-/** A ManagedToken whose token expires at one o'clock, with these conditions: type, status and reason. */
+/** Returns a ManagedToken whose token expires at one o'clock, with these conditions: type, status and reason. */
 function token(name: string, ...conditions: readonly (readonly [string, 'True' | 'False', string])[]): TokenBuilder {
   const status: ManagedTokenStatus = {
     expirationTimestamp: formatTimestamp(at('13:00:00')),
@@ -108,7 +108,7 @@ describe('fleetStatus', () => {
   });
 });
 
-/** A ManagedTokenSet with three clusters and these conditions: type, status and reason. */
+/** Returns a ManagedTokenSet with three clusters and these conditions: type, status and reason. */
 function set(name: string, failing: number, ...conditions: readonly (readonly [string, 'True' | 'False', string])[]) {
   const all = conditions.map(([type, status, reason]) => {
     return { type, status, reason, message: `Message of ${reason}.`, lastTransitionTime: formatTimestamp(at('11:55:00')) };
@@ -139,7 +139,7 @@ describe('fleetStatus of ManagedTokenSets', () => {
     ]);
   });
 
-  it('reports no problem of a set that is being rolled out', () => {
+  it('reports no problem for a set that is being rolled out', () => {
     const rolling = set(
       'rolling',
       0,
@@ -199,7 +199,7 @@ ManagedTokens: 2 of 2 ready, the next rotation is in 30m
 `);
   });
 
-  it('prints no control characters of the objects', () => {
+  it('prints no control characters from the objects', () => {
     const down = cluster('prod-eu', ['Ready', 'False', 'Time\u001b[2Jout\nCluster forged: ClusterReady']);
     const printed = text([], [down], NOON);
     expect(printed).toContain('  Message of Time [2Jout Cluster forged: ClusterReady.\n');

@@ -82,7 +82,7 @@ describe('purser ui', () => {
     expect(await end()).toMatchObject({ code: 0, output: `${url}\n` });
   });
 
-  it('reads lists with the credential of the kubeconfig, and passes only known parameters', async () => {
+  it('reads lists with the credential in the kubeconfig, and passes on only known parameters', async () => {
     world.rejection = (_, reply) => reply.json(200, { kind: 'ClusterList', items: [] });
     const { url, end } = await show('ui --no-open');
     const { status, body } = await fetchPage(api(url, 'auth/v1/clusters?limit=500&pretty=true'));
@@ -135,7 +135,7 @@ describe('purser ui', () => {
     await end();
   });
 
-  it('closes connections whose requests do not arrive, to make room for other requests', async () => {
+  it('closes connections whose requests do not arrive, to free room for other requests', async () => {
     const { url, end } = await show('ui --no-open');
     const half = `GET / HTTP/1.1\r\nHost: ${new URL(url).host}\r\n`;
     const sockets = await Promise.all(Array.from({ length: 256 }, (_, index) => send(url, index % 2 === 0 ? half : '')));
@@ -145,7 +145,7 @@ describe('purser ui', () => {
     await end();
   });
 
-  it('requests a new token when the façade rejects the old one, and passes on further rejections', async () => {
+  it('requests a new token when the façade rejects the old one, and passes on additional rejections', async () => {
     const { url, end } = await show('ui --no-open');
     world.rejection = ({ headers }, reply) =>
       headers.authorization === 'Bearer second-token'
@@ -213,7 +213,7 @@ describe('purser ui', () => {
     );
   });
 
-  it('names the port that is taken', async () => {
+  it('names the port that is in use', async () => {
     const { url, end } = await show('ui --no-open');
     const { port } = new URL(url);
     expect(await world.run(`ui --no-open --port ${port}`)).toMatchObject({
@@ -225,7 +225,7 @@ describe('purser ui', () => {
     await end();
   });
 
-  it('explains a context without a bearer token', async () => {
+  it('reports the remedy for a context without a bearer token', async () => {
     expect(await world.run('ui --no-open --context certificate')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('Set --service-account NAMESPACE/NAME') as unknown,

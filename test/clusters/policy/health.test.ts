@@ -73,9 +73,9 @@ describe('healthAfter', () => {
       ['ok', 'ProbeFailed', 'ProbeFailed'],
       'Unknown ProbeFailed, Unknown ProbeFailed, Unknown ProbeFailed',
     ],
-  ])('returns a health that %s', (_, probes, expected) => expect(formatHealth(after(...probes))).toBe(expected));
+  ])('returns health that %s', (_, probes, expected) => expect(formatHealth(after(...probes))).toBe(expected));
 
-  it('returns a health in doubt after a probe that differs, until the next probe', () => {
+  it('marks the health as uncertain after a probe that differs, until the next probe', () => {
     expect(history(['ok', 'Timeout', 'Timeout', 'ok', 'ok']).map(isInDoubt)).toEqual([false, true, false, true, false]);
   });
 

@@ -94,7 +94,7 @@ describe('parseVersion', () => {
     [17, undefined],
   ])('returns the version for %p: %p', (given, expected) => expect(parseVersion(given)).toBe(expected));
 
-  it('returns at most 64 characters of versions for any text', () => {
+  it('returns at most 64 characters of versions for any string', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 3_000 }), (text) => /^[\w.+~-]{1,64}$/.test(parseVersion(text) ?? 'v1')));
   });
 });

@@ -58,8 +58,8 @@ const dueAt = halfLifeAt(OWN, 'uid') ?? 0;
 
 describe('planCredential', () => {
   it.each<[string, Change, number, CredentialPlan]>([
-    ['renews a supplied token at once', { token: SUPPLIED }, NOON, { type: 'renew' }],
-    ['renews a supplied token of unknown validity at once', { token: { digest: 'x', isSupplied: true } }, NOON, { type: 'renew' }],
+    ['renews a supplied token immediately', { token: SUPPLIED }, NOON, { type: 'renew' }],
+    ['renews a supplied token of unknown validity immediately', { token: { digest: 'x', isSupplied: true } }, NOON, { type: 'renew' }],
     ['waits until half-life of a token that it obtained', {}, NOON, { type: 'wait', until: dueAt }],
     ['renews a token that it obtained at half-life', {}, dueAt, { type: 'renew' }],
     [
@@ -69,7 +69,7 @@ describe('planCredential', () => {
       { type: 'wait', until: dueAt },
     ],
     [
-      'renews a second supplied token at once',
+      'renews a second supplied token immediately',
       { token: { ...SUPPLIED, digest: 'second' }, history: { renewedDigest: 'supplied' } },
       NOON,
       { type: 'renew' },
@@ -131,7 +131,7 @@ describe('planCredential', () => {
       { type: 'deleteAnchors', anchors: [ANCHOR] },
     ],
     [
-      'deletes an anchor at once that was replaced before the clock was set back',
+      'immediately deletes an anchor that was replaced before the clock was set back',
       { record: { ...RECORD, replaced: [{ ...ANCHOR, replacedAt: NOON + HOUR_MS }] } },
       NOON,
       { type: 'deleteAnchors', anchors: [{ ...ANCHOR, replacedAt: NOON + HOUR_MS }] },
@@ -203,14 +203,14 @@ describe('planCredential', () => {
       NOON,
       { type: 'removeRecord' },
     ],
-    ['renews at once on request', { record: { ...RECORD, replaced: [] }, renewRequest: 'now' }, NOON, { type: 'renew' }],
+    ['renews immediately on request', { record: { ...RECORD, replaced: [] }, renewRequest: 'now' }, NOON, { type: 'renew' }],
     [
       'renews once for each request',
       { record: { ...RECORD, replaced: [], renewRequest: 'now' }, renewRequest: 'now' },
       NOON,
       { type: 'wait', until: dueAt },
     ],
-    ['renews at once for a revocation', { record: { ...RECORD, replaced: [] }, revokeRequest: 'now' }, NOON, { type: 'renew' }],
+    ['renews immediately for a revocation', { record: { ...RECORD, replaced: [] }, revokeRequest: 'now' }, NOON, { type: 'renew' }],
     [
       'revokes earlier tokens after the renewal for a revocation',
       { record: { ...RECORD, revokeRequest: 'now' }, revokeRequest: 'now' },
@@ -246,7 +246,7 @@ describe('planCredential', () => {
     expect(Math.max(...times)).toBeLessThanOrEqual(600_000);
   });
 
-  it('never renews a token twice within ten seconds, whatever lifetimes the cluster grants', () => {
+  it('never renews a token twice within ten seconds, regardless of the granted lifetimes', () => {
     fc.assert(
       fc.property(fc.uuid(), fc.array(fc.integer({ min: 1, max: 7_200 }), { minLength: 5, maxLength: 20 }), (uid, lifetimes) => {
         let token = SUPPLIED;
@@ -266,7 +266,7 @@ describe('planCredential', () => {
 });
 
 describe('retryMs', () => {
-  it('grows to ten minutes, stays within a fifth of the remaining validity, and is never shorter than ten seconds', () => {
+  it('returns a delay that grows to ten minutes, within a fifth of the remaining validity, and never shorter than ten seconds', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 60 }), fc.integer({ min: -HOUR_MS, max: 720 * HOUR_MS }), (failures, remainingMs) => {
         const delayMs = retryMs(failures, remainingMs);
@@ -277,7 +277,7 @@ describe('retryMs', () => {
     );
   });
 
-  it('doubles for an expired credential', () => {
+  it('doubles the delay for an expired credential', () => {
     expect([1, 2, 3, 10].map((failures) => retryMs(failures, -1))).toEqual([10_000, 20_000, 40_000, 600_000]);
   });
 });

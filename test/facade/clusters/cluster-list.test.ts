@@ -10,7 +10,7 @@ import { callerOf, HandHub, Replica, requestOf } from '../listwatch/replica.ts';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
 describe('CLUSTER_COLUMNS', () => {
-  it('has no column of a field that only the hub shows', () => {
+  it('has no column for a field that only the hub shows', () => {
     expect(ClusterColumns.filter((column) => !CLUSTER_COLUMNS.includes(column)).map(({ name }) => name)).toEqual([
       'Endpoint',
       'Last Probe',
@@ -77,11 +77,11 @@ describe('CLUSTER_LIST.toPublic for the audiences of the API server', () => {
   const publicStatus = (apiAudiences: unknown) =>
     CLUSTER_LIST.toPublic({ metadata: { name: 'prod' }, spec: {}, status: { apiAudiences } } as unknown as Cluster)['status'];
 
-  it('returns a list of texts', () => {
+  it('returns a list of strings', () => {
     expect(publicStatus(['https://kubernetes.default.svc'])).toEqual({ apiAudiences: ['https://kubernetes.default.svc'] });
   });
 
-  it('omits audiences that are not a list of texts', () => {
+  it('omits audiences that are not a list of strings', () => {
     expect([publicStatus('text'), publicStatus([{ token: 'x' }])]).toEqual([{}, {}]);
   });
 });

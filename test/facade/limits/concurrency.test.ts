@@ -8,7 +8,7 @@ describe('watchLimits', () => {
     ['512Mi', 512 * 1024 * 1024, [613, 4_593, 6_124], [1_000, 7_500, 10_000]],
     ['768Mi', 768 * 1024 * 1024, [1_000, 7_500, 10_000], [1_000, 7_500, 10_000]],
   ])(
-    'allows watches per caller, per address and in total, over HTTP/1.1 and HTTP/2, for a memory limit: %s',
+    'returns the maximum watches per caller, per address and in total, over HTTP/1.1 and HTTP/2, for a memory limit: %s',
     (_what, bytes, http1, http2) => {
       const { perCaller, perAddress = 0, total, perConnection, perStream } = watchLimits(bytes);
       const watches = (each: number) => [perCaller, perAddress, total].map((limit) => Math.floor(limit / each));

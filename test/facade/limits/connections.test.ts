@@ -61,7 +61,7 @@ describe('Connections', () => {
     expect(sockets.map(({ destroyed }) => destroyed)).toEqual([false, false, true, false]);
   });
 
-  it('stops counting the buffer of an idle connection once it serves a request or is closed', () => {
+  it('stops counting the buffer of a connection once it serves a request or is closed', () => {
     const respond = (socket: FakeSocket) => {
       const response = request(socket);
       recordWrite(socket as unknown as Socket, 40_000);
@@ -123,7 +123,7 @@ describe('Connections', () => {
     expect(socket.destroyed).toBe(true);
   });
 
-  it('closes a connection with 65 pipelined requests at once', () => {
+  it('immediately closes a connection with 65 pipelined requests', () => {
     const socket = open('192.0.2.1');
     for (let count = 0; count < 64; count++) request(socket);
     expect(socket.destroyed).toBe(false);

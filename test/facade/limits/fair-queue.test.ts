@@ -36,7 +36,7 @@ class World {
 }
 
 describe('FairQueue', () => {
-  it('seats two requests of one caller, and a third when one has ended', async () => {
+  it('admits two requests of one caller, and a third when one has ended', async () => {
     const world = new World();
     const all = Promise.all([world.acquire('a'), world.acquire('a'), world.acquire('a')]);
     await settle();
@@ -46,7 +46,7 @@ describe('FairQueue', () => {
     expect(world.seated).toEqual(['a', 'a', 'a']);
   });
 
-  it('seats the request of another caller at once while one caller waits', async () => {
+  it('immediately admits the request of another caller while one caller waits', async () => {
     const world = new World();
     for (let count = 0; count < 5; count++) void world.acquire('greedy');
     await world.acquire('polite');
@@ -63,20 +63,20 @@ describe('FairQueue', () => {
     expect(world.seated.slice(4)).toEqual(['greedy', 'a', 'b', 'greedy', 'greedy', 'greedy']);
   });
 
-  it('rejects a caller with too many waiting requests with 429', async () => {
+  it('returns 429 to a caller with too many waiting requests', async () => {
     const world = new World();
     for (let count = 0; count < 5; count++) void world.acquire('greedy');
     await expect(world.acquire('greedy')).rejects.toMatchObject({ code: 429, retryAfterSeconds: 1 });
     await expect(world.acquire('polite')).resolves.toBeUndefined();
   });
 
-  it('rejects a request with 429 if too many requests of all callers wait', async () => {
+  it('returns 429 if too many requests of all callers wait', async () => {
     const world = new World();
     for (const caller of ['a', 'b']) for (let count = 0; count < 5; count++) void world.acquire(caller);
     await expect(world.acquire('c')).rejects.toMatchObject({ code: 429 });
   });
 
-  it('gives no seat to a request that was aborted', async () => {
+  it('gives no seat to an aborted request', async () => {
     const world = new World();
     const gone = new AbortController();
     for (let count = 0; count < 2; count++) void world.acquire('a');

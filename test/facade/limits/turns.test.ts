@@ -26,7 +26,7 @@ describe('ServingTurns', () => {
     expect(started).toHaveLength(16);
   });
 
-  it('starts at most 16 requests in a turn of the event loop, and all in the end', async () => {
+  it('starts at most 16 requests in a turn of the event loop, and eventually all', async () => {
     const started: string[] = [];
     startAll(new ServingTurns(), started, 'a', 40);
     const counts = [started.length];
@@ -38,7 +38,7 @@ describe('ServingTurns', () => {
     expect(started).toEqual(Array.from({ length: 40 }, (_, index) => `a${index}`));
   });
 
-  it('starts the request of another address in the next turn, however many wait', async () => {
+  it('starts the request of another address in the next turn, no matter how many wait', async () => {
     const [turns, started] = [new ServingTurns(), [] as string[]];
     startAll(turns, started, 'a', 1_000);
     startAll(turns, started, 'b', 1);
@@ -77,7 +77,7 @@ describe('Handshakes', () => {
     expect(started).toEqual(['192.0.2.1']);
   });
 
-  it('starts at most four in a turn, and all in the end', async () => {
+  it('starts at most four handshakes in a turn, and eventually all', async () => {
     accept('192.0.2.1', 10);
     const counts: number[] = [];
     for (let index = 0; index < 5; index++) {
@@ -87,7 +87,7 @@ describe('Handshakes', () => {
     expect(counts).toEqual([0, 4, 8, 10, 10]);
   });
 
-  it('starts the handshake of another address next, however many wait', async () => {
+  it('starts the handshake of another address next, no matter how many wait', async () => {
     accept('192.0.2.1', 1_000);
     accept('192.0.2.2');
     await turns(2);

@@ -31,7 +31,7 @@ describe('History', () => {
     expect([history.oldest > 80, history.positionAfter(99) !== undefined, history.positionAfter(50)]).toEqual([true, true, undefined]);
   });
 
-  it('drops changes that are older than five minutes, whether further ones arrive or not', () => {
+  it('drops changes that are older than five minutes, whether additional ones arrive or not', () => {
     const clock = new FakeClock();
     const history = new History({ clock, capacity: 1_000 });
     history.load([itemOf(1, 0)], 1);

@@ -255,7 +255,7 @@ class World {
     await done;
   }
 
-  /** Lets all replicas and clients catch up without further changes. */
+  /** Lets all replicas and clients catch up without additional changes. */
   async catchUpAll(): Promise<void> {
     for (const each of this.replicas) await each.catchUp();
     // A change to the rules expires cached reviews.
@@ -304,7 +304,7 @@ describe('list and watch', () => {
     ['clusters', clusterWorld],
     ['managedtokens', () => tokenWorld()],
     ['managedtokens in several watched namespaces', () => tokenWorld(NAMESPACES)],
-  ] as const)('leaves every client with the state of a fresh list or with 410: %s', async (_, createWorld) => {
+  ] as const)('leaves every client with the state of a new list, or with 410: %s', async (_, createWorld) => {
     const property = fc.asyncProperty(actions, setting, (all, where) => check(createWorld(), all, where));
     await fc.assert(property, { numRuns: Number(process.env['PROPERTY_RUNS'] ?? scaled({ full: 500, quick: 50 })) });
   });

@@ -117,7 +117,7 @@ describe('list', () => {
       numbered(33, (index) => `metadata.name!=${index}`),
       'labelSelector, fieldSelector: Too many: 33: must have at most 32 items',
     ],
-  ])('rejects selectors above the limits with 400: %s %#', async (parameter, selector, cause) => {
+  ])('returns 400 for selectors above the limits: %s %#', async (parameter, selector, cause) => {
     for (const watch of ['', '&watch=true']) {
       const query = `${parameter}=${encodeURIComponent(selector)}${watch}`;
       expect(await replica.get(query, ADMIN)).toMatchObject({ status: 400, body: { reason: 'BadRequest', message: cause + REMEDY } });
@@ -142,7 +142,7 @@ describe('list', () => {
     expect((await replica.get('', ADMIN)).text).toBe((await replica.get('fieldSelector=metadata.name!%3Dx', ADMIN)).text);
   });
 
-  it('returns the hub’s version to a caller who sees everything, and the same pair on all replicas to others', async () => {
+  it('returns the hub’s version to a caller who sees everything, and the same versions on all replicas to others', async () => {
     const { body } = await replica.get('', ALICE);
     const { fingerprint } = parseVersion(BigInt(body.metadata.resourceVersion));
     expect(fingerprint).toBeGreaterThan(1);
@@ -292,7 +292,7 @@ describe('list at a version', () => {
     expect((await late).body.message).toMatch(new RegExp(`Too large resource version: ${version}, ${current}`));
   });
 
-  it('lists from a version with other permissions by its revision alone', async () => {
+  it('lists from a version of other permissions by its revision only', async () => {
     const { resourceVersion } = (await replica.get('', ALICE)).body.metadata;
     expect(await namesOf(`resourceVersion=${resourceVersion}`)).toHaveLength(5);
   });
@@ -437,7 +437,7 @@ describe('large lists', () => {
     expect(replies.every(({ onClosed }) => onClosed === undefined)).toBe(true);
   });
 
-  it('rejects a caller with 429 who has too many large lists across all of its tokens', async () => {
+  it('returns 429 to a caller with too many large lists across all of its tokens', async () => {
     for (let index = 0; index < 8; index++) await replica.endpoints.list(requestOf('', withToken(ADMIN, index)));
     expect(await replica.get('', withToken(ADMIN, 8))).toMatchObject({ status: 429 });
   });
@@ -534,13 +534,13 @@ describe('get', () => {
     ['abc', 'invalid syntax'],
     ['-1', 'invalid syntax'],
     ['18446744073709551616', 'value out of range'],
-  ])('rejects a get with a version that is not a number with 400: %s', async (version, why) => {
+  ])('returns 400 for a get with a version that is not a number: %s', async (version, why) => {
     const { status, body } = await replica.getOne('a', ADMIN, { query: `resourceVersion=${version}` });
     const message = `resourceVersion: Invalid value: "${version}": strconv.ParseUint: parsing "${version}": ${why}`;
     expect([status, body.reason, body.message]).toEqual([400, 'BadRequest', message]);
   });
 
-  it('rejects a get as PartialObjectMetadataList with 400', async () => {
+  it('returns 400 for a get as PartialObjectMetadataList', async () => {
     const accept = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
     const { status, body } = await replica.getOne('a', ADMIN, { accept });
     expect([status, body.reason, body.message]).toEqual([400, 'BadRequest', 'content is not a list']);

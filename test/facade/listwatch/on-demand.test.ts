@@ -34,7 +34,7 @@ class FailingInformer<T extends ApiObject> extends HandInformer<T> implements In
 /** Informers of one period. */
 class Started {
   readonly objects = new FailingInformer<ManagedToken>();
-  /** The Roles of two namespaces. */
+  /** The Roles in two namespaces. */
   readonly roleParts = [new FailingInformer<Role>(), new FailingInformer<Role>()] as const;
   readonly roles = unionOf<Role>(this.roleParts);
   readonly bindings = new FailingInformer<RoleBinding>();
@@ -157,7 +157,7 @@ describe('createOnDemandList', () => {
     expect(await namesListed()).toEqual(['a']);
   });
 
-  it('responds with 503 at once while the hub rejects an informer, without the name of the service account', async () => {
+  it('responds with 503 immediately while the hub rejects an informer, without the name of the service account', async () => {
     const waiting = replica.get('', ADMIN);
     await settle();
     periods[0]?.roleParts[0].fail(FORBIDDEN);

@@ -70,7 +70,7 @@ async function pass(clock: FakeClock, ms: number): Promise<void> {
 }
 
 describe('RbacAccess', () => {
-  it('shows each change at once while updates are short', () => {
+  it('shows each change immediately while updates are short', () => {
     const world = new World(new FakeClock());
     for (const namespace of ['team-1', 'team-2']) world.grant(namespace);
     expect(world.shown.map(({ names }) => names.length)).toEqual([2, 3]);
@@ -89,7 +89,7 @@ describe('RbacAccess', () => {
     expect(world.shown.slice(length).map(({ names }) => names.length)).toEqual([1_000]);
   });
 
-  it('shows a caller who lists during a pause the current permissions in the list and in the watch', async () => {
+  it('applies the current permissions to the list and the watch of a caller during a pause', async () => {
     const clock = new SlowClock();
     const world = new World(clock);
     clock.stepMs = 20;
@@ -138,7 +138,7 @@ describe('RbacAccess', () => {
     expect(world.shown.at(-1)?.names).toEqual(before);
   });
 
-  it('updates more than one watch before a pause, even if it takes a long time to find the outdated ones', () => {
+  it('updates more than one watch before a pause, even if finding the outdated ones takes long', () => {
     const clock = new FakeClock();
     const world = new World(clock);
     const shown: string[] = [];
@@ -174,7 +174,7 @@ describe('RbacAccess', () => {
     expect(shown.map((each) => each.length)).toEqual(shown.map(() => 1));
   });
 
-  it('does not review a caller of another authorizer again because of a Role or a RoleBinding', async () => {
+  it('does not repeat the review of a caller that another authorizer allows after a change to a Role or a RoleBinding', async () => {
     const clock = new FakeClock();
     const world = new World(clock);
     const { user: admin } = callerOf('admin', 'team');

@@ -69,7 +69,7 @@ export class HandHub {
   isSilent = false;
   reviews = 0;
 
-  /** Version of all objects for a caller who sees everything; `later` revisions from now. */
+  /** Returns the version of all objects for a caller who sees everything, `later` revisions from now. */
   version(later = 0): string {
     return versionAt(this.#revision + later, Visibility.everything);
   }
@@ -193,7 +193,7 @@ export class ListReplica {
     await settle();
   }
 
-  /** Lists the objects of a namespace, or all. */
+  /** Lists the objects in a namespace, or all. */
   async get(query: string, caller: TestCaller, namespace?: string): Promise<Response> {
     return toResponse(this.endpoints.list(requestOf(query, caller, namespace)));
   }

@@ -112,7 +112,7 @@ describe('watch of a set of clusters', () => {
     expect(eventsOf(stream)).toEqual(['DELETED a', 'ADDED b', 'BOOKMARK']);
   });
 
-  it('sends DELETED and ADDED for a cluster that is re-created in another set and again in the set', async () => {
+  it('sends DELETED and ADDED for a cluster that is re-created in another set and then in the first set', async () => {
     const stream = await replica.watch(`resourceVersion=${await versionFor()}`, ALICE);
     hub.clusters.delete('a');
     hub.putCluster('a', inSet('dev'));

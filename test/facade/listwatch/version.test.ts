@@ -39,7 +39,7 @@ describe('formatVersion', () => {
 describe('CallerVersions', () => {
   const step = fc.record({ advance: fc.integer({ min: 0, max: 1 }), view });
 
-  it('returns versions that never decrease, in whatever way the view of a caller changes', () => {
+  it("returns versions that never decrease, regardless of how a caller's view changes", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const versions = new CallerVersions();
@@ -54,7 +54,7 @@ describe('CallerVersions', () => {
     );
   });
 
-  it('returns versions that never decrease for a caller who takes the last one to another replica', () => {
+  it('returns versions that never decrease for a caller who sends the last version to another replica', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(step, fc.integer({ min: 0, max: 1 })), { maxLength: 60 }), (steps) => {
         const replicas = [new CallerVersions(), new CallerVersions()] as const;
@@ -69,7 +69,7 @@ describe('CallerVersions', () => {
     );
   });
 
-  it('returns a greater version for the events of a changed view than for the log before', () => {
+  it('returns a greater version for events after a changed view than for earlier events', () => {
     const versions = new CallerVersions();
     const [before, after] = [new Visibility(new Set(['a'])), new Visibility(new Set(['b']))];
     versions.next(BOT, before, 5);

@@ -41,7 +41,7 @@ describe('watch from a version', () => {
     expect(eventsOf(stream)).toEqual(['ADDED d', 'DELETED b']);
   });
 
-  it('sends ADDED and DELETED when selectors begin and cease to match', async () => {
+  it('sends ADDED and DELETED when selectors start and stop matching', async () => {
     const stream = await replica.watch(`labelSelector=env%3Dprod&resourceVersion=${await versionFor()}`, ADMIN);
     hub.putCluster('a', { env: 'dev' });
     hub.putCluster('a', { env: 'dev' });
@@ -71,21 +71,21 @@ describe('watch from a version', () => {
     expect(stream.writableEnded).toBe(true);
   });
 
-  it.each(['abc', '-1', '18446744073709551616'])('rejects a watch from a version that is not a number with 400: %s', async (version) => {
+  it.each(['abc', '-1', '18446744073709551616'])('returns 400 for a watch from a version that is not a number: %s', async (version) => {
     await expect(replica.watch(`resourceVersion=${version}`, ADMIN)).rejects.toMatchObject({
       code: 400,
       message: expect.stringMatching(/^resourceVersion: Invalid value: /),
     });
   });
 
-  it('rejects contradictory options of a watch before YAML, which no watch has', async () => {
+  it('rejects contradictory watch options before it rejects YAML', async () => {
     const watch = (query: string) => replica.watch(query, ADMIN, 'application/yaml');
     await expect(watch('sendInitialEvents=true')).rejects.toMatchObject({ code: 422 });
     await expect(watch('resourceVersion=abc')).rejects.toMatchObject({ code: 400 });
     await expect(watch('')).rejects.toMatchObject({ code: 406 });
   });
 
-  it('sends initial events without their bookmark for a version that is zero in another form', async () => {
+  it('sends initial events without their bookmark for a version such as 00', async () => {
     const stream = await replica.watch('resourceVersion=00&allowWatchBookmarks=true', ADMIN);
     expect(eventsOf(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c']);
   });
@@ -163,7 +163,7 @@ describe('watch with initial events', () => {
     expect(eventsOf(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
   });
 
-  it('waits three seconds for a future version before the initial events', async () => {
+  it('waits up to three seconds for a future version before the initial events', async () => {
     const ahead = hub.version(1);
     const query = `sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${ahead}`;
     const stream = await replica.watch(query, ADMIN);
@@ -306,7 +306,7 @@ describe('watch bookmarks', () => {
 describe('end of a watch', () => {
   it.each([
     ['after its timeout', 'timeoutSeconds=1', 1_000],
-    ['at once with a negative timeout', 'timeoutSeconds=-1', 0],
+    ['immediately with a negative timeout', 'timeoutSeconds=-1', 0],
     ['after 30 to 60 minutes by default', '', 2_700_000],
     ['after an hour at most', 'timeoutSeconds=1000000000000', 3_600_000],
     ['after an hour with the largest timeout', 'timeoutSeconds=9223372036854775807', 3_600_000],
@@ -397,7 +397,7 @@ describe('watches with a large event', () => {
     expect(polite?.take().map(summary)).toEqual(['MODIFIED a']);
   });
 
-  it('writes to the next watches after ten seconds, and closes those that did not read', async () => {
+  it('writes to the next watches after ten seconds, and closes watches whose clients did not read', async () => {
     const streams = [...(await watchAll(5, ADMIN, true)), ...(await watchAll(5, ADMIN, false))];
     hub.putCluster('a', labels());
     await replica.catchUp();
@@ -432,7 +432,7 @@ describe('watch isolation and limits', () => {
     expect(opened.filter(({ status }) => status === 'rejected')).toHaveLength(1);
   });
 
-  it('limits the watches of all service accounts of a namespace together', async () => {
+  it('limits the watches of all service accounts in a namespace together', async () => {
     const limited = new Replica(hub, new FakeClock(), {
       watchLimits: { perCaller: 3, perAddress: 10, total: 10, perConnection: 1, perStream: 1 },
     });
@@ -483,7 +483,7 @@ describe('initial events', () => {
     expect(stalled[8]?.text).not.toBe('');
   });
 
-  it('sends initial events to eight watches of all service accounts of a namespace at a time', async () => {
+  it('sends initial events to eight watches of all service accounts in a namespace at a time', async () => {
     await fill();
     const stalled = [];
     for (let index = 0; index < 9; index++) {
@@ -515,7 +515,7 @@ describe('initial events', () => {
     expect([waiting.text, waiting.destroyed]).toEqual(['', true]);
   });
 
-  it('keeps one piece of the initial events in memory for a stalled reader', async () => {
+  it('keeps one chunk of the initial events in memory for a stalled reader', async () => {
     await fill();
     const stream = await replica.watch('', ALICE, undefined, { isStalled: true });
     expect(stream.writableLength).toBeGreaterThan(0);

@@ -102,14 +102,14 @@ describe('createManagedTokenInformers with overlong names', () => {
     expect(bindings.get(`team-a/${name}`)).toMatchObject({ roleRef: { name }, subjects: [{ name: 'alice' }] });
   });
 
-  it('keeps the digest of a longer name, without rules and subjects', async () => {
+  it('keeps the digest of an overlong name, without rules and subjects', async () => {
     const { roles, bindings } = await follow({ roles: [role(LONG, 'all')], rolebindings: [binding(LONG, 'some')] });
     const [kept, bound] = [roles.list()[0], bindings.list()[0]];
     expect(kept).toMatchObject({ metadata: { name: expect.stringMatching(DIGEST), uid: `uid-${LONG}` }, rules: [] });
     expect(bound).toMatchObject({ metadata: { name: expect.stringMatching(DIGEST) }, roleRef: { name: 'some' }, subjects: [] });
   });
 
-  it('keeps neither the name of a role that is longer, nor the subjects of its RoleBinding', async () => {
+  it('drops an overlong role name and the subjects of its RoleBinding', async () => {
     const { bindings } = await follow({ rolebindings: [binding('long', LONG)] });
     expect(bindings.get('team-a/long')).toMatchObject({ roleRef: { kind: 'Role', name: '' }, subjects: [] });
   });
@@ -122,7 +122,7 @@ describe('createManagedTokenInformers with overlong names', () => {
     expect(bindings.keys().join().length).toBeLessThan(300);
   });
 
-  it('updates and deletes the objects under the same key', async () => {
+  it('uses the same key for updates and deletions of an object', async () => {
     const { hub, roles, bindings } = await follow({ roles: [role(LONG, 'all')], rolebindings: [binding(LONG, 'some')] });
     const keys = [...roles.keys(), ...bindings.keys()];
     hub.emit('roles', 'MODIFIED', role(LONG, 'all', { resourceVersion: '7' }));

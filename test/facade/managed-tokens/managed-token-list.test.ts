@@ -68,7 +68,7 @@ const { spec, status } = crdVersion().schema.openAPIV3Schema.properties as { rea
 const METADATA = { name: 'ci', namespace: 'team-a', uid: 'u', resourceVersion: '1' };
 
 describe('PUBLIC_FIELDS', () => {
-  it('decides about every field of the CRD', () => {
+  it('classifies every field of the CRD as public or private', () => {
     const fields = pathsIn({ properties: { spec, status } });
     expect([...PUBLIC_FIELDS, ...Object.keys(HIDDEN_FIELDS)].sort()).toEqual([...fields].sort());
   });
@@ -123,7 +123,7 @@ describe('MANAGED_TOKEN_LIST.kind', () => {
 });
 
 describe('MANAGED_TOKEN_LIST.permission', () => {
-  it('needs get or list on managedtokens', () => {
+  it('requires get or list permission on managedtokens', () => {
     expect(MANAGED_TOKEN_LIST.permission).toEqual({
       verbs: ['get', 'list'],
       group: 'tokens.purser.dev',

@@ -126,7 +126,7 @@ describe('listenForOperations', () => {
     expect(logged.join('')).toContain('oops');
   });
 
-  it('closes the connection if the metrics text fails midway', async () => {
+  it('closes the connection if the metrics fail midway', async () => {
     const url = await listen({ metrics: { text: failing } });
 
     await expect(fetch(`${url}/metrics`).then((response) => response.text())).rejects.toThrow(/terminated|fetch failed/);
@@ -188,7 +188,7 @@ describe('listenForOperations', () => {
     running = undefined;
   });
 
-  it('rejects a port that is taken', async () => {
+  it('rejects a port that is in use', async () => {
     const port = Number(new URL(await listen()).port);
     const options = { host: '127.0.0.1', port, health: { livez: [], readyz: [] }, metrics: { text: () => pieces() } };
     const log = createLogger({ level: 'silent', readable: false, write: () => {} });

@@ -299,7 +299,7 @@ describe('target cluster', () => {
       ['selfsubjectreviews', 'Bearer another-credential'],
       ['token', 'Bearer another-credential'],
     ]);
-    // The old target gets no further request, and has no open connection.
+    // The old target receives no more requests, and has no open connection.
     expect(world.target.requests).toHaveLength(length);
     await eventually(() => expect(world.target.openConnections).toBe(0));
     await other.close();
@@ -325,7 +325,7 @@ describe('target cluster', () => {
   });
 
   it.each(['', '?dryRun=All'])(
-    'rejects a namespace that the credential does not allow with 403, without a request to the target (%j)',
+    'returns 403 for a namespace that the credential does not allow, without a request to the target (%j)',
     async (query) => {
       world = await FacadeWorld.start();
       const { url } = world.target;
@@ -333,7 +333,7 @@ describe('target cluster', () => {
       world.clusters.set('prod-eu', registered({ servers: [url], ca: authority.certificate, credential }));
       const response = await world.post(undefined, { path: `${TOKEN_PATH}${query}` });
       expect(response.status).toBe(403);
-      expect(response.body).toContain('does not allow service accounts of this namespace');
+      expect(response.body).toContain('does not allow service accounts in this namespace');
       expect(world.target.requests).toEqual([]);
     },
   );

@@ -8,7 +8,7 @@ import { failureOf, responsesIn, statusOf } from '../raw-connection.ts';
 let world: FacadeWorld;
 beforeAll(async () => {
   world = await FacadeWorld.start();
-  // With a cached review, a request that passes reaches the target at once, where the test sees it.
+  // With a cached review, a request that passes reaches the target immediately, where the test sees it.
   await world.post();
 });
 afterAll(() => world.close());
@@ -90,7 +90,7 @@ describe('malformed message', () => {
     ['NUL in the target', bytesOf({ target: `${TOKEN_PATH}\0` })],
     ['HTTP/1.0 without a host', bytesOf({ version: '1.0', lines: VALID_LINES.slice(1) })],
     ['the preface of HTTP/2', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
-  ])('rejects a malformed message and the following bytes with 400: %s', async (_case, bytes) => {
+  ])('returns 400 for a malformed message and the following bytes: %s', async (_case, bytes) => {
     // The end of the message is ambiguous, so the bytes after it must not be parsed as a request.
     const response = await world.raw(Buffer.concat([bytes, bytesOf()]), { isEnough: () => false });
     expect(responsesIn(response.text).map(({ status }) => status)).toEqual([400]);
@@ -99,7 +99,7 @@ describe('malformed message', () => {
     expect(requestCounts()).toEqual(before);
   });
 
-  it('rejects HTTP/1.1 without a Host header with 400', async () => {
+  it('returns 400 for HTTP/1.1 without a Host header', async () => {
     const response = await world.raw(bytesOf({ lines: VALID_LINES.slice(1) }));
     expect(failureOf(response)).toMatchObject({ kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 });
     expect(statusOf(response)).toBe(400);

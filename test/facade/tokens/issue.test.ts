@@ -20,7 +20,7 @@ describe('token endpoint', () => {
     expect(JSON.parse(body)).toMatchObject({ kind: 'TokenRequest', status: { token: expect.stringMatching(/^ey/) } });
   });
 
-  it('forbids caches to store a response with a token', async () => {
+  it('sends Cache-Control: no-store with a token', async () => {
     world = await FacadeWorld.start();
     expect((await world.post()).headers['cache-control']).toBe('no-cache, no-store, private');
     expect((await world.post({})).headers['cache-control']).toBe('no-cache, private');

@@ -26,7 +26,7 @@ async function sendMany(requests: readonly Buffer[]) {
 const HALF_A_HEAD = 'POST /orchestrator HTTP/1.1\r\nHost: f\r\nX-Slow: ';
 
 describe('silent connections', () => {
-  it('closes a connection that sends half a head, or nothing', async () => {
+  it('closes a connection that sends an incomplete header, or nothing', async () => {
     world = await FacadeWorld.start({ arrivalMs: 3_000 });
     const connections = await openMany(2);
     void connections[0]?.write(HALF_A_HEAD);
@@ -168,7 +168,7 @@ describe('floods', () => {
 
   it.each([
     ['one user', () => 'greedy'],
-    ['the service accounts of one namespace', (index: number) => `system:serviceaccount:greedy:robot-${index}`],
+    ['the service accounts in one namespace', (index: number) => `system:serviceaccount:greedy:robot-${index}`],
   ])('serves eight requests of one caller at a time, and delays no other caller: %s', async (_case, usernameOf) => {
     const held: (() => void)[] = [];
     let isHeld = true;
@@ -198,7 +198,7 @@ describe('floods', () => {
     expect(codes.filter((code) => code === 429)).toHaveLength(28);
   });
 
-  it('limits the service accounts of one namespace together to --facade-rate', async () => {
+  it('limits the service accounts in one namespace together to --facade-rate', async () => {
     const clock = new FakeClock(Date.now());
     const username = ({ spec: { token } }: Review) => ({
       authenticated: true,

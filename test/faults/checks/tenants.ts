@@ -68,7 +68,7 @@ function includes({ resource, namespace, name }: Sight, object: SeenObject): boo
   return resource === object.resource && namespace === object.namespace && (name === undefined || name === object.name);
 }
 
-/** Finds texts that disclose addresses, credentials or identities to tenants. */
+/** Finds strings that disclose addresses, credentials or identities to tenants. */
 export const disclosures: Check = (history) =>
   ofType(history, 'disclosure').map(({ at, holder, where, named }) => {
     return { invariant: 'I18', at, message: `${where} discloses ${named.join(', ')} to the ${holder}` };

@@ -1,4 +1,4 @@
-// Renewal of Purser's own credentials with lifetimes of ten minutes, on two hubs that share the service account on a target, beside
+// Renewal of Purser's own credentials with lifetimes of ten minutes, on two hubs that share the service account on a target, during
 // random faults and a thief.
 
 import { pick } from '../../support/random.ts';
@@ -170,7 +170,7 @@ async function waitForFault({ bench }: RenewalWorld): Promise<void> {
   await bench.wait((0.2 + 0.8 * bench.random()) * FAULT_MS);
 }
 
-/** Registers a new token for a random Cluster, which Purser renews at once; returns the Cluster. */
+/** Registers a new token for a random Cluster, which Purser renews immediately; returns the Cluster. */
 async function supplyToken(world: RenewalWorld): Promise<Holder> {
   const holder = pick(world.bench.random, world.holders);
   const { hub, name, target } = holder;

@@ -1,4 +1,4 @@
-// ManagedTokenSets whose Clusters, templates and permissions change at random, beside random faults.
+// ManagedTokenSets whose Clusters, templates and permissions change at random, during random faults.
 
 import { SetAnnotation } from '../../../src/api/names.ts';
 import { createRandom, pick } from '../../support/random.ts';

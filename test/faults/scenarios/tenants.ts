@@ -1,4 +1,4 @@
-// Hostile tenants send random requests beside well-behaved tenants. The same load runs without attackers first.
+// Hostile tenants send random requests alongside well-behaved tenants. The same load runs without attackers first.
 
 import { createRandom } from '../../support/random.ts';
 import type { Bench } from '../bench.ts';
@@ -53,7 +53,7 @@ const POLITE_ALL = [...POLITE_TOKENS, ...VICTIM_TOKENS, ...GUEST_TOKENS];
 export function hostileTenants({ minutes, writesStatus = false }: TenantSettings): Scenario {
   return {
     id: 'tenants',
-    title: 'three hostile tenants at random, beside well-behaved tenants',
+    title: 'three hostile tenants at random, alongside well-behaved tenants',
     on: 'purser',
     run: (bench) => runTenants(bench, minutes * 60_000, writesStatus),
   };

@@ -46,7 +46,7 @@ export class Collector {
     await this.#record('caller', 'facade', token, requested);
   }
 
-  /** Searches a text that a tenant read for hidden names; `known` is text that the tenant wrote. */
+  /** Searches a string that a tenant read for hidden names; `known` is text that the tenant wrote. */
   searchText(holder: string, where: string, text: string, known: string): void {
     const named = findDisclosures(text, this.#hidden, known);
     const key = `${holder} ${where} ${named.join()}`;
@@ -121,7 +121,7 @@ export class Collector {
 /** Names of Secrets that the grammar writes into ManagedTokens. */
 export const KNOWN_TO_WRITERS = 'one-credential two-prod-credential';
 
-/** Returns the texts that tenants must not see: cluster addresses, credential names, Purser's identity. */
+/** Returns the strings that tenants must not see: cluster addresses, credential names, Purser's identity. */
 function listHiddenTexts({ clusters }: Bench): Hidden {
   const addresses = clusters.map(({ name, proxy }) => [`the address of ${name}`, `127.0.0.1:${proxy.port}`] as const);
   const credentials = ['one', 'two', 'two-prod', 'two-dev'].map(
@@ -142,10 +142,10 @@ function findTokensInSecret({ data = {}, metadata }: KubeObject): readonly strin
   return findTokens([...texts, JSON.stringify(metadata)].join('\n'));
 }
 
-/** Texts that tenants must not see, by description. */
+/** Strings that tenants must not see, by description. */
 export type Hidden = ReadonlyMap<string, string>;
 
-/** Returns the descriptions of hidden texts that a text contains and that the reader has not written in `known`. */
+/** Returns the descriptions of hidden strings that a string contains and that the reader has not written in `known`. */
 export function findDisclosures(text: string, hidden: Hidden, known = ''): readonly string[] {
   return [...hidden].filter(([, secret]) => text.includes(secret) && !known.includes(secret)).map(([description]) => description);
 }

@@ -104,7 +104,7 @@ const oddHeaders: Production = (draw) => {
 
 const TOKEN_NAMESPACES = [POLITE, GUESTS, VICTIMS, ...HOSTILE_NAMESPACES, 'kube-system'] as const;
 
-/** Returns the path of a list: of Clusters, or of ManagedTokens of all namespaces or of one. */
+/** Returns the path of a list: of Clusters, or of ManagedTokens in all namespaces or of one. */
 function drawList(draw: Draw): string {
   const namespace = draw.pick(TOKEN_NAMESPACES);
   return draw.pick(['/auth/v1/clusters', '/auth/v1/managedtokens', `/auth/v1/namespaces/${namespace}/managedtokens`]);

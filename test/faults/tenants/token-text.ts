@@ -8,12 +8,12 @@ export interface Claims {
   readonly 'kubernetes.io'?: { readonly secret?: { readonly name?: string; readonly uid?: string } };
 }
 
-/** Returns every JWT in a text, each once. */
+/** Returns every JWT in a string, each once. */
 export function findTokens(text: string): readonly string[] {
   return [...new Set(text.match(/eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}/g) ?? [])];
 }
 
-/** Decodes the claims of a JWT; empty for any other text. */
+/** Decodes the claims of a JWT; empty for any other string. */
 export function decodeClaims(token: string): Claims {
   try {
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Claims & { readonly aud?: unknown };

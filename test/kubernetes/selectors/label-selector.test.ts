@@ -99,7 +99,7 @@ describe('parseLabelSelector', () => {
     expect(() => parseLabelSelector(text)).toThrow(expect.objectContaining({ name: 'SelectorError', message }));
   });
 
-  it('parses any text or throws a SelectorError', () => {
+  it('parses any string or throws a SelectorError', () => {
     const piece = fc.constantFrom('a', 'b', 'in', 'notin', '(', ')', ',', '=', '!', '<', '>', ' ', '5', '\0', 'é');
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
@@ -141,7 +141,7 @@ describe('matchesLabels', () => {
     expect(matchesLabels(parseLabelSelector(text), labels)).toBe(expected);
   });
 
-  it('agrees with a naive model of every operator, for all requirements at once', () => {
+  it('agrees with a naive model of every operator, for all requirements together', () => {
     const word = fc.constantFrom('a', 'b', 'c', '1', '2', '10', '');
     const key = fc.constantFrom('x', 'y', 'z');
     const requirement = fc.oneof(
@@ -236,7 +236,7 @@ describe('LABEL_SELECTOR_PATTERN', () => {
     '/',
   );
 
-  it('matches exactly the texts that can be parsed', () => {
+  it('matches exactly the strings that can be parsed', () => {
     fc.assert(
       fc.property(fc.array(token, { maxLength: 9 }), (tokens) => {
         const text = tokens.join('');
@@ -246,7 +246,7 @@ describe('LABEL_SELECTOR_PATTERN', () => {
     );
   });
 
-  it('matches only texts that can be parsed', () => {
+  it('matches only strings that can be parsed', () => {
     fc.assert(fc.property(fc.stringMatching(pattern), isParsable));
   });
 

@@ -236,7 +236,7 @@ describe('decodeObject for custom resources', () => {
     expect(rejection(body, { kind: wire })).toBe(message);
   });
 
-  it('reports a missing kind with another message without field validation', () => {
+  it('reports a missing kind with a different message without field validation', () => {
     expect(rejection('{}', { kind: wire, fieldValidation: 'Ignore' })).toBe(
       `Wire in version "v1" cannot be handled as a Wire: Object 'Kind' is missing in '{}'`,
     );

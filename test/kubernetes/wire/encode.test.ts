@@ -80,7 +80,7 @@ describe('objectText', () => {
   });
   const object = (rest: object) => ({ apiVersion: 'v1', kind: 'Sample', metadata: {}, ...rest });
 
-  it('encodes empty times and empty structs that are held by value', () => {
+  it('encodes empty times and empty structs held by value', () => {
     expect(objectText(object({}), schema)).toBe('{"kind":"Sample","apiVersion":"v1","metadata":{},"spec":{"at":null}}');
   });
 

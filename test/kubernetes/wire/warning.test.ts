@@ -6,7 +6,7 @@ describe('warningHeaders', () => {
     expect(warningHeaders([String.raw`a "b" \c`, 'd', 'd', ''])).toEqual([String.raw`299 - "a \"b\" \\c"`, '299 - "d"']);
   });
 
-  it('omits texts with control characters', () => {
+  it('omits strings with control characters', () => {
     expect(warningHeaders(['a\nb', 'c\u0085', 'd'])).toEqual(['299 - "d"']);
   });
 
@@ -14,18 +14,18 @@ describe('warningHeaders', () => {
     expect(warningHeaders(['é'])).toEqual([`299 - "${Buffer.from('é').toString('latin1')}"`]);
   });
 
-  it('truncates every text if their total exceeds the limit', () => {
+  it('truncates every string if their total exceeds the limit', () => {
     expect(warningHeaders(['n'.repeat(6000)])).toEqual([`299 - "${'n'.repeat(256)}"`]);
     const texts = Array.from({ length: 5 }, (_, index) => `${index}${'n'.repeat(999)}`);
     expect(warningHeaders(texts)).toEqual(texts.map((text) => `299 - "${text.slice(0, 256)}"`));
   });
 
-  it('omits texts above the budget after truncation', () => {
+  it('omits strings above the budget after truncation', () => {
     const texts = Array.from({ length: 40 }, (_, index) => `${index}`.padEnd(300, 'n'));
     expect(warningHeaders(texts)).toHaveLength(16);
   });
 
-  it('measures texts in characters, not in bytes', () => {
+  it('measures strings in characters, not in bytes', () => {
     expect(warningHeaders(['😀'.repeat(4096)])[0]).toHaveLength(4 * 4096 + '299 - ""'.length);
   });
 });

@@ -30,7 +30,7 @@ function aProfile(overrides: Partial<ClusterProfile> = {}): ClusterProfile {
 }
 
 describe('desiredProfile', () => {
-  it('takes health from the Ready condition, without heartbeat and without the message of the Cluster', () => {
+  it('derives health from the Ready condition, without the heartbeat and the message of the Cluster', () => {
     expect(desiredProfile(aCluster(), ACCESS).status.conditions).toEqual([
       {
         type: 'ControlPlaneHealthy',
@@ -61,7 +61,7 @@ describe('desiredProfile', () => {
 describe('profileDigests', () => {
   const desired = digestsOf(desiredProfile(aCluster(), ACCESS));
 
-  it('equals the digests of the ClusterProfile that Purser wrote', () => {
+  it('returns the digests of the ClusterProfile that Purser wrote', () => {
     expect(profileDigests(aProfile())).toEqual(desired);
   });
 
@@ -79,7 +79,7 @@ describe('profileDigests', () => {
     expect(profileDigests(profile)).toEqual(desired);
   });
 
-  it('reveals a changed label, name or status', () => {
+  it('detects a changed label, name or status', () => {
     const { metadata, spec, status } = aProfile();
     expect(profileDigests(aProfile({ metadata: { ...metadata, labels: {} } })).main).not.toBe(desired.main);
     expect(profileDigests(aProfile({ spec: { ...spec, displayName: 'b' } })).main).not.toBe(desired.main);

@@ -93,12 +93,12 @@ describe('planSet', () => {
     expect(planSet({ set, members, surplus: [] }, rollout, NOON + 5_000).stoppedBy).toEqual(['a']);
   });
 
-  it('leaves members that conflict or could not be written unchanged', () => {
+  it('does not change members that conflict or could not be written', () => {
     const members = [{ ...aMember(set, 'b', undefined), writeFailure: 'quota' }, aMember(set, 'c', before, { controllerUid: 'another' })];
     expect(plan(members)).toMatchObject({ creations: [], changes: [] });
   });
 
-  it('never exceeds the limit, never writes current ManagedTokens, and converges', () => {
+  it('converges without exceeding the limit or writing current ManagedTokens', () => {
     const members = fc.array(
       fc.record({
         from: fc.constantFrom(before, set, undefined),

@@ -25,7 +25,7 @@ function conditionOf(type: string, { profiles, hasRequester = true }: { readonly
 const conditionFor = (profiles: Profiles) => conditionOf(PUBLISHED.type, { profiles });
 
 describe('condition Ready of a ManagedTokenSet', () => {
-  it('is False if the requester does not exist, and True if there is no cluster', () => {
+  it('reports Ready=False if the requester does not exist, and True if there is no cluster', () => {
     expect(conditionOf('Ready', { hasRequester: false })).toMatchObject({
       status: 'False',
       reason: 'RequesterNotFound',
@@ -37,15 +37,15 @@ describe('condition Ready of a ManagedTokenSet', () => {
 });
 
 describe('condition ClusterProfilesPublished of a ManagedTokenSet', () => {
-  it('stays as it is after a run that could not determine it', () => {
+  it('keeps the condition after a run that could not determine it', () => {
     expect(conditionFor(undefined)).toEqual(PUBLISHED);
   });
 
-  it('is removed from a set without ClusterProfiles', () => {
+  it('removes the condition from a set without ClusterProfiles', () => {
     expect(conditionFor('none')).toBeUndefined();
   });
 
-  it('changes its transition time with its status', () => {
+  it('changes the transition time only with the status', () => {
     expect(conditionFor(profilesAspect('CustomResourceMissing'))).toMatchObject({
       status: 'False',
       reason: 'CustomResourceMissing',

@@ -18,7 +18,7 @@ describe('childName', () => {
     expect(childName('fleet', 'prod-eu')).toBe('fleet-prod-eu');
   });
 
-  it('returns a valid name that differs for different clusters, however long they are', () => {
+  it('returns a valid name that differs for different clusters, no matter how long they are', () => {
     fc.assert(
       fc.property(names, names, names, (set, a, b) => {
         const long = `${set}.${'x'.repeat(60)}`;

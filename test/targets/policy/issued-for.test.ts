@@ -50,7 +50,7 @@ describe('issuedForOf and parseIssuedFor', () => {
     expect(parseIssuedFor(text)).toBeUndefined();
   });
 
-  it('returns undefined for any other text', () => {
+  it('returns undefined for any other string', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string({ unit: 'binary' })), (text) => {
         expect(() => parseIssuedFor(text)).not.toThrow();

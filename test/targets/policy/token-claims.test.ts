@@ -4,7 +4,7 @@ import { isClusterLocalIssuer, tokenClaims } from '../../../src/targets/policy/t
 import { ACCOUNT_UID, aGrant, at, jwt, NOON } from '../../support/builders.ts';
 
 describe('tokenClaims', () => {
-  it('reads a token of Kubernetes', () => {
+  it('parses a token issued by Kubernetes', () => {
     expect(tokenClaims(aGrant().text())).toEqual({
       subject: 'system:serviceaccount:deploy:deployer',
       audiences: ['https://kubernetes.default.svc'],

@@ -149,7 +149,7 @@ describe('checkGrant', () => {
     expect(checkGrant(requested, given, NOON)).toEqual([problem]);
   });
 
-  it('quotes nothing from the response', () => {
+  it('quotes no part of the response', () => {
     const secret = 'zyxwvutsrqponmlk';
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('sub', 'aud', 'exp', 'iat', 'nbf', 'jti'), fc.constant(secret)), (payload) => {

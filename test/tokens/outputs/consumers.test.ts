@@ -78,7 +78,7 @@ describe('the Secret of the output ArgoCD', () => {
     expect(labels).toEqual({ env: 'spec', region: 'eu', 'tokens.purser.dev/managed-by': 'purser' });
   });
 
-  it("keeps the Secret's own labels whatever labels the Cluster has", () => {
+  it("keeps the Secret's own labels regardless of the Cluster's labels", () => {
     const names = ['argocd.argoproj.io/secret-type', 'tokens.purser.dev/managed-by', 'registry.purser.dev/set', '__proto__', 'toString'];
     const forged = Object.fromEntries(names.slice(0, 3).map((name) => [name, 'forged']));
     expect(written(argo({ labelsFromCluster: names }), forged).metadata.labels).toEqual({

@@ -74,7 +74,7 @@ describe('token controller with an output form that encodes the token', () => {
     expect(dockerToken()).toBe(read('token'));
   });
 
-  it('does not rewrite the Secret in further reconciles, nor after a restart', async () => {
+  it('does not rewrite the Secret in additional reconciles, nor after a restart', async () => {
     const before = secret();
     await reconcile();
     await reconciler.close();

@@ -135,7 +135,7 @@ describe('keyProblem', () => {
     ['server', 'Token', ['Kubeconfig'], 'must not be a key that an output uses for another value'],
     ['..data', 'CA', ['Token'], 'must be a valid key of a Secret'],
     ['', 'CA', ['Token'], 'must be a valid key of a Secret'],
-  ] as const)('checks the key %p from %s beside %p', (key, from, outputs, problem) => {
+  ] as const)('checks the key %p from %s in addition to the outputs %p', (key, from, outputs, problem) => {
     expect(keyProblem({ key, from }, outputs)).toBe(problem);
   });
 });

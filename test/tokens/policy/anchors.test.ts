@@ -20,25 +20,25 @@ describe('anchorsOf', () => {
     expect(anchorsOf(forged.build())).toEqual([]);
   });
 
-  it('returns each valid place once', () => {
+  it('returns each valid location once', () => {
     expect(anchorsOf(listed(THERE, HERE, THERE))).toEqual([THERE, HERE]);
   });
 
-  it.each(['', '..', 'A', 'a/b', 'x'.repeat(64)])('skips a place with the namespace %j', (namespace) => {
+  it.each(['', '..', 'A', 'a/b', 'x'.repeat(64)])('skips a location with the namespace %j', (namespace) => {
     expect(anchorsOf(listed({ ...THERE, namespace }, HERE))).toEqual([HERE]);
   });
 
-  it('returns at most 16 places', () => {
+  it('returns at most 16 locations', () => {
     expect(anchorsOf(listed(...many))).toHaveLength(16);
   });
 });
 
 describe('formerAnchors', () => {
-  it('returns the listed places except that of the spec', () => {
+  it('returns the listed locations except the one in the spec', () => {
     expect(formerAnchors(listed(THERE, HERE))).toEqual([THERE]);
   });
 
-  it('returns every listed place of a token without revocation', () => {
+  it('returns every listed location for a token without revocation', () => {
     expect(
       formerAnchors(
         aToken()
@@ -50,15 +50,15 @@ describe('formerAnchors', () => {
 });
 
 describe('withWantedAnchor', () => {
-  it('keeps the list once it has the place of the spec', () => {
+  it('keeps the list once it contains the location in the spec', () => {
     expect(withWantedAnchor(listed(THERE, HERE), issuerOf({ cluster: aCluster() }))).toEqual([THERE, HERE]);
   });
 
-  it('adds the place of the spec to the listed ones', () => {
+  it('adds the location in the spec to the listed ones', () => {
     expect(withWantedAnchor(listed(THERE), issuerOf({ cluster: aCluster() }))).toEqual([THERE, HERE]);
   });
 
-  it('lists the place of the spec with the Cluster that replaced another one', () => {
+  it('lists the location in the spec with the Cluster that replaced another one', () => {
     expect(withWantedAnchor(listed(HERE, THERE), issuerOf({ cluster: aCluster('another') }))).toEqual([
       THERE,
       { ...HERE, clusterUID: 'another' },
@@ -68,10 +68,10 @@ describe('withWantedAnchor', () => {
 
 describe('hasRoom', () => {
   it.each([
-    ['15 other places', many.slice(0, 15), true],
-    ['15 other places and that of the spec', [...many.slice(0, 15), HERE], true],
-    ['16 other places', many.slice(0, 16), false],
-  ])('is decided for a list with %s', (_, places, expected) => {
+    ['15 other locations', many.slice(0, 15), true],
+    ['15 other locations and the one in the spec', [...many.slice(0, 15), HERE], true],
+    ['16 other locations', many.slice(0, 16), false],
+  ])('returns whether another location fits into a list with %s', (_, places, expected) => {
     expect(hasRoom(listed(...places))).toBe(expected);
   });
 });
@@ -87,7 +87,7 @@ describe('replacedAnchor', () => {
     ['the Cluster of the list', aCluster(), undefined],
     ['a Cluster that was re-created', aCluster('another'), HERE],
     ['a Cluster that refers to another credential', otherCredential, HERE],
-  ])('compares the place of the spec with %s', (_, each, expected) => {
+  ])('compares the location in the spec with %s', (_, each, expected) => {
     expect(replacedAnchor(listed(THERE, HERE), issuerOf({ cluster: each }))).toEqual(expected);
   });
 });
@@ -110,7 +110,7 @@ describe('unlistedAnchor', () => {
       }),
     });
 
-  it('returns the place that only the record of the Secret names', () => {
+  it('returns the location that only the record in the Secret names', () => {
     expect(unlistedAnchor(listed(THERE), record('prod-eu'))).toEqual({ cluster: 'prod-eu', namespace: 'deploy' });
   });
 

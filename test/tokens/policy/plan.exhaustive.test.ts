@@ -270,7 +270,7 @@ class Life {
     this.#observation = { ...this.#observation, secret: { ...secret, metadata: annotated } };
   }
 
-  /** True if a plan was executed. */
+  /** Executes a plan; returns true if it did. */
   #act(plan: TokenPlan): boolean {
     const observation = this.#observation;
     const { secret } = observation;

@@ -30,7 +30,7 @@ function planFor(observation: TokenObservation, now: number, limits?: TokenLimit
 }
 
 describe('planToken for a valid token', () => {
-  it('waits for the time of renewal', () => {
+  it('waits until the renewal is due', () => {
     expect(planFor(HELD.build(), at('12:20:00'))).toEqual({ type: 'wait', until: RENEW_AT });
   });
 
@@ -61,7 +61,7 @@ describe('planToken for a valid token', () => {
     expect(planFor(scene.build(), NOON)).toEqual({ type: 'wait', until: Date.parse('2026-03-02T12:00:00Z') });
   });
 
-  it('renews a token of 600 seconds at least two minutes before its expiry', () => {
+  it('renews a 600-second token at least two minutes before its expiry', () => {
     const scene = aScene().holding(aGrant().expiringIn('10m'));
     const plan = planFor(scene.build(), NOON);
     expect(plan).toEqual({ type: 'wait', until: at('12:07:46') });
@@ -157,7 +157,7 @@ describe('planToken', () => {
     ['creates the Secret when there is none', aScene(), 'create'],
     ['updates the one that there is', HELD.changing((token) => token.annotated(Annotation.rotate, '1')), 'update'],
     ['replaces an immutable one', immutable().changing((token) => token.annotated(Annotation.rotate, '1')), 'replace'],
-  ])('issues and %s', (_, scene, write) => {
+  ])('issues a token and %s', (_, scene, write) => {
     expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'issue', write });
   });
 });
@@ -222,7 +222,7 @@ describe('planToken and the granted lifetime', () => {
 });
 
 describe('planToken between issuances', () => {
-  it('waits ten seconds while the spec changes constantly, and removes the old token at once', () => {
+  it('waits ten seconds while the spec changes constantly, and removes the old token immediately', () => {
     const scene = changed({ audiences: ['another'] });
     expect(planFor(scene.build(), at('12:00:09'))).toEqual({ type: 'hold', strip: true, until: at('12:00:10') });
     expect(planFor(scene.build(), at('12:00:10'))).toMatchObject({ type: 'issue', reason: 'SpecChanged' });
@@ -355,7 +355,7 @@ describe('planToken that holds', () => {
     expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'SecretConflict' }, ...held });
   });
 
-  it('revokes the token of the former Secret although the new name is taken', () => {
+  it('revokes the token of the former Secret even if the new name is taken', () => {
     const anchors = [{ cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: 'cluster-uid', credential: '' }];
     const scene = ontoForeign((token) =>
       token.with({ revocation: 'BoundSecret' }).withStatus({ anchors }).annotated(Annotation.revoke, 'leaked'),
@@ -376,7 +376,7 @@ describe('planToken that holds', () => {
     ['removes an expired token', HELD, '13:00:00', { strip: true }],
     ['removes the token of another cluster', changed({ clusterName: 'prod-us' }), '12:50:00', { strip: true }],
     ['removes nothing without a Secret', aScene(), '12:50:00', { strip: false }],
-  ])('holds without the Cluster, and %s', (_, scene, time, held) => {
+  ])('waits if the Cluster does not exist, and %s', (_, scene, time, held) => {
     const plan = planFor(scene.with({ cluster: undefined }).build(), at(time));
     expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'ClusterNotFound' }, ...held });
   });
@@ -387,7 +387,7 @@ describe('planToken that holds', () => {
     ['repairs nothing', edited('invalid'), '12:50:00', { strip: false, until: at('13:00:00') }],
     ['issues nothing', aScene(), '12:50:00', { strip: false }],
     ['ignores a missing Cluster', HELD.with({ cluster: undefined }), '12:50:00', { strip: false, until: at('13:00:00') }],
-  ])('holds while suspended, and %s', (_, scene, time, held) => {
+  ])('waits while suspended, and %s', (_, scene, time, held) => {
     const plan = planFor(scene.changing((token) => token.suspended()).build(), at(time));
     expect(plan).toEqual({ type: 'hold', ...held });
   });
@@ -403,7 +403,7 @@ describe('planToken that holds', () => {
     ['deletes a former Secret with an altered token', HELD.with({ former: [{ ...renamed, tokenDigest: 'x' }] }), '12:50:00', REMOVED],
     ['deletes a former Secret with a token without a record', HELD.with({ former: [withoutRecord(renamed)] }), '12:50:00', REMOVED],
     ['deletes a former Secret with a token for another spec', forViewer().with({ former: [renamed] }), '12:50:00', REMOVED],
-  ])('holds while suspended, and %s', (_, scene, time, plan) => {
+  ])('waits while suspended, and %s', (_, scene, time, plan) => {
     expect(planFor(scene.changing((token) => token.suspended()).build(), at(time))).toEqual(plan);
   });
 
@@ -411,11 +411,11 @@ describe('planToken that holds', () => {
     ['599 seconds', { expirationSeconds: 599 }],
     ['2³²+1 seconds', { expirationSeconds: 2 ** 32 + 1 }],
     ['-1 seconds', { expirationSeconds: -1 }],
-  ])('holds for a spec with %s, and keeps the current token', (_, spec) => {
+  ])('waits if the spec has %s, and keeps the current token', (_, spec) => {
     expect(planFor(changed(spec).build(), at('12:50:00'))).toMatchObject({ failure: { reason: 'InvalidSpec' }, strip: false });
   });
 
-  it('holds for audiences that the settings do not allow', () => {
+  it('waits if the settings do not allow the audiences', () => {
     expect(planFor(aScene().build(), NOON, { allowedAudiences: ['vault'] })).toMatchObject({ failure: { reason: 'InvalidSpec' } });
   });
 });
@@ -480,7 +480,7 @@ describe('planToken with revocation BoundSecret', () => {
     expect(planFor(turned.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'SpecChanged' });
   });
 
-  it('revokes a bound token whose anchor is not listed by issuing the next token at once', () => {
+  it('revokes a bound token whose anchor is not listed by issuing the next token immediately', () => {
     const unlisted = requested.changing((each) => each.withStatus({}));
     expect(planFor(unlisted.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'RevocationRequested', freshAnchor: true });
   });
@@ -578,7 +578,7 @@ describe('planToken for a ManagedToken that is being deleted', () => {
     expect(planFor(deleted.with({ secret: undefined }).build(), at('12:59:00'))).toEqual({ type: 'none' });
   });
 
-  it('keeps the token, without renewing it, to its expiry ', () => {
+  it('keeps the token, without renewing it, until its expiry', () => {
     expect(planFor(deleted.build(), at('12:59:00'))).toEqual({ type: 'hold', strip: false, until: at('13:00:00') });
   });
 

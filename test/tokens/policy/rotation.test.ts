@@ -19,7 +19,7 @@ describe('renewBeforeMs', () => {
   });
 
   it.each(['', '0%', '91%', '100%', '-5%', '20', '0s', '-5m', 'soon', '9'.repeat(100), `${'9'.repeat(30)}h`])(
-    'takes %p for 20%%',
+    'treats %p as 20%%',
     (text) => {
       expect(renewBeforeMs(text, 3_600_000)).toBe(720_000);
     },

@@ -54,7 +54,7 @@ describe('desiredSecret', () => {
     expect(Buffer.from(data?.['token'] ?? '', 'base64').toString()).toBe(aGrant().text());
   });
 
-  it('names the Secret as the spec does', () => {
+  it('uses the Secret name in the spec', () => {
     expect(written(aToken().writing({ name: 'token-of-ci' })).metadata.name).toBe('token-of-ci');
   });
 
@@ -175,7 +175,7 @@ describe('withoutToken and holdsToken', () => {
     { key: 'config', from: 'Kubeconfig' },
   ] as const;
 
-  it('remove the token under any key, even under a key that the spec no longer has', () => {
+  it('removes the token under any key, even under a key that the spec no longer has', () => {
     const secret = written(aToken().writing({ outputs: ['Token', 'Kubeconfig'], keys }));
     expect(Object.keys(withoutToken(secret).data ?? {}).sort()).toEqual(['ca.crt', 'namespace', 'server']);
     expect([holdsToken(secret), holdsToken(withoutToken(secret)), holdsToken({ data: { bearer: 'x' } })]).toEqual([true, false, true]);
@@ -223,7 +223,7 @@ describe('withoutToken', () => {
   });
 });
 
-/** A ManagedToken that was created in this second of a minute. */
+/** Returns a ManagedToken that was created in this second of a minute. */
 function claimant(second: number, deletionTimestamp?: string) {
   const creationTimestamp = `2026-03-01T12:00:${String(second).padStart(2, '0')}Z`;
   return aToken()

@@ -130,7 +130,7 @@ function failureOf(reason: TokenFailure['reason']): TokenFailure {
   return { reason, message: 'why' };
 }
 
-/** `Ready=False/Expired RotationFailing=True/ClusterUnreachable` */
+/** Returns the conditions as text: `Ready=False/Expired RotationFailing=True/ClusterUnreachable`. */
 function shown(given: TokenFacts, previous: readonly ManagedTokenCondition[] = []): string {
   return conditionsFor(given, previous, NOON)
     .map(({ type, status, reason }) => `${type}=${status}/${reason}`)
@@ -226,7 +226,7 @@ describe('conditionsFor', () => {
     expect(conditionsFor({ ...facts, token: 'none' }, [other], NOON)[0]).toBe(other);
   });
 
-  it('is idempotent, and changes lastTransitionTime only with the status', () => {
+  it('returns the same status when repeated, and changes lastTransitionTime only with the status', () => {
     const reasons = [
       ...(Object.keys(FailureReason) as (keyof typeof FailureReason)[]),
       'Forbidden',

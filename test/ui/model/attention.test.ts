@@ -27,7 +27,7 @@ describe('attentionOf', () => {
     ]);
   });
 
-  it('lists tokens that are not usable first, the oldest problem first, then those that expire first', () => {
+  it('lists unusable tokens first, by age of the problem, then tokens by expiry', () => {
     const tokens = [
       aToken({ name: 'late', rotationFailing: timeout, expiresAt: NOW + 30 * MINUTE }),
       aToken({ name: 'early', rotationFailing: timeout, expiresAt: NOW + 10 * MINUTE }),

@@ -20,7 +20,7 @@ const OF_TOKEN = new Set([
 const verdicts = (...args: Parameters<typeof chainOf>) => chainOf(...args).map(({ verdict }) => verdict);
 
 describe('chainLinkOf', () => {
-  it.each(Object.keys({ ...ReadyReason, ...FailureReason }))('knows the link of the reason %s', (reason) => {
+  it.each(Object.keys({ ...ReadyReason, ...FailureReason }))('has a link of the chain for the reason %s', (reason) => {
     expect(chainLinkOf(reason) === 'token').toBe(OF_TOKEN.has(reason));
   });
 });

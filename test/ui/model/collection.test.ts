@@ -62,7 +62,7 @@ const gone = ['ERROR', { kind: 'Status', code: 410 }] as const;
 const refused = (status: number, message: string, headers: Record<string, string> = {}) =>
   Response.json({ kind: 'Status', message }, { status, headers });
 
-/** Returns a response that breaks off after a text. */
+/** Returns a response that breaks off after a string. */
 function broken(text: string): Response {
   let isSent = false;
   return new Response(
@@ -173,7 +173,7 @@ describe('Collection', () => {
     expect(script.phases.map(({ type }) => type)).toEqual(['retrying', 'retrying']);
   });
 
-  it('pauses if a server ends watches at once', async () => {
+  it('pauses if a server ends watches immediately', async () => {
     const script = new Script(list('7', []), new Response(''), new Response(''), 'open');
     await script.run();
     expect(script.pauses).toEqual([500, 500]);

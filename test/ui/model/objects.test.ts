@@ -59,7 +59,7 @@ describe('toToken', () => {
     expect(toToken(object)).toBeUndefined();
   });
 
-  it('escapes invisible characters in all texts', () => {
+  it('escapes invisible characters in all strings', () => {
     const [text, visible] = ['a\u202eb', 'a\\u{202e}b'];
     const token = toToken(textEverywhere(text));
     expect(JSON.stringify(token)).not.toContain(text);
@@ -93,7 +93,7 @@ describe('toCluster', () => {
     expect(cluster?.conditions).toEqual([{ type: 'Ready', status: 'False', reason: 'Timeout', message: '', since: undefined }]);
   });
 
-  it('escapes invisible characters in all texts', () => {
+  it('escapes invisible characters in all strings', () => {
     const [text, visible] = ['a\u202eb', 'a\\u{202e}b'];
     const cluster = toCluster({
       metadata: { name: text, labels: { [text]: text } },

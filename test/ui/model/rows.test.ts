@@ -8,7 +8,7 @@ describe('visibleRows', () => {
     [10_000, 0, { first: 0, end: 23 }],
     [10_000, 4_800, { first: 92, end: 123 }],
     [10_000, 1e9, { first: 10_000, end: 10_000 }],
-  ])('draws only the rows in view of %d rows at %d pixels', (count, scrollTop, range) => {
+  ])('draws only the visible rows of %d rows at %d pixels', (count, scrollTop, range) => {
     expect(visibleRows(count, 48, scrollTop, 720)).toEqual(range);
   });
 });
@@ -24,7 +24,7 @@ describe('moveActive', () => {
     ['Home', 5, 0],
     ['x', 5, undefined],
     ['constructor', 5, undefined],
-  ])('moves with %s from %d to %p', (key, active, next) => {
+  ])('moves from row %2$d to %3$p with %1$s', (key, active, next) => {
     expect(moveActive(key, active, 10, 5)).toBe(next);
   });
 

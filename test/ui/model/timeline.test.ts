@@ -55,7 +55,7 @@ describe('laneOf', () => {
     expect(laneOf(aToken({ expiresAt: undefined }), scale)).toEqual({ bars: [], renewal: undefined, expiry: undefined, beyond: undefined });
   });
 
-  it('never leaves the scale, whatever the times are', () => {
+  it('stays within the scale for any times', () => {
     const times = [undefined, -1e15, 0, NOW - DAY, NOW, NOW + MINUTE, NOW + 400 * DAY, 8e15];
     const all = times.flatMap((issuedAt) => times.flatMap((renewsAt) => times.map((expiresAt) => ({ issuedAt, renewsAt, expiresAt }))));
     const bars = all.flatMap((each) => laneOf(aToken(each), scale).bars);

@@ -177,7 +177,7 @@ function escapeChar(char: string, style: ScalarStyle): string {
   return char === "'" ? "''" : char;
 }
 
-/** Returns the indentation indicator of a text with leading space, and the chomping indicator for trailing line breaks. */
+/** Returns the indentation indicator of a string with leading space, and the chomping indicator for trailing line breaks. */
 function blockHints(text: string): string {
   const indentation = /^[ \n\u2028\u2029]/.test(text) ? String(INDENT) : '';
   if (!/[\n\u2028\u2029]$/.test(text)) return `${indentation}-`;

@@ -1,4 +1,4 @@
-// Order of keys in YAML output: letters last, and numbers inside texts by their value.
+// Order of keys in YAML output: letters last, and numbers inside strings by their value.
 
 /** Orders keys as the YAML library of Kubernetes does. */
 export function compareYamlKeys(a: string, b: string): number {

@@ -39,7 +39,7 @@ export class LexemeCheck {
   }
 }
 
-/** Returns true if a text escapes one half of a surrogate pair, which YAML does not allow. */
+/** Returns true if a string escapes one half of a surrogate pair, which YAML does not allow. */
 export function hasSurrogateEscape(text: string): boolean {
   if (!SURROGATE.test(text)) return false;
   return text.matchAll(ESCAPE).some(([escape]) => SURROGATE.test(escape));

@@ -1,10 +1,10 @@
-// Style of a text in YAML: plain if unambiguous, otherwise quoted or a literal block.
+// Style of a string in YAML: plain if unambiguous, otherwise quoted or a literal block.
 
 import { resolveScalar } from './scalar.ts';
 
 export type ScalarStyle = 'plain' | 'single' | 'double' | 'literal';
 
-/** Chooses the style of a text; keys stay on one line. */
+/** Chooses the style of a string; keys stay on one line. */
 export function scalarStyle(text: string, isKey: boolean): ScalarStyle {
   const isSpecial = SPECIAL.test(text) || SPACE_BEFORE_BREAK.test(text);
   if (text.includes('\n')) return isKey || isSpecial || text.endsWith(' ') ? 'double' : 'literal';
