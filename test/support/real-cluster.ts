@@ -1,12 +1,12 @@
 // Real clusters for tests: etcd, kube-apiserver and optionally kube-controller-manager, on loopback unless `address` names another
 // address. Each has its own CA, keys, data and ports, so that any number of them can run at once.
 
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { generateSigningKey } from '../../apiserver/access/signing-key.ts';
 import type { User } from '../../apiserver/access/user.ts';
 import {
   type Certificate,
@@ -151,7 +151,7 @@ function createCluster(plan: Plan, started: Running): RealCluster {
       await callEtcd(running.ports.etcd, 'maintenance/alarm', alarm);
     },
     rotateSigningKey: async () => {
-      await writeFiles(plan.folder, { 'service-account.key': await generateSigningKey() });
+      await writeFiles(plan.folder, { 'service-account.key': generateSigningKey() });
       await restart('kill');
     },
     rotateCertificate: async (by) => {
@@ -308,10 +308,15 @@ async function startControllers(plan: Plan, ports: Ports): Promise<Program> {
   return startProgram(binaries.kubeControllerManager, flags, join(folder, 'kube-controller-manager.log'));
 }
 
+/** Generates a key of the type that most clusters use. */
+function generateSigningKey(): string {
+  return generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+}
+
 async function writeSecrets(folder: string, authority: Certificate, options: RealClusterOptions): Promise<void> {
   const files = {
     ...certificateFiles(authority, options),
-    'service-account.key': await generateSigningKey(),
+    'service-account.key': generateSigningKey(),
     'tokens.csv': tokenFile(options.tokens ?? TEST_USERS),
     'audit-policy.yaml': 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n',
   };
