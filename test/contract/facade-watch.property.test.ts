@@ -8,6 +8,8 @@ import { WIRE_KINDS, type WireKind } from './listed-kinds.ts';
 import { contractServer } from './server.ts';
 import { WireReflector } from './wire-reflector.ts';
 
+declare const testServer: 'embedded' | 'real';
+
 const server = contractServer();
 const facade = clusterFacade(server, { historyCapacity: 30 });
 
@@ -95,7 +97,7 @@ describe('list and watch of the façade', () => {
         await eventually(() => world.expectConsistent());
         expect(world.clients.flatMap(({ problem }) => problem ?? [])).toEqual([]);
       }),
-      { numRuns: 8, endOnFailure: true },
+      { numRuns: testServer === 'real' ? 8 : 3, endOnFailure: true },
     );
     for (const each of world.clients) each.disconnect();
   });

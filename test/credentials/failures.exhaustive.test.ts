@@ -75,20 +75,22 @@ describe('renewal with a failing target', () => {
     if (!('claims' in changes)) await world.shows('False CredentialRenewalUntrusted');
   });
 
-  it('renews after an outage that is shorter than half of the lifetime', async () => {
-    const before = await beginRenewed();
-    await world.wait((await world.renewAt()) - world.clock.now() - 1_000, 30_000);
-    world.target.intercept = (_, reply) => {
-      reply.reset();
-      return true;
-    };
-    await world.wait(25 * MINUTE_MS, 5_000);
-    expect(await world.fresh()).toMatch(/^False CredentialRenewalFailed: .*the credential in use expires at/);
-    world.target.intercept = () => false;
-    await world.wait(5 * MINUTE_MS, 5_000);
-    const after = await world.renewedToken();
-    expect([after === before, world.target.accepts(after)]).toEqual([false, true]);
-    await world.shows('True ClusterReady', 'Ready');
+  onlyExhaustive(() => {
+    it('renews after an outage that is shorter than half of the lifetime', async () => {
+      const before = await beginRenewed();
+      await world.wait((await world.renewAt()) - world.clock.now() - 1_000, 30_000);
+      world.target.intercept = (_, reply) => {
+        reply.reset();
+        return true;
+      };
+      await world.wait(25 * MINUTE_MS, 5_000);
+      expect(await world.fresh()).toMatch(/^False CredentialRenewalFailed: .*the credential in use expires at/);
+      world.target.intercept = () => false;
+      await world.wait(5 * MINUTE_MS, 5_000);
+      const after = await world.renewedToken();
+      expect([after === before, world.target.accepts(after)]).toEqual([false, true]);
+      await world.shows('True ClusterReady', 'Ready');
+    });
   });
 
   it('recovers with the registered token after the anchor of the renewed token was deleted', async () => {

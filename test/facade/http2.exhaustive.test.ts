@@ -26,7 +26,7 @@ import type { ServedRequest } from '../../src/telemetry/metrics.ts';
 import { eventually, turn } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import { createRandom, pick } from '../support/random.ts';
-import { scaled } from '../support/scaled.ts';
+import { onlyExhaustive, scaled } from '../support/scaled.ts';
 import {
   CONTINUATION,
   DATA,
@@ -365,12 +365,14 @@ describe('the limits on HTTP/2 connections', () => {
     return filled;
   }
 
-  it('selects HTTP/1.1 above 256 connections, and HTTP/2 again after one has closed', async () => {
-    const filled = await Promise.all(ADDRESSES.map((address) => fill(address, '/things')));
-    clock.advance(1_000);
-    expect(await protocolFor('127.0.0.9')).toBe('http/1.1');
-    filled[0]?.[0]?.close();
-    while ((await protocolFor('127.0.0.9')) !== 'h2') await turn();
+  onlyExhaustive(() => {
+    it('selects HTTP/1.1 above 256 connections, and HTTP/2 again after one has closed', async () => {
+      const filled = await Promise.all(ADDRESSES.map((address) => fill(address, '/things')));
+      clock.advance(1_000);
+      expect(await protocolFor('127.0.0.9')).toBe('http/1.1');
+      filled[0]?.[0]?.close();
+      while ((await protocolFor('127.0.0.9')) !== 'h2') await turn();
+    });
   });
 
   it('selects HTTP/1.1 for an address with more than 32 connections, and HTTP/2 for other addresses', async () => {
@@ -399,17 +401,19 @@ describe('the limits on HTTP/2 connections', () => {
     expect(await protocolFor('127.0.0.10')).toBe('h2');
   });
 
-  it('closes connections of the address with the most connections without an authenticated request above 256 connections', async () => {
-    const silent = open({ localAddress: '127.0.0.9' });
-    await get(silent, '/document');
-    const [few = '', ...full] = ADDRESSES;
-    const first = await fill(few, '/document', PER_ADDRESS - 1);
-    await Promise.all(full.map((address) => fill(address, '/things')));
-    clock.advance(1_000);
-    const closed = once(first[0] as ClientHttp2Session, 'close');
-    expect(await protocolFor('127.0.0.20')).toBe('h2');
-    await closed;
-    expect(silent.closed).toBe(false);
+  onlyExhaustive(() => {
+    it('closes connections of the address with the most connections without an authenticated request above 256 connections', async () => {
+      const silent = open({ localAddress: '127.0.0.9' });
+      await get(silent, '/document');
+      const [few = '', ...full] = ADDRESSES;
+      const first = await fill(few, '/document', PER_ADDRESS - 1);
+      await Promise.all(full.map((address) => fill(address, '/things')));
+      clock.advance(1_000);
+      const closed = once(first[0] as ClientHttp2Session, 'close');
+      expect(await protocolFor('127.0.0.20')).toBe('h2');
+      await closed;
+      expect(silent.closed).toBe(false);
+    });
   });
 
   it('closes a connection with an unread response to an unauthenticated request after the request timeout', async () => {

@@ -173,19 +173,21 @@ describe('set controller that restarts after removals', () => {
 });
 
 describe('set controller that crashes after any request', () => {
-  it('removes exactly the ManagedTokens of clusters that left the set', async () => {
-    await begin(2);
-    const [leaving, before] = [numbered(1), await uids()];
-    const requests = await crashAfterEachRequest({
-      make: async () => void (await label(leaving, 'test')),
-      isDone: async () => (await isComplete(1)) && (await world.names()).length === 1,
-      verify: async () => {
-        expect(await uids()).toEqual({ 'fleet-c01': before['fleet-c01'] });
-        await label(leaving, 'prod');
-        await world.until(complete(2));
-      },
+  onlyExhaustive(() => {
+    it('removes exactly the ManagedTokens of clusters that left the set', async () => {
+      await begin(2);
+      const [leaving, before] = [numbered(1), await uids()];
+      const requests = await crashAfterEachRequest({
+        make: async () => void (await label(leaving, 'test')),
+        isDone: async () => (await isComplete(1)) && (await world.names()).length === 1,
+        verify: async () => {
+          expect(await uids()).toEqual({ 'fleet-c01': before['fleet-c01'] });
+          await label(leaving, 'prod');
+          await world.until(complete(2));
+        },
+      });
+      expect(requests).toBeGreaterThan(4);
     });
-    expect(requests).toBeGreaterThan(4);
   });
 
   it('finishes a rollout with one change to each ManagedToken', async () => {

@@ -487,11 +487,11 @@ export class TokenWorld {
   async until(isSo: () => Promise<boolean>): Promise<void> {
     const [start, end] = [this.clock.now(), performance.now() + REAL_PATIENCE_MS];
     let asked = 0;
-    // Without a request, objects have not changed: most of the time of a test would be spent on reading them.
-    const hasChanged = (steps: number) => steps % STEPS_PER_CHECK === 0 || this.calls.hasOpen || this.calls.count > asked;
+    // Without a completed request, objects have not changed: most of the time of a test would be spent on reading them.
+    const hasChanged = (steps: number) => steps % STEPS_PER_CHECK === 0 || this.calls.completed > asked;
     const check = async () => {
       const result = await isSo().catch(ignoreGone);
-      asked = this.calls.count;
+      asked = this.calls.completed;
       return result;
     };
     for (let steps = 0; !hasChanged(steps) || !(await check()); steps++) {

@@ -14,10 +14,9 @@ export class WireCalls {
   readonly #calls: WireCall[] = [];
   /** Requests in progress, without watches. */
   readonly #open = new Set<unknown>();
-  #count = 0;
+  #completed = 0;
   readonly #listener: ChannelListener = (message) => {
     const { request } = message as { request: { origin: string; method: string; path: string; headers: string | readonly string[] } };
-    this.#count += 1;
     if (!/[?&]watch=/.test(request.path)) this.#open.add(request);
     const headers = typeof request.headers === 'string' ? request.headers.split('\r\n') : pairs(request.headers);
     const bearer = headers.find((header) => /^authorization: /i.test(header))?.replace(/^authorization: Bearer /i, '') ?? '';
@@ -25,20 +24,18 @@ export class WireCalls {
     this.#calls.push({ server: request.origin, method: request.method, path, bearer });
   };
 
-  readonly #onEnd: ChannelListener = (message) => void this.#open.delete((message as { readonly request: unknown }).request);
+  readonly #onEnd: ChannelListener = (message) => {
+    if (this.#open.delete((message as { readonly request: unknown }).request)) this.#completed += 1;
+  };
 
   constructor() {
     subscribe('undici:request:create', this.#listener);
     for (const channel of ENDS) subscribe(channel, this.#onEnd);
   }
 
-  /** Number of requests so far. */
-  get count(): number {
-    return this.#count;
-  }
-
-  get hasOpen(): boolean {
-    return this.#open.size > 0;
+  /** Number of completed requests so far, without watches. */
+  get completed(): number {
+    return this.#completed;
   }
 
   /** Returns the requests with these bearers in order, such as `POST subjectaccessreviews`, without lists and watches. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { type Priority, type QueueOptions, type Request, WorkQueue } from '../../src/runtime/work-queue.ts';
+import { scaled } from '../support/scaled.ts';
 import { NaiveQueue } from './naive-queue.ts';
 
 const WHENEVER = Infinity;
@@ -344,7 +345,7 @@ describe('WorkQueue with tenants', () => {
         for (let key = take(); key !== undefined; key = take()) done(key);
         expect([ready.size, queue.running, queue.lanes, [...queue.held()]]).toEqual([0, 0, 0, []]);
       }),
-      { numRuns: 8 },
+      { numRuns: scaled({ full: 8, quick: 2 }) },
     );
   });
 });
@@ -413,7 +414,7 @@ describe('WorkQueue in the long run', () => {
         for (let request = take(); request !== undefined; request = take()) done(request.key);
         expect([model.size, queue.running, queue.lanes, queue.nextDueAt()]).toEqual([0, 0, 0, undefined]);
       }),
-      { numRuns: 2 },
+      { numRuns: scaled({ full: 2, quick: 1 }) },
     );
   });
 

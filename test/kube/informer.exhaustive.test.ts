@@ -6,6 +6,7 @@ import { createInformer, createReducedInformer, type Informer } from '../../src/
 import { isOverBudget, type NamespaceBudget, recordBytes } from '../../src/kube/namespace-bytes.ts';
 import type { Change } from '../../src/kube/store.ts';
 import { FakeClock } from '../support/clock.ts';
+import { scaled } from '../support/scaled.ts';
 import type { WireReply } from '../support/wire-server.ts';
 import { eventually, turn } from './eventually.ts';
 import { reset, respondWith, ScriptedCollection } from './scripted-collection.ts';
@@ -293,7 +294,7 @@ describe('createInformer with a randomly failing server', () => {
           running.unsubscribe();
         },
       ),
-      { numRuns: 150 },
+      { numRuns: scaled({ full: 150, quick: 40 }) },
     );
   });
 });
