@@ -117,8 +117,10 @@ async function* campaign(
     yield tenure.isOurs;
     await attempt(options, { record, tenure }, signal);
     yield tenure.isOurs;
-    const pauseMs = tenure.isOurs ? Math.min(retryMs, tenure.endsAt - clock.monotonic()) : retryMs * (1 + JITTER * random());
-    await sleep(clock, pauseMs, signal);
+    const nextMs = tenure.isOurs ? retryMs : retryMs * (1 + JITTER * random());
+    // A follower attempts again when the Lease expires, so that no time is lost after the death of the leader.
+    const endMs = (tenure.isOurs ? tenure.endsAt : record.expiresAt) - clock.monotonic();
+    await sleep(clock, tenure.isOurs || endMs > 0 ? Math.min(nextMs, endMs) : nextMs, signal);
   }
 }
 
@@ -162,8 +164,8 @@ class LeaseRecord {
   readonly #leaseMs: number;
   /** The Lease as we last wrote it, for renewals without a read. */
   #ours: Lease | undefined;
-  /** Spec as last read, and the monotonic time of its last change. */
-  #seen: { readonly spec: string; readonly at: number; readonly holder: string } | undefined;
+  /** Spec as last read, its holder, and the end of its duration after its last change, on the monotonic clock. */
+  #seen: { readonly spec: string; readonly expiresAt: number; readonly holder: string } | undefined;
 
   constructor(options: LeaseRecordOptions, leaseMs: number) {
     this.#options = options;
@@ -175,6 +177,11 @@ class LeaseRecord {
     return this.#seen?.holder ?? '';
   }
 
+  /** End of the Lease as last read, on the monotonic clock; infinite before the first read. */
+  get expiresAt(): number {
+    return this.#seen?.expiresAt ?? Infinity;
+  }
+
   /** Acquires or renews the Lease. Returns false if another candidate holds it or was faster. */
   async acquire(isOurs: boolean, signal: AbortSignal): Promise<boolean> {
     if (isOurs && this.#ours !== undefined && (await this.#write(this.#ours, signal))) return true;
@@ -183,7 +190,8 @@ class LeaseRecord {
     if (lease === undefined) return this.#create(signal);
     const spec = lease.spec ?? {};
     this.#observe(spec);
-    if (spec.holderIdentity && spec.holderIdentity !== this.#options.identity && !this.#hasExpired(spec)) return false;
+    if (spec.holderIdentity && spec.holderIdentity !== this.#options.identity && this.#options.clock.monotonic() < this.expiresAt)
+      return false;
     return this.#write(lease, signal);
   }
 
@@ -241,13 +249,9 @@ class LeaseRecord {
 
   #observe(spec: Spec): void {
     const text = JSON.stringify(spec);
-    if (this.#seen?.spec !== text) this.#seen = { spec: text, at: this.#options.clock.monotonic(), holder: spec.holderIdentity ?? '' };
-  }
-
-  /** Returns whether the Lease has expired: its duration has passed since its last change. */
-  #hasExpired(spec: Spec): boolean {
+    if (this.#seen?.spec === text) return;
     const durationMs = spec.leaseDurationSeconds === undefined ? this.#leaseMs : spec.leaseDurationSeconds * 1_000;
-    return this.#seen !== undefined && this.#options.clock.monotonic() >= this.#seen.at + durationMs;
+    this.#seen = { spec: text, expiresAt: this.#options.clock.monotonic() + durationMs, holder: spec.holderIdentity ?? '' };
   }
 
   #renewal(spec: Spec): Spec {

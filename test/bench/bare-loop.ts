@@ -54,6 +54,6 @@ async function runLoop({ hub, target }: TokenWorld, work: LoopJob): Promise<Loop
 }
 
 /** Authenticates with a client certificate, as Purser does, because authentication is part of the cost of API servers. */
-async function serverOf(cluster: RealCluster): Promise<BareServer> {
+export async function serverOf(cluster: RealCluster): Promise<BareServer> {
   return { url: cluster.url, ca: cluster.ca, ...(await clientCertificate(cluster, 'bare')) };
 }

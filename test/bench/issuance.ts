@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type AuditedRequest, AuditTail, countRequests } from './audit-tail.ts';
 import { TextCounter } from './file-tail.ts';
-import { cpuSeconds, memoryOf } from './process-usage.ts';
+import { cpuSeconds, type Memory, memoryOf } from './process-usage.ts';
 import { type Purser, startPurser } from './purser-process.ts';
 import { PURSER_USER, type TokenWorld } from './token-world.ts';
 
@@ -26,14 +26,19 @@ const QUIET_MS = 3_000;
 /** Last request of an issuance. */
 const STATUS = 'update managedtokens/status';
 
-/** Measures the CPU seconds of a Purser that starts without work. */
-export async function idleStartSeconds({ kubeconfig }: TokenWorld): Promise<number> {
+/** A Purser that has started without work. */
+export interface IdleStart extends Memory {
+  /** CPU time of the start. */
+  readonly seconds: number;
+}
+
+export async function idleStart({ kubeconfig }: TokenWorld): Promise<IdleStart> {
   const purser = await startPurser(kubeconfig);
   await purser.ready;
   await delay(QUIET_MS);
-  const seconds = await cpuSeconds(purser.pid);
+  const idle = { seconds: await cpuSeconds(purser.pid), ...(await memoryOf(purser.pid)) };
   await purser.stop();
-  return seconds;
+  return idle;
 }
 
 /** Starts Purser on a hub with new ManagedTokens, and waits until all have a status. Leaves Purser running. */

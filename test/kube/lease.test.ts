@@ -178,6 +178,19 @@ describe('createElection', () => {
     expect(state.lease?.spec).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
   });
 
+  it('takes the Lease when it expires, even if the next attempt is due later', async () => {
+    const a = campaign('a');
+    await leading(a);
+    a.subscription.unsubscribe();
+    // Attempts after 0, 2.2 s, 4.4 s …: the fifth would be at 11 s.
+    const b = campaign('b', { random: () => 1 });
+    await settle();
+    await b.live(9_750);
+    expect(b.seen).toEqual([false]);
+    await b.live(250);
+    expect(b.seen).toEqual([false, true]);
+  });
+
   it('uses the duration in the Lease', async () => {
     const a = campaign('a', { leaseMs: 30_000 });
     await leading(a);
