@@ -17,6 +17,7 @@ import { eventually } from './eventually.ts';
 import { WIRE_KINDS } from './listed-kinds.ts';
 import { contractServer } from './server.ts';
 
+declare const testServer: 'embedded' | 'real';
 const server = contractServer();
 const facade = clusterFacade(server);
 const FORCE = { force: true } as const;
@@ -109,16 +110,19 @@ describe('createManagedTokenInformers', () => {
     for (const name of ['names-0', 'names-1', 'names-2', 'without']) await hub.delete(Roles, { namespace: 'team-b', name });
   });
 
-  it('keeps subjects of RoleBindings up to a budget for each namespace', async () => {
-    const { hub } = facade;
-    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'some' };
-    const subjects = Array.from({ length: 20_000 }, () => ({ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'a' }));
-    const names = ['crowd-0', 'crowd-1', 'crowd-2', 'crowd-3'];
-    for (const name of names) await hub.create(RoleBindings, { metadata: { namespace: 'team-b', name }, roleRef, subjects });
-    const { bindings } = await start();
-    expect(names.map((name) => bindings.store.get(`team-b/${name}`)?.subjects?.length)).toEqual([20_000, 20_000, 20_000, 0]);
-    for (const name of names) await hub.delete(RoleBindings, { namespace: 'team-b', name });
-  });
+  // Takes two seconds of CPU time with the embedded server.
+  if (testServer === 'real') {
+    it('keeps subjects of RoleBindings up to a budget for each namespace', async () => {
+      const { hub } = facade;
+      const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'some' };
+      const subjects = Array.from({ length: 20_000 }, () => ({ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'a' }));
+      const names = ['crowd-0', 'crowd-1', 'crowd-2', 'crowd-3'];
+      for (const name of names) await hub.create(RoleBindings, { metadata: { namespace: 'team-b', name }, roleRef, subjects });
+      const { bindings } = await start();
+      expect(names.map((name) => bindings.store.get(`team-b/${name}`)?.subjects?.length)).toEqual([20_000, 20_000, 20_000, 0]);
+      for (const name of names) await hub.delete(RoleBindings, { namespace: 'team-b', name });
+    });
+  }
 
   it('reports each missing permission', async () => {
     const cluster = { name: 'hub', server: server.url, caData: base64(server.ca), skipTLSVerify: false };

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { assert, asyncProperty, string } from 'fast-check';
+import { scaled } from '../../support/scaled.ts';
 import { bytesOf, FacadeWorld, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
 import { failureOf, statusOf } from '../raw-connection.ts';
 
@@ -127,6 +128,6 @@ describe('name in the path', () => {
         isName ? [`/api/v1/namespaces/deploy/serviceaccounts/${text}/token`] : [],
       );
     });
-    await assert(anyName, { numRuns: 200 });
+    await assert(anyName, { numRuns: scaled({ full: 200, quick: 40 }) });
   });
 });

@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
+import { scaled } from '../support/scaled.ts';
 import { Fleet } from './fleet-world.ts';
 
 const PERIOD_MS = 300_000;
@@ -17,7 +18,7 @@ function restartAfter(ms: number): void {
 }
 
 it('writes no heartbeat before it is due after a restart', async () => {
-  fleet = new Fleet({ size: 200 });
+  fleet = new Fleet({ size: scaled({ full: 200, quick: 40 }) });
   fleet.restart();
   await fleet.pass(2 * PERIOD_MS);
   const lastAt = new Map(fleet.writes.map(({ name, at }) => [name, at]));
