@@ -16,6 +16,7 @@ import { facadeTokens } from './scenarios/facade-tokens.ts';
 import { growingLists, growingRest, growingTokens } from './scenarios/growth.ts';
 import { idleClusters } from './scenarios/idle-clusters.ts';
 import { manyTokens, someTokens } from './scenarios/managed-tokens.ts';
+import { peers } from './scenarios/peers.ts';
 import { statusReport } from './scenarios/status-report.ts';
 import { tokenSets } from './scenarios/token-sets.ts';
 import { webUi } from './scenarios/web-ui.ts';
@@ -28,6 +29,7 @@ const SCENARIOS: readonly Scenario[] = [
   facadeCrowd,
   someTokens,
   manyTokens,
+  peers,
   idleClusters,
   growingTokens,
   growingLists,
