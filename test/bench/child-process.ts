@@ -48,10 +48,10 @@ async function whenReady<T>(child: NodeProcess, sent: Promise<[T]>): Promise<Chi
   return { pid: child.pid as number, message, ended, stop };
 }
 
-/** Runs a program of this folder, and parses the JSON that it prints. Its stderr is inherited. */
-export async function runScript<T>(name: string, args: readonly number[]): Promise<T> {
-  const path = join(import.meta.dirname, name);
-  const child = spawn(process.execPath, [path, ...args.map(String)], { stdio: ['ignore', 'pipe', 'inherit'] });
+/** Runs a program of this folder, optionally as arguments of another command, and parses the JSON that it prints. Its stderr is inherited. */
+export async function runScript<T>(name: string, args: readonly number[], wrapper: readonly string[] = []): Promise<T> {
+  const [command, ...rest] = [...wrapper, process.execPath, join(import.meta.dirname, name), ...args.map(String)];
+  const child = spawn(command as string, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
   const [[code], output] = await Promise.all([once(child, 'close'), text(child.stdout)]);
   if (code !== 0) throw new Error(`${name} exited with code ${code}`);
   return JSON.parse(output) as T;

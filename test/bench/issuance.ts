@@ -76,8 +76,9 @@ interface IssuanceLogs {
   readonly statusWrites: TextCounter;
 }
 
-export function followLogs({ hub, target }: TokenWorld): AuditLogs {
-  const logs = [hub, target].map(({ auditLog }) => new AuditTail(auditLog, PURSER_USER));
+/** Follows the requests of one user to hub and target. */
+export function followLogs({ hub, target }: TokenWorld, user = PURSER_USER): AuditLogs {
+  const logs = [hub, target].map(({ auditLog }) => new AuditTail(auditLog, user));
   return { next: async () => (await Promise.all(logs.map((tail) => tail.next()))).flat() };
 }
 

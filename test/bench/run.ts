@@ -16,6 +16,7 @@ import { facadeTokens } from './scenarios/facade-tokens.ts';
 import { growingLists, growingRest, growingTokens } from './scenarios/growth.ts';
 import { idleClusters } from './scenarios/idle-clusters.ts';
 import { manyTokens, someTokens } from './scenarios/managed-tokens.ts';
+import { peers } from './scenarios/peers.ts';
 import { largeRestart } from './scenarios/restart.ts';
 import { statusReport } from './scenarios/status-report.ts';
 import { tokenSets } from './scenarios/token-sets.ts';
@@ -30,6 +31,7 @@ const SCENARIOS: readonly Scenario[] = [
   someTokens,
   manyTokens,
   largeRestart,
+  peers,
   idleClusters,
   growingTokens,
   growingLists,

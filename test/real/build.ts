@@ -1,6 +1,7 @@
 // `npm run kube:build`: builds the programs of a real cluster, Helm, a reflector and a consumer of ClusterProfiles from pinned Go modules
 // (go.mod and go.sum in this folder, and in those of the programs), and downloads custom resource definitions of other projects.
-// With the argument `node`, builds the programs of a node, which only `npm run test:pods` needs.
+// With the argument `node`, builds the programs of a node, which only `npm run test:pods` needs. With the argument `peers`, builds the
+// agent that `npm run bench` compares with Purser.
 // To pin another version of Kubernetes, change it and the staging modules in go.mod, and run `go mod tidy` in this folder.
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -16,11 +17,12 @@ import {
   INVENTORY_MODULE,
   KUBE_MODULE,
   kubernetesVersion,
+  PEER_MODULE,
   type PinnedModule,
   POLICIES_MODULE,
   REFLECTOR_MODULE,
 } from '../support/kube-binaries.ts';
-import { CRD_MODULES, type CrdModule, crdFiles, crdFolder, hasCrds } from '../support/operator-crds.ts';
+import { CRD_MODULES, type CrdModule, crdFiles, crdFolder, hasCrds, PEER_CRDS } from '../support/operator-crds.ts';
 
 interface GoProgram {
   readonly name: string;
@@ -47,10 +49,13 @@ const NODE_PROGRAMS: readonly GoProgram[] = [
   { name: 'network-policies', path: '.', pinned: POLICIES_MODULE },
 ];
 
+const PEERS: readonly GoProgram[] = [{ name: 'managed-serviceaccount', path: `${PEER_CRDS.path}/cmd`, pinned: PEER_MODULE }];
+
 const PROGRESS_MS = 15_000;
 
 try {
   if (process.argv[2] === 'node') await buildMissing(NODE_PROGRAMS, []);
+  else if (process.argv[2] === 'peers') await buildMissing(PEERS, [PEER_CRDS]);
   else await buildMissing(PROGRAMS, CRD_MODULES);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
@@ -63,7 +68,7 @@ async function buildMissing(programs: readonly GoProgram[], crds: readonly CrdMo
   const missing = found.filter(({ at }) => at === undefined).map(({ program }) => program);
   const missingCrds = crds.filter((module) => !hasCrds(module));
   if (missing.length + missingCrds.length === 0) return;
-  const environment = findGoEnvironment(await readRequiredGo());
+  const environment = findGoEnvironment(await readRequiredGo(), programs.map(({ name }) => name).join(', '));
   for (const module of missingCrds) await fetchCrds(module, environment);
   if (missing.length > 0) console.log(`Building ${missing.map(({ name }) => name).join(', ')}: this takes several minutes the first time.`);
   for (const program of missing) await build(program, environment);
@@ -85,17 +90,17 @@ async function readRequiredGo(): Promise<string> {
   return /^go (\d+\.\d+)/m.exec(await readFile(join(KUBE_MODULE.folder, 'go.mod'), 'utf8'))?.[1] ?? '';
 }
 
-/** Returns an environment with a sufficiently new `go`. With GOTOOLCHAIN=auto, an older `go` downloads the release that go.mod requires. */
-function findGoEnvironment(required: string): NodeJS.ProcessEnv {
+/** Returns an environment with a sufficiently new `go` for the programs of these names. With GOTOOLCHAIN=auto, an older `go` downloads the release that go.mod requires. */
+function findGoEnvironment(required: string, names: string): NodeJS.ProcessEnv {
   const environment = { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' };
   const candidates = [environment, { ...environment, GOTOOLCHAIN: 'auto' }];
   const sufficient = candidates.find((candidate) => isAtLeast(goVersion(candidate), required));
   if (sufficient) return sufficient;
   const found = goVersion({ ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-mod=mod' }, '/');
   throw new Error(
-    `Building Kubernetes needs Go ${required} or newer, but ${found === undefined ? '`go` was not found on the PATH' : `Go ${found} is installed`}. ` +
-      'Install it (package golang-go of a recent distribution, or a release of the Go project) and run `npm run kube:build` again; ' +
-      `or set KUBEBUILDER_ASSETS to a folder with ${PROGRAMS.map(({ name }) => name).join(', ')}.`,
+    `Building ${names} needs Go ${required} or newer, but ${found === undefined ? '`go` was not found on the PATH' : `Go ${found} is installed`}. ` +
+      'Install it (package golang-go of a recent distribution, or a release of the Go project) and run this command again; ' +
+      `or set KUBEBUILDER_ASSETS to a folder with ${names}.`,
   );
 }
 

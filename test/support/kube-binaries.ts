@@ -52,6 +52,13 @@ export const POLICIES_MODULE: PinnedModule = {
   sources: ['main.go'],
 };
 
+/** Module of the agent that `npm run bench` compares with Purser. */
+export const PEER_MODULE: PinnedModule = {
+  name: 'managed-serviceaccount',
+  folder: join(import.meta.dirname, '../bench/peers/managed-serviceaccount'),
+  leading: 'open-cluster-management.io/managed-serviceaccount',
+};
+
 /** File names of the programs. */
 export const BINARY_NAMES: KubeBinaries = {
   kubeApiserver: 'kube-apiserver',
@@ -90,6 +97,11 @@ export function createTokenBinary(): string | undefined {
 /** Returns the path of the reverse proxy, or undefined if it is missing. */
 export function reverseProxyBinary(): string | undefined {
   return findBinary('reverse-proxy', process.env, REFLECTOR_MODULE);
+}
+
+/** Returns the path of the agent of managed-serviceaccount, or undefined if it is missing. */
+export function peerBinary(): string | undefined {
+  return findBinary('managed-serviceaccount', process.env, PEER_MODULE);
 }
 
 /** Returns the paths of the consumer of ClusterProfiles and of its plugin, or undefined if one is missing. */

@@ -23,6 +23,14 @@ export const INVENTORY_CRDS: CrdModule = {
   files: ['config/crd/bases/multicluster.x-k8s.io_clusterprofiles.yaml'],
 };
 
+/** The CRD of ManagedServiceAccounts, from the module of the agent in test/bench/peers. */
+export const PEER_CRDS: CrdModule = {
+  path: 'open-cluster-management.io/managed-serviceaccount',
+  version: 'v0.10.0',
+  sum: 'h1:OBJ1EA8aaf0q8a7tBIHZT+5KdFECRKiDvoq/jqSHf1k=',
+  files: ['config/crd/bases/authentication.open-cluster-management.io_managedserviceaccounts.yaml'],
+};
+
 export const CRD_MODULES: readonly CrdModule[] = [
   {
     path: 'github.com/prometheus-operator/prometheus-operator',
