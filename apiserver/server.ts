@@ -52,7 +52,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const journal = openJournal(options.folder);
   let closeStorage = async () => journal.close();
   try {
-    const identity = await loadIdentity(journal, systemClock.now());
+    const identity = loadIdentity(journal, systemClock.now());
     const store = new ObjectStore(journal, options.report);
     let address = '';
     const trusted = options.trusts && new TrustedTokens(options.trusts, () => `https://${address}`);
@@ -110,10 +110,10 @@ interface Identity {
 }
 
 /** Loads the identity of a data folder; creates it on first use. */
-async function loadIdentity(journal: Journal, now: number): Promise<Identity> {
+function loadIdentity(journal: Journal, now: number): Identity {
   const authority = JSON.parse(
     journal.readValue('authority') ?? journal.writeValue('authority', JSON.stringify(createAuthority(now))),
   ) as Certificate;
-  const signingKey = parseSigningKey(journal.readValue('signing-key') ?? journal.writeValue('signing-key', await generateSigningKey()));
+  const signingKey = parseSigningKey(journal.readValue('ecdsa-key') ?? journal.writeValue('ecdsa-key', generateSigningKey()));
   return { authority, signingKey, serving: issueServerCertificate(authority, LOOPBACK_NAMES, now) };
 }

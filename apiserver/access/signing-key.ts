@@ -1,8 +1,9 @@
 // The signing key of service-account tokens: JSON Web Tokens, OIDC discovery and JWKS.
 
-import { createHash, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
-import { promisify } from 'node:util';
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { compactVerify, decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
+
+const ALGORITHM = 'ES256';
 
 export interface SigningKey {
   /** Key ID in the token header. */
@@ -12,9 +13,8 @@ export interface SigningKey {
 }
 
 /** Generates a private key as PEM: ECDSA, because the generation of an RSA key takes most of the start of a server. */
-export async function generateSigningKey(): Promise<string> {
-  const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
-  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+export function generateSigningKey(): string {
+  return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
 export function parseSigningKey(pem: string): SigningKey {
@@ -23,16 +23,11 @@ export function parseSigningKey(pem: string): SigningKey {
   return { id: digest.digest('base64url'), publicKey, privateKey: createPrivateKey(pem) };
 }
 
-/** Returns the algorithm of a key. Earlier versions generated RSA keys. */
-function algorithmOf({ publicKey }: SigningKey): 'RS256' | 'ES256' {
-  return publicKey.asymmetricKeyType === 'rsa' ? 'RS256' : 'ES256';
-}
-
 type Claims = Readonly<Record<string, unknown>>;
 
 /** Signs claims; keeps their order. */
 export async function signToken(claims: Claims, key: SigningKey): Promise<string> {
-  return new SignJWT({ ...claims }).setProtectedHeader({ alg: algorithmOf(key), kid: key.id }).sign(key.privateKey);
+  return new SignJWT({ ...claims }).setProtectedHeader({ alg: ALGORITHM, kid: key.id }).sign(key.privateKey);
 }
 
 /** Parses a token without verifying it; undefined for a string that is not a token. */
@@ -46,7 +41,7 @@ export function parseToken(token: string): { readonly kid: string; readonly clai
 }
 
 export async function isSignedBy(token: string, key: SigningKey): Promise<boolean> {
-  return compactVerify(token, key.publicKey, { algorithms: [algorithmOf(key)] }).then(
+  return compactVerify(token, key.publicKey, { algorithms: [ALGORITHM] }).then(
     () => true,
     () => false,
   );
@@ -62,13 +57,13 @@ export interface OidcDocument {
 const CACHE_CONTROL = 'public, max-age=3600';
 
 /** Returns the document of `/.well-known/openid-configuration`. */
-export function openIdConfiguration(issuer: string, jwksUri: string, key: SigningKey): OidcDocument {
+export function openIdConfiguration(issuer: string, jwksUri: string): OidcDocument {
   const body = {
     issuer,
     jwks_uri: jwksUri,
     response_types_supported: ['id_token'],
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: [algorithmOf(key)],
+    id_token_signing_alg_values_supported: [ALGORITHM],
   };
   return { body: JSON.stringify(body), contentType: 'application/json', cacheControl: CACHE_CONTROL };
 }
@@ -76,6 +71,6 @@ export function openIdConfiguration(issuer: string, jwksUri: string, key: Signin
 /** Returns the document of `/openid/v1/jwks`. */
 export function keySet(key: SigningKey): OidcDocument {
   const { kty, ...parameters } = key.publicKey.export({ format: 'jwk' });
-  const body = { keys: [{ use: 'sig', kty, kid: key.id, alg: algorithmOf(key), ...parameters }] };
+  const body = { keys: [{ use: 'sig', kty, kid: key.id, alg: ALGORITHM, ...parameters }] };
   return { body: JSON.stringify(body), contentType: 'application/jwk-set+json', cacheControl: CACHE_CONTROL };
 }

@@ -30,7 +30,7 @@ function oidcReply({ method, preferences }: ApiRequest, { contentType, cacheCont
 
 function oidcDocument({ tokenIssuer }: AccessApi, path: string, address: string): OidcDocument | undefined {
   if (path === '/.well-known/openid-configuration') {
-    return openIdConfiguration(tokenIssuer.issuer, `https://${address}/openid/v1/jwks`, tokenIssuer.key);
+    return openIdConfiguration(tokenIssuer.issuer, `https://${address}/openid/v1/jwks`);
   }
   return path === '/openid/v1/jwks' ? keySet(tokenIssuer.key) : undefined;
 }

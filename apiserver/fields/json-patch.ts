@@ -3,13 +3,24 @@
 
 import { isFields } from '../../src/kubernetes/object.ts';
 import { badRequest, statusError } from '../../src/kubernetes/status.ts';
+import { goStructJson } from '../../src/std/go-text.ts';
 import { fieldOf, type JsonObject, sameValue } from '../same-value.ts';
-import { notSupported } from '../unsupported.ts';
 import { jsonTypeName } from './go-print.ts';
+
+const MAX_OPERATIONS = 10_000;
+/** Maximum total JSON length of the values that a patch copies, in bytes. */
+const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
 /** Applies a JSON patch. Throws a StatusError for a patch that is malformed or does not apply. */
 export function jsonPatch(document: unknown, patch: unknown): unknown {
-  return parseOperations(structuredClone(patch)).reduce<unknown>(applyOperation, structuredClone(document));
+  const operations = parseOperations(structuredClone(patch));
+  if (operations.length > MAX_OPERATIONS) {
+    const message = `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${operations.length}`;
+    throw statusError('RequestEntityTooLarge', `Request entity too large: ${message}`);
+  }
+  const draft = new Draft(structuredClone(document));
+  operations.forEach((operation) => draft.apply(operation));
+  return draft.document;
 }
 
 function parseOperations(patch: unknown): readonly JsonObject[] {
@@ -20,43 +31,96 @@ function parseOperations(patch: unknown): readonly JsonObject[] {
   return patch.map((operation: unknown) => {
     if (operation === null) return {};
     if (!isFields(operation)) throw wrongType(operation, 'value of type handlers.jsonPatchOp');
-    const wrong = ['op', 'path'].find((name) => typeof (operation[name] ?? '') !== 'string');
+    const wrong = ['op', 'path', 'from'].find((name) => typeof (operation[name] ?? '') !== 'string');
     if (wrong !== undefined) throw wrongType(operation[wrong], `struct field jsonPatchOp.${wrong} of type string`);
     return operation;
   });
 }
 
-/** Changes a document in place. Returns it, or the value that replaces all of it. */
-function applyOperation(document: unknown, { op, path, value = null }: JsonObject): unknown {
-  if (op === 'copy' || op === 'move') throw badRequest(notSupported(`the JSON patch operation ${op}`));
-  if (path === '') return op === 'replace' && isContainer(value) ? value : reject();
-  const change = CHANGES.get(op) ?? reject();
-  const steps = parsePointer(path);
-  const container = valueAt(document, steps.slice(0, -1));
-  change(isContainer(container) ? container : reject(), steps.at(-1) ?? '', value);
-  return document;
+/** A document that operations change in place. */
+class Draft {
+  #document: unknown;
+  /** Total JSON length of the copied values, in bytes. */
+  #copiedBytes = 0;
+
+  constructor(document: unknown) {
+    this.#document = document;
+  }
+
+  get document(): unknown {
+    return this.#document;
+  }
+
+  apply(operation: JsonObject): void {
+    const { op, path, from, value = null } = operation;
+    switch (op) {
+      case 'add':
+        return this.#edit(parsePointer(path), add(value));
+      case 'remove':
+        return this.#edit(parsePointer(path), remove);
+      case 'replace':
+        return path === '' ? this.#replaceAll(value) : this.#edit(parsePointer(path), replace(value));
+      case 'move':
+        return this.#move(parsePointer(from), path);
+      case 'copy':
+        return this.#copy(parsePointer(from), parsePointer(path));
+      case 'test':
+        return this.#test(path, value);
+      default:
+        throw rejected();
+    }
+  }
+
+  #move(from: readonly string[], path: unknown): void {
+    const value = valueAt(this.#document, from);
+    this.#edit(from, remove);
+    this.#edit(parsePointer(path), add(value));
+  }
+
+  #copy(from: readonly string[], path: readonly string[]): void {
+    const value = valueAt(this.#document, from) ?? null;
+    this.#copiedBytes += Buffer.byteLength(goStructJson(value));
+    if (this.#copiedBytes > MAX_COPIED_BYTES) throw rejected();
+    this.#edit(path, add(structuredClone(value)));
+  }
+
+  #test(path: unknown, value: unknown): void {
+    const found = path === '' ? this.#document : valueAt(this.#document, parsePointer(path));
+    if (!sameValue(found ?? null, value)) throw rejected();
+  }
+
+  #replaceAll(value: unknown): void {
+    if (!isContainer(value)) throw rejected();
+    this.#document = value;
+  }
+
+  #edit(steps: readonly string[], change: Change): void {
+    const container = valueAt(this.#document, steps.slice(0, -1));
+    if (!isContainer(container)) throw rejected();
+    change(container, steps.at(-1) ?? '');
+  }
 }
 
-/** Throws the error for operations that do not apply; kube-apiserver states no reason. */
-function reject(): never {
-  throw statusError('Invalid', 'the server rejected our request due to an error in our request', {});
+/** Returns the error for operations that do not apply; kube-apiserver states no reason. */
+function rejected(): Error {
+  return statusError('Invalid', 'the server rejected our request due to an error in our request', {});
 }
 
 /** Parses a JSON pointer; ignores text before its first slash. */
 function parsePointer(path: unknown): readonly string[] {
   const [, ...steps] = typeof path === 'string' ? path.split('/') : [];
-  if (steps.length === 0) reject();
+  if (steps.length === 0) throw rejected();
   return steps.map((step) => step.replaceAll(/~[01]/g, (escaped) => (escaped === '~1' ? '/' : '~')));
 }
 
 type Container = Record<string, unknown> | unknown[];
 
-/** Changes or tests a member of a container in place. */
-type Change = (container: Container, step: string, value: unknown) => void;
+/** Changes a member of a container in place. */
+type Change = (container: Container, step: string) => void;
 
 function valueAt(document: unknown, steps: readonly string[]): unknown {
   return steps.reduce<unknown>((container, step) => {
-    if (!isContainer(container)) reject();
+    if (!isContainer(container)) throw rejected();
     return member(container, step);
   }, document);
 }
@@ -66,35 +130,28 @@ function member(container: Container, step: string): unknown {
   return container[parseIndex(step, container.length, container.length - 1)];
 }
 
-const add: Change = (container, step, value) => {
-  if (!Array.isArray(container)) return setMember(container, step, value);
-  const index = step === '-' ? container.length : parseIndex(step, container.length + 1, container.length);
-  container.splice(index, 0, value);
-};
+function add(value: unknown): Change {
+  return (container, step) => {
+    if (!Array.isArray(container)) return setMember(container, step, value);
+    const index = step === '-' ? container.length : parseIndex(step, container.length + 1, container.length);
+    container.splice(index, 0, value);
+  };
+}
 
 const remove: Change = (container, step) => {
   if (Array.isArray(container)) {
     container.splice(parseIndex(step, container.length, container.length - 1), 1);
   } else if (!Object.hasOwn(container, step) || !Reflect.deleteProperty(container, step)) {
-    reject();
+    throw rejected();
   }
 };
 
-const replace: Change = (container, step, value) => {
-  if (!Array.isArray(container)) return setMember(container, step, value);
-  container[parseIndex(step, container.length, container.length - 1)] = value;
-};
-
-const test: Change = (container, step, value) => {
-  if (!sameValue(member(container, step) ?? null, value)) reject();
-};
-
-const CHANGES: ReadonlyMap<unknown, Change> = new Map([
-  ['add', add],
-  ['remove', remove],
-  ['replace', replace],
-  ['test', test],
-]);
+function replace(value: unknown): Change {
+  return (container, step) => {
+    if (!Array.isArray(container)) return setMember(container, step, value);
+    container[parseIndex(step, container.length, container.length - 1)] = value;
+  };
+}
 
 /** Sets a member, even if its name is `__proto__`. */
 function setMember(container: Record<string, unknown>, name: string, value: unknown): void {
@@ -103,9 +160,9 @@ function setMember(container: Record<string, unknown>, name: string, value: unkn
 
 /** Parses an index of at most `last`; a negative index is relative to `end`. */
 function parseIndex(step: string, end: number, last: number): number {
-  if (!/^[+-]?\d+$/.test(step)) reject();
+  if (!/^[+-]?\d+$/.test(step)) throw rejected();
   const index = Number(step) < 0 ? Number(step) + end : Number(step);
-  if (index < 0 || index > last) reject();
+  if (index < 0 || index > last) throw rejected();
   return index;
 }
 

@@ -101,14 +101,15 @@ describe('JSON patch', () => {
     const { status, body } = await objects.json(`${CONFIG_MAPS}/json`, [
       { op: 'test', path: '/data/a', value: '1' },
       { op: 'replace', path: '/data/a', value: '9' },
-      { op: 'remove', path: '/data/b' },
+      { op: 'move', from: '/data/b', path: '/data/c' },
+      { op: 'copy', from: '/data/a', path: '/data/d' },
       { op: 'remove', path: '/metadata/labels/x.y~1z' },
       { op: 'add', path: '/metadata/annotations', value: { n: 'm' } },
       { op: 'replace', path: '/data/new', value: 'kept' },
     ]);
     expect([status, body['data'], body.metadata['labels'], body.metadata['annotations']]).toEqual([
       200,
-      { a: '9', new: 'kept' },
+      { a: '9', c: '2', d: '9', new: 'kept' },
       undefined,
       { n: 'm' },
     ]);
@@ -145,9 +146,40 @@ describe('JSON patch', () => {
       '400 BadRequest: the name of the object (bad based on URL) was undeterminable: name must be provided',
     ],
     [[{ op: 'remove', path: '/kind' }], '200'],
+    [
+      Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'ConfigMap' })),
+      '413 RequestEntityTooLarge: Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
+    ],
   ])('validates the operations of a JSON patch (%#)', async (patch, expected) => {
     await objects.post(CONFIG_MAPS, configMap('bad', { data: { a: '1' } }));
     expect(outcome(await objects.json(`${CONFIG_MAPS}/bad`, patch))).toBe(expected);
+  });
+});
+
+describe('JSON patch with copy operations', () => {
+  const LIMIT = 3 * 1024 * 1024;
+
+  it.each([
+    [LIMIT, '200'],
+    [LIMIT + 1, REJECTED],
+  ])('responds to copies of %i bytes of JSON with %s', async (bytes, expected) => {
+    // The size includes the quotes of a string.
+    const rest = bytes - 6 * 500_000;
+    const patch = [...Array.from({ length: 6 }, () => 'large'), 'rest'].flatMap((key) => [
+      { op: 'copy', from: `/data/${key}`, path: '/data/copy' },
+      { op: 'remove', path: '/data/copy' },
+    ]);
+    await objects.create(
+      CONFIG_MAPS,
+      configMap(`copied-${bytes}`, { data: { large: 'x'.repeat(500_000 - 2), rest: 'x'.repeat(rest - 2) } }),
+    );
+    expect(outcome(await objects.json(`${CONFIG_MAPS}/copied-${bytes}`, patch))).toBe(expected);
+  });
+
+  it('rejects operations that each double the object', async () => {
+    await objects.post(CONFIG_MAPS, configMap('doubled', { data: { a: 'x' } }));
+    const patch = Array.from({ length: 28 }, (_, index) => ({ op: 'copy', from: '/data', path: `/data/k${index}` }));
+    expect(outcome(await objects.json(`${CONFIG_MAPS}/doubled`, patch))).toBe(REJECTED);
   });
 });
 

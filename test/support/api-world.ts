@@ -36,7 +36,7 @@ export class ApiWorld {
 
   /** Starts a world, with `stored` as the objects of an earlier run. */
   static async start(stored: readonly Required<JournalEntry>[] = []): Promise<ApiWorld> {
-    const world = new ApiWorld(parseSigningKey(await generateSigningKey()), stored);
+    const world = new ApiWorld(parseSigningKey(generateSigningKey()), stored);
     await world.settled();
     return world;
   }

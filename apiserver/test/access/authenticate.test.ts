@@ -13,7 +13,7 @@ let authenticators: Authenticators;
 let token: string;
 
 beforeAll(async () => {
-  const key = parseSigningKey(await generateSigningKey());
+  const key = parseSigningKey(generateSigningKey());
   const serviceAccounts = { issuer: 'https://hub.test', key, audiences, objects: storedObjects(serviceAccount) };
   authenticators = { staticTokens: new Map([['alicetoken', alice]]), serviceAccounts, audiences };
   token = await signToken(

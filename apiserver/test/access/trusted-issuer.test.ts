@@ -21,7 +21,7 @@ let key: SigningKey;
 let tokens: TrustedTokens;
 
 beforeEach(async () => {
-  key = parseSigningKey(await generateSigningKey());
+  key = parseSigningKey(generateSigningKey());
   const { certificate: cert, key: serverKey } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
   issuer = await startWireServer(serve, { tls: { cert, key: serverKey } });
   tokens = new TrustedTokens(trust(), () => SERVER);
@@ -30,7 +30,7 @@ beforeEach(async () => {
 afterEach(() => issuer.close());
 
 const serve: WireHandler = ({ path }, reply) => {
-  const documents = path.startsWith('/.well-known/') ? openIdConfiguration(ISSUER, `${issuer.url}/openid/v1/jwks`, key) : keySet(key);
+  const documents = path.startsWith('/.well-known/') ? openIdConfiguration(ISSUER, `${issuer.url}/openid/v1/jwks`) : keySet(key);
   return reply.text(200, documents.body);
 };
 
@@ -72,17 +72,14 @@ describe('TrustedTokens', () => {
 
   it('rejects a string that is not a token, and a token signed with another key', async () => {
     expect(await tokens.verify('opaque', NOW)).toBeUndefined();
-    const other = parseSigningKey(await generateSigningKey());
+    const other = parseSigningKey(generateSigningKey());
     expect(await verify({}, other)).toBeUndefined();
     expect(await verify({}, { ...other, id: key.id })).toBeUndefined();
   });
 
   it.each<[string, WireHandler]>([
     ['rejects requests', (_, reply) => reply.text(403, 'forbidden')],
-    [
-      'has a document of another issuer',
-      (_, reply) => reply.text(200, openIdConfiguration('https://elsewhere.test', issuer.url, key).body),
-    ],
+    ['has a document of another issuer', (_, reply) => reply.text(200, openIdConfiguration('https://elsewhere.test', issuer.url).body)],
     ['returns no JSON', (_, reply) => reply.text(200, '<html>')],
     ['does not respond', (_, reply) => reply.reset()],
   ])('rejects all tokens while the issuer %s', async (_, handler) => {
@@ -97,7 +94,7 @@ describe('authenticate with a trusted issuer', () => {
   it('accepts a token of the issuer only for the audiences of this server', async () => {
     const serviceAccounts = {
       issuer: SERVER,
-      key: parseSigningKey(await generateSigningKey()),
+      key: parseSigningKey(generateSigningKey()),
       audiences: [SERVER],
       objects: storedObjects(),
     };

@@ -18,6 +18,9 @@ describe('jsonPatch', () => {
     ['adds null without a value', [{ op: 'add', path: '/data/b' }], { data: { a: '1', 'x/y~z': '2', b: null } }],
     ['adds a missing member by replace', [{ op: 'replace', path: '/new', value: 1 }], { new: 1 }],
     ['decodes escaped names', [{ op: 'remove', path: '/data/x~1y~0z' }], { data: { a: '1' } }],
+    ['moves a member', [{ op: 'move', from: '/data/a', path: '/moved' }], { data: { 'x/y~z': '2' }, moved: '1' }],
+    ['copies a member', [{ op: 'copy', from: '/data/a', path: '/copied' }], { copied: '1' }],
+    ['copies a missing member as null', [{ op: 'copy', from: '/none', path: '/copied' }], { copied: null }],
     ['appends to a list', [{ op: 'add', path: '/list/-', value: 'r' }], { list: ['p', 'q', 'r'] }],
     ['inserts into a list', [{ op: 'add', path: '/list/0', value: 'o' }], { list: ['o', 'p', 'q'] }],
     ['removes an entry by a negative index', [{ op: 'remove', path: '/list/-1' }], { list: ['p'] }],
@@ -64,18 +67,55 @@ describe('jsonPatch', () => {
     expect(() => jsonPatch(DOCUMENT, patch)).toThrow('json: cannot unmarshal number into Go struct field jsonPatchOp.path of type string');
   });
 
-  it.each(['copy', 'move'])('rejects the unsupported operation %s', (op) => {
-    expect(resultOrStatus(() => jsonPatch(DOCUMENT, [{ op, from: '/data/a', path: '/new' }]))).toMatchObject({
-      message: `the local API server does not support the JSON patch operation ${op}; use a real cluster`,
-      code: 400,
+  it('rejects more than 10,000 operations', () => {
+    const operation = { op: 'test', path: '/kind', value: 'ConfigMap' };
+    expect(
+      jsonPatch(
+        DOCUMENT,
+        Array.from({ length: 10_000 }, () => operation),
+      ),
+    ).toEqual(DOCUMENT);
+    expect(
+      resultOrStatus(() =>
+        jsonPatch(
+          DOCUMENT,
+          Array.from({ length: 10_001 }, () => operation),
+        ),
+      ),
+    ).toMatchObject({
+      message: 'Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
+      reason: 'RequestEntityTooLarge',
+      code: 413,
     });
+  });
+
+  it('copies values independently of later changes', () => {
+    const patch = [
+      { op: 'add', path: '/data/b', value: { c: 1 } },
+      { op: 'copy', from: '/data', path: '/copy' },
+      { op: 'add', path: '/data/b/d', value: 2 },
+      { op: 'add', path: '/copy/b/e', value: 3 },
+    ];
+    expect(jsonPatch({ data: { a: '1' } }, patch)).toEqual({
+      data: { a: '1', b: { c: 1, d: 2 } },
+      copy: { a: '1', b: { c: 1, e: 3 } },
+    });
+    expect(patch[0]?.value).toEqual({ c: 1 });
+  });
+
+  it('rejects a patch that copies more than 3 MiB', () => {
+    const text = 'x'.repeat(1024 * 1024);
+    const patch = (copies: number) => Array.from({ length: copies }, (_, index) => ({ op: 'copy', from: '/text', path: `/copy${index}` }));
+    expect(Object.keys(jsonPatch({ text }, patch(2)) as object)).toHaveLength(3);
+    expect(resultOrStatus(() => jsonPatch({ text }, patch(3)))).toMatchObject(REJECTED);
   });
 
   it('does not change the document in place', () => {
     const paths = fc.constantFrom('/data/a', '/data/b', '/list/0', '/list/-', '/none/x', '');
     const operation = fc.record({
-      op: fc.constantFrom('add', 'remove', 'replace', 'test'),
+      op: fc.constantFrom('add', 'remove', 'replace', 'move', 'copy', 'test'),
       path: paths,
+      from: paths,
       value: fc.jsonValue(),
     });
     fc.assert(

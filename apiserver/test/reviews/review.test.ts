@@ -20,7 +20,7 @@ let context: ReviewContext;
 let token: string;
 
 beforeAll(async () => {
-  const key = parseSigningKey(await generateSigningKey());
+  const key = parseSigningKey(generateSigningKey());
   const serviceAccounts = { issuer: 'https://gold.test', key, audiences, objects };
   context = {
     user: { ...alice, groups: ['team-a', 'system:authenticated'] },

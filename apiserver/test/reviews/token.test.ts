@@ -22,7 +22,7 @@ const hub = 'https://hub.test';
 let issuer: TokenIssuer;
 
 beforeAll(async () => {
-  const key = parseSigningKey(await generateSigningKey());
+  const key = parseSigningKey(generateSigningKey());
   issuer = { issuer: hub, key, audiences: [hub], objects };
 });
 
