@@ -3,7 +3,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { parseSigningKey, signToken } from '../../apiserver/access/signing-key.ts';
+import { SignJWT } from 'jose';
+import { parseSigningKey } from '../../apiserver/access/signing-key.ts';
 import { Namespaces, ServiceAccounts } from '../../src/api/resources.ts';
 import { createFacade, type Facade } from '../../src/facade/facade.ts';
 import { KubeClient } from '../../src/kube/client.ts';
@@ -153,20 +154,19 @@ describe('expired caller token', () => {
     ['accepts a token 30 seconds after expiry, as kube-apiserver does', 30, 201],
     ['rejects a token 61 seconds after expiry', 61, 401],
   ])('%s', async (_case, agoSeconds, status) => {
-    const key = parseSigningKey(await readFile(join(cluster.folder, 'service-account.key'), 'utf8'));
+    const pem = await readFile(join(cluster.folder, 'service-account.key'), 'utf8');
+    const { id, privateKey } = parseSigningKey(pem);
     const now = Math.floor(Date.now() / 1000);
-    const token = await signToken(
-      {
-        aud: [ISSUER],
-        exp: now - agoSeconds,
-        iat: now - 3600,
-        nbf: now - 3600,
-        iss: ISSUER,
-        sub: 'system:serviceaccount:deploy:deployer',
-        'kubernetes.io': { namespace: 'deploy', serviceaccount: { name: 'deployer', uid: accountUid } },
-      },
-      key,
-    );
+    const claims = {
+      aud: [ISSUER],
+      exp: now - agoSeconds,
+      iat: now - 3600,
+      nbf: now - 3600,
+      iss: ISSUER,
+      sub: 'system:serviceaccount:deploy:deployer',
+      'kubernetes.io': { namespace: 'deploy', serviceaccount: { name: 'deployer', uid: accountUid } },
+    };
+    const token = await new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: id }).sign(privateKey);
     const { output, stderr } = await kubectl(token, 'create', 'token', 'deployer', '-n', 'deploy', '--audience', 'x');
     // This service account has no permission; a 403 proves that it was authenticated.
     expect(`${output}${stderr}`).toContain(status === 401 ? 'Unauthorized' : 'User "system:serviceaccount:deploy:deployer" cannot create');
