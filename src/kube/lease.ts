@@ -120,7 +120,7 @@ async function* campaign(
     const nextMs = tenure.isOurs ? retryMs : retryMs * (1 + JITTER * random());
     // A follower attempts again when the Lease expires, so that no time is lost after the death of the leader.
     const endMs = (tenure.isOurs ? tenure.endsAt : record.expiresAt) - clock.monotonic();
-    await sleep(clock, tenure.isOurs || endMs > 0 ? Math.min(nextMs, endMs) : nextMs, signal);
+    await sleep(clock, endMs > 0 ? Math.min(nextMs, endMs) : nextMs, signal);
   }
 }
 

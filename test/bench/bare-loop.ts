@@ -46,11 +46,16 @@ interface LoopJob {
 
 async function runLoop({ hub, target }: TokenWorld, work: LoopJob): Promise<LoopResult> {
   const job: BareJob = { ...work, hub: await serverOf(hub), target: await serverOf(target) };
-  const path = join(hub.folder, 'job.json');
+  return await runJob(hub, 'bare-loop-process.ts', job);
+}
+
+/** Runs a program of this folder with a job, in a file of the cluster's folder, and returns its message. */
+export async function runJob<T>({ folder }: RealCluster, program: string, job: object): Promise<T> {
+  const path = join(folder, 'job.json');
   await writeFile(path, JSON.stringify(job));
-  const { message: result, ended } = await startChild<LoopResult>(join(import.meta.dirname, 'bare-loop-process.ts'), [path]);
+  const { message, ended } = await startChild<T>(join(import.meta.dirname, program), [path]);
   await ended;
-  return result;
+  return message;
 }
 
 /** Authenticates with a client certificate, as Purser does, because authentication is part of the cost of API servers. */

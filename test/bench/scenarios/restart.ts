@@ -1,14 +1,11 @@
 // Restart of Purser with many tokens, compared with bare lists, and take-over by a second replica.
 
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Label, LabelValue } from '../../../src/api/names.ts';
 import { ManagedTokens, Secrets } from '../../../src/api/resources.ts';
 import { collectionPath } from '../../../src/kube/paths.ts';
 import type { BareListJob, BareListResult } from '../bare-list-process.ts';
-import { serverOf } from '../bare-loop.ts';
-import { startChild } from '../child-process.ts';
+import { runJob, serverOf } from '../bare-loop.ts';
 import { idleStart, issueAll } from '../issuance.ts';
 import { type Purser, startPurser } from '../purser-process.ts';
 import { restart } from '../restart.ts';
@@ -60,11 +57,7 @@ async function listBare({ hub }: TokenWorld): Promise<BareListResult> {
   const secrets = new URLSearchParams({ labelSelector: `${Label.managedBy}=${LabelValue.managedBy}` });
   const paths = [`${collectionPath(ManagedTokens)}?`, `${collectionPath(Secrets)}?${secrets.toString()}`];
   const job: BareListJob = { hub: await serverOf(hub), paths };
-  const path = join(hub.folder, 'lists.json');
-  await writeFile(path, JSON.stringify(job));
-  const { message, ended } = await startChild<BareListResult>(join(import.meta.dirname, '..', 'bare-list-process.ts'), [path]);
-  await ended;
-  return message;
+  return await runJob(hub, 'bare-list-process.ts', job);
 }
 
 const POLL_MS = 100;
