@@ -86,7 +86,8 @@ function successStatus({ kind, name }: Target, { object }: Deletion): object {
 /** Parses the DeleteOptions of a request; ignores unknown fields of the body. Throws 400, 415, or 422 for policies other than Background. */
 export function parseDeleteOptions(query: URLSearchParams, body: Buffer, contentType: string | undefined): DeleteOptions {
   const options = body.length > 0 ? fromBody(body, contentType) : fromQuery(query);
-  const { dryRun = [], orphanDependents, propagationPolicy: policy = orphanDependents ? 'Orphan' : 'Background', preconditions } = options;
+  const { dryRun = [], orphanDependents, propagationPolicy = 'Background', preconditions } = options;
+  const policy = orphanDependents ? 'Orphan' : propagationPolicy;
   const unsupported = forbiddenValue('propagationPolicy', notSupported(`the propagation policy ${policy}`));
   checkOptions('DeleteOptions', [...(policy === 'Background' ? [] : [unsupported]), ...dryRunErrors(dryRun)]);
   return { dryRun: dryRun.length > 0, ...(preconditions && { preconditions }) };
@@ -121,6 +122,7 @@ function fromQuery(query: URLSearchParams): RequestedOptions {
   return {
     ...(query.has('orphanDependents') && { orphanDependents: flag(query, 'orphanDependents') }),
     ...(propagationPolicy !== null && { propagationPolicy }),
+    preconditions: Object.fromEntries([...query].filter(([name]) => name === 'uid' || name === 'resourceVersion')),
     dryRun: query.getAll('dryRun'),
   };
 }

@@ -82,6 +82,20 @@ describe('deletion', () => {
     expect((await objects.delete(`${CONFIG_MAPS}/meant`, { preconditions: { uid, resourceVersion } })).status).toBe(200);
   });
 
+  it.each(['uid=00000000-0000-0000-0000-000000000000', 'resourceVersion=1'])('keeps an object that %s does not match', async (query) => {
+    const name = `kept-${query.length}`;
+    await objects.create(CONFIG_MAPS, configMap(name));
+    expect((await objects.delete(`${CONFIG_MAPS}/${name}?${query}`)).status).toBe(409);
+    expect((await objects.get(`${CONFIG_MAPS}/${name}`)).status).toBe(200);
+  });
+
+  it('keeps an object if orphanDependents contradicts the propagation policy', async () => {
+    await objects.create(CONFIG_MAPS, configMap('orphaned'));
+    const options = { orphanDependents: true, propagationPolicy: 'Background' };
+    expect((await objects.delete(`${CONFIG_MAPS}/orphaned`, options)).status).toBe(422);
+    expect((await objects.get(`${CONFIG_MAPS}/orphaned`)).status).toBe(200);
+  });
+
   it('rejects an unknown value of dryRun', async () => {
     await objects.post(CONFIG_MAPS, configMap('options'));
     expect(outcome(await objects.delete(`${CONFIG_MAPS}/options?dryRun=x`))).toBe(

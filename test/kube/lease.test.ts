@@ -191,7 +191,17 @@ describe('createElection', () => {
     expect(b.seen).toEqual([false, true]);
   });
 
-  it('uses the duration in the Lease', async () => {
+  it('waits its own duration if another client shortens the one in the Lease', async () => {
+    const a = campaign('a');
+    await leading(a);
+    if (state.lease !== undefined) state.lease = { ...state.lease, spec: { ...state.lease.spec, leaseDurationSeconds: 1 } };
+    const b = campaign('b');
+    await settle();
+    await b.live(9_750);
+    expect(b.seen).toEqual([false]);
+  });
+
+  it('uses a longer duration in the Lease', async () => {
     const a = campaign('a', { leaseMs: 30_000 });
     await leading(a);
     a.subscription.unsubscribe();
