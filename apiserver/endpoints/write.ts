@@ -119,12 +119,19 @@ function notRegistered(kind: string, apiVersion: string): string {
 
 function fromQuery(query: URLSearchParams): RequestedOptions {
   const propagationPolicy = query.get('propagationPolicy');
+  const preconditions = preconditionsOf(query);
   return {
     ...(query.has('orphanDependents') && { orphanDependents: flag(query, 'orphanDependents') }),
     ...(propagationPolicy !== null && { propagationPolicy }),
-    preconditions: Object.fromEntries([...query].filter(([name]) => name === 'uid' || name === 'resourceVersion')),
+    ...(Object.keys(preconditions).length > 0 && { preconditions }),
     dryRun: query.getAll('dryRun'),
   };
+}
+
+function preconditionsOf(query: URLSearchParams): NonNullable<DeleteOptions['preconditions']> {
+  const uid = query.get('uid');
+  const resourceVersion = query.get('resourceVersion');
+  return { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
 }
 
 const APPLY = 'application/apply-patch+yaml';
