@@ -11,7 +11,7 @@ import { MANAGED_TOKEN_LIST } from '../facade/managed-tokens/managed-token-list.
 import type { KubeClient } from '../kube/client.ts';
 import { type Component, STOP_MS } from '../runtime/lifecycle.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
-import { registeredCluster } from '../targets/registered-cluster.ts';
+import { Registry } from '../targets/registry.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { TokenInformers } from '../tokens/informers.ts';
 import { untilFound } from './certificate.ts';
@@ -60,8 +60,7 @@ export function facade(
   { hub, clients, informers, metrics, certificate, reviewLimit, onListening }: FacadeParts,
 ): readonly Component[] {
   const { clock, random, log, settings } = options;
-  const credentials = informers.credentials.map(({ store }) => store);
-  const registered = (name: string) => registeredCluster(name, informers.clusters.store, credentials);
+  const { registered } = new Registry(informers);
   const { roles, bindings } = informers;
   const lists = createLists({
     lists: LISTS,

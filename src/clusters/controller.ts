@@ -1,32 +1,39 @@
 // The Cluster controller: probes clusters in turn and keeps their status up to date.
 
 import { defer, filter, finalize, merge, mergeMap, type Observable, takeUntil } from 'rxjs';
+import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Clusters } from '../api/resources.ts';
+import type { Informer } from '../kube/informer.ts';
 import { type Outcome, runController } from '../runtime/controller.ts';
 import { whenAborted } from '../runtime/leadership.ts';
 import { generationChanged } from '../runtime/predicates.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
 import { dueNow, self, whenSynced } from '../runtime/trigger.ts';
 import { registeredKey } from '../targets/policy/renewed-secret.ts';
+import { Registry, type RegistryInformers } from '../targets/registry.ts';
 import { type ClusterDeps, createReconcile } from './reconcile.ts';
-import { type ClusterInformers, RegistryView } from './registry-view.ts';
 import { credentialTimes } from './status.ts';
 import { TrackedClusters } from './tracked-cluster.ts';
 
-export interface ClusterControllerOptions extends Omit<ClusterDeps, 'view' | 'tracked'> {
+/** Informers that the controller of Clusters needs. */
+export interface ClusterInformers extends RegistryInformers {
+  readonly tokens: Informer<ManagedToken>;
+}
+
+export interface ClusterControllerOptions extends Omit<ClusterDeps, 'registry' | 'tokensForCluster' | 'tracked'> {
   readonly informers: ClusterInformers;
   readonly random: () => number;
 }
 
 /** Returns the controller: each subscription runs one term, and terms share no state. A term stops cleanly after `stopping` aborts. */
 export function createClusterController(options: ClusterControllerOptions): (stopping: AbortSignal) => Observable<Outcome<string>> {
-  const view = new RegistryView(options.informers);
+  const registry = new Registry(options.informers);
   let terms = 0;
-  options.metrics?.observeCredentials(() => credentialTimes(view, options.clients, terms > 0));
+  options.metrics?.observeCredentials(() => credentialTimes(registry, options.clients, terms > 0));
   return (stopping) =>
     defer(() => {
       terms += 1;
-      return term(options, view, stopping).pipe(finalize(() => (terms -= 1)));
+      return term(options, registry, stopping).pipe(finalize(() => (terms -= 1)));
     });
 }
 
@@ -36,14 +43,14 @@ const LANES = ['new', 'responding', 'hanging'] as const;
 
 function term(
   { informers, random, ...options }: ClusterControllerOptions,
-  view: RegistryView,
+  registry: Registry,
   stopping: AbortSignal,
 ): Observable<Outcome<string>> {
   const { clock, settings } = options;
   const tracked = new TrackedClusters();
-  const deps: ClusterDeps = { ...options, view, tracked };
+  const deps: ClusterDeps = { ...options, registry, tokensForCluster: tokensByCluster(informers), tracked };
   const all = [informers.clusters, informers.tokens, ...informers.credentials];
-  const requests$ = whenSynced(all, () => view.clusters.keys(), registrationChanges(informers, deps)).pipe(
+  const requests$ = whenSynced(all, () => registry.clusters.keys(), registrationChanges(informers, deps)).pipe(
     dueNow(clock),
     takeUntil(whenAborted(stopping)),
   );
@@ -69,11 +76,20 @@ function laneOf(tracked: TrackedClusters, key: string): (typeof LANES)[number] {
 }
 
 /** Emits the keys of Clusters whose registration changes. */
-function registrationChanges({ clusters, credentials }: ClusterInformers, { view }: ClusterDeps): Observable<string> {
+function registrationChanges({ clusters, credentials }: ClusterInformers, { registry }: ClusterDeps): Observable<string> {
   return merge(
     clusters.changes$.pipe(filter(generationChanged), mergeMap(self)),
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(
-      mergeMap(({ key }) => view.clustersOfCredential(registeredKey(key)).map(({ metadata }) => metadata.name)),
+      mergeMap(({ key }) => registry.clustersOfCredential(registeredKey(key)).map(({ metadata }) => metadata.name)),
     ),
   );
+}
+
+/** Returns the lookup of the ManagedTokens for a cluster. The index is built on first use, because most fleets never need it. */
+function tokensByCluster({ tokens }: ClusterInformers): (name: string) => readonly ManagedToken[] {
+  let lookup: ((name: string) => readonly ManagedToken[]) | undefined;
+  return (name) => {
+    lookup ??= tokens.store.index(({ spec }) => [spec.clusterName]);
+    return lookup(name);
+  };
 }

@@ -2,6 +2,7 @@
 // that reject tokens issued by the hub also need a review on the hub.
 
 import { parseAccessDecision, reviewAccess } from '../access/hub-review.ts';
+import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { ProxyErrorCode } from '../kube/proxy.ts';
 import { toStatusError } from '../kube/response.ts';
@@ -9,11 +10,11 @@ import { SelfSubjectAccessReviews } from '../kube/reviews.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { IssueError, type IssueFailure, isOutage, statusFailure } from '../targets/issue-error.ts';
+import { isClusterLocalIssuer } from '../targets/policy/token-claims.ts';
 import { findAPIAudiences, findUsername } from '../targets/reviews.ts';
 import type { Target, TargetCaller } from '../targets/target.ts';
-import { type IssueScope, toFederationFault, toIssueScope } from './policy/access.ts';
 import type { Fault, FaultReason } from './policy/conditions.ts';
-import { parseVersion } from './policy/status.ts';
+import { parseVersion } from './policy/version.ts';
 
 export interface ProbeScope {
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -25,6 +26,13 @@ export interface ProbeScope {
   readonly includesAudiences: boolean;
   /** Namespaces to review if the credential may not issue tokens in all of them. */
   readonly namespaces: () => readonly string[];
+}
+
+/** Result of a review of the credential's permissions. */
+export interface IssueScope {
+  readonly fault?: Fault | undefined;
+  /** Namespaces in which tokens can be issued, such as `in 2 namespaces`; undefined for all. */
+  readonly scope?: string | undefined;
 }
 
 export interface ProbeResult {
@@ -173,6 +181,33 @@ async function checkAccess(prober: TargetCaller, namespaces: () => readonly stri
   }
 }
 
+/** Maximum number of reviewed namespaces; each costs one SelfSubjectAccessReview per check. */
+const MAX_NAMESPACES = 10;
+
+/** Returns the namespaces to review if not all are allowed. Namespaces that tokens were issued for come first. */
+export function namespacesToReview(tokens: readonly ManagedToken[]): readonly string[] {
+  const wasIssued = ({ status }: ManagedToken) => status?.issuedAt !== undefined;
+  const [issued, others] = [tokens.filter(wasIssued), tokens.filter((token) => !wasIssued(token))].map(namespacesOf);
+  return [...new Set([...(issued ?? []), ...(others ?? [])])].slice(0, MAX_NAMESPACES);
+}
+
+/**
+ * Returns the scope of a user that may not issue tokens in all namespaces, from one review per namespace. One allowed namespace is
+ * enough: a ManagedToken for a namespace that is not allowed must not affect other ManagedTokens.
+ */
+export function toIssueScope(username: string, reviews: readonly boolean[]): IssueScope {
+  const allowed = reviews.filter(Boolean).length;
+  if (allowed === 0) return { fault: { reason: 'Forbidden', detail: `user ${username}` } };
+  const namespaces = reviews.length === 1 ? 'namespace' : 'namespaces';
+  return {
+    scope: allowed === reviews.length ? `in ${allowed} ${namespaces}` : `in ${allowed} of ${reviews.length} reviewed ${namespaces}`,
+  };
+}
+
+function namespacesOf(tokens: readonly ManagedToken[]): readonly string[] {
+  return tokens.map(({ spec }) => spec.serviceAccount.namespace).sort();
+}
+
 /** Reviews the permission to issue tokens in a namespace, or in all namespaces without one. */
 async function mayIssue(prober: TargetCaller, scope: { readonly namespace?: string }, signal: AbortSignal): Promise<boolean> {
   const spec = { resourceAttributes: { verb: 'create', resource: 'serviceaccounts', subresource: 'token', ...scope } };
@@ -194,6 +229,31 @@ export async function explainRejection(
   if (fault.reason !== 'CredentialRejected' || token === undefined) return fault;
   return toFederationFault(token, await areKeysPublic(hub, signal));
 }
+
+/** A token issued by the hub. */
+export interface RejectedToken {
+  readonly audience: string;
+  /** Undefined if unknown. */
+  readonly issuer: string | undefined;
+}
+
+/** Returns the fault of a cluster that rejects a token issued by the hub; `isPublished` is false if the hub rejects anonymous reads of its keys. */
+export function toFederationFault({ audience, issuer = 'unknown' }: RejectedToken, isPublished: boolean): Fault {
+  return {
+    reason: 'CredentialRejected',
+    detail: `tokens issued by the hub, with issuer ${issuer} and audience ${audience}`,
+    remedy: [
+      ...(isClusterLocalIssuer(issuer) ? [OTHER_ISSUER] : []),
+      ...(isPublished ? [] : [PUBLISH_KEYS]),
+      "compare the configuration of the cluster's API server with the output of purser print authentication-config",
+    ].join('; '),
+  };
+}
+
+const OTHER_ISSUER =
+  "set --service-account-issuer of the hub's API server to its own URL: this issuer is the default of many clusters, and no cluster trusts its own issuer";
+const PUBLISH_KEYS =
+  'on the hub, bind the ClusterRole system:service-account-issuer-discovery to the group system:unauthenticated, unless the issuer publishes its keys elsewhere';
 
 const ANONYMOUS = { username: 'system:anonymous', uid: '', groups: ['system:unauthenticated'], extra: {} };
 const KEYS = { nonResourceAttributes: { path: '/openid/v1/jwks', verb: 'get' } };

@@ -1,19 +1,19 @@
 // The reconcile of one Cluster: probes the cluster if a probe is due, and writes its status if it changed or a heartbeat is due.
 
 import type { Cluster } from '../api/cluster.gen.ts';
+import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { Result } from '../runtime/controller.ts';
 import { exponentialMs } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
 import { nextTurnAt } from '../std/hash.ts';
 import { toIssueError } from '../targets/issue-error.ts';
 import { serverUrl } from '../targets/policy/registration.ts';
-import { isSameExceptRenewal, type RegisteredCluster, registrationOf } from '../targets/registered-cluster.ts';
+import { isSameExceptRenewal, type RegisteredCluster, registrationOf } from '../targets/registry.ts';
 import type { Target } from '../targets/target.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { namespacesToReview } from './policy/access.ts';
 import { evaluateProbe, type Fault } from './policy/conditions.ts';
 import { healthAfter, isInDoubt, isReadyConfirmed } from './policy/health.ts';
-import { explainRejection, type ProbeResult, probe, toFault } from './probe.ts';
+import { explainRejection, namespacesToReview, type ProbeResult, probe, toFault } from './probe.ts';
 import { type StatusDeps, writeStatus } from './status.ts';
 import type { TrackedCluster } from './tracked-cluster.ts';
 
@@ -29,13 +29,14 @@ export interface ProbeSettings {
 export interface ClusterDeps extends StatusDeps {
   readonly metrics?: Pick<Metrics, 'observeQueue' | 'observeCredentials' | 'recordProbe'>;
   readonly settings: ProbeSettings;
+  readonly tokensForCluster: (name: string) => readonly ManagedToken[];
 }
 
 /** Returns the reconcile function for Clusters. */
 export function createReconcile(deps: ClusterDeps): (key: string, signal: AbortSignal) => Promise<Result> {
-  const { view, clock, metrics } = deps;
+  const { registry, clock, metrics } = deps;
   return async (key, signal) => {
-    const registered = view.registered(key);
+    const registered = registry.registered(key);
     if (registered === undefined) {
       deps.tracked.forget(key);
       return {};
@@ -74,7 +75,7 @@ function scheduleProbe({ clock, settings, tracked }: ClusterDeps, cluster: Track
 }
 
 async function probeCluster(
-  { clients, clock, view, hub }: ClusterDeps,
+  { clients, clock, tokensForCluster, hub }: ClusterDeps,
   registered: RegisteredCluster,
   { access, accessAt, health, apiAudiences }: TrackedCluster,
   signal: AbortSignal,
@@ -82,7 +83,7 @@ async function probeCluster(
   const includesAccess = access === undefined || access.fault !== undefined || accessAt <= clock.monotonic();
   // A cluster that is not ready, or in doubt, is probed again soon in any case.
   const isRetried = health === undefined || isReadyConfirmed(health);
-  const namespaces = () => namespacesToReview(view.tokensForCluster(registered.cluster.metadata.name));
+  const namespaces = () => namespacesToReview(tokensForCluster(registered.cluster.metadata.name));
   try {
     const probeTarget = async (target: Target): Promise<Probed> => {
       const includesAudiences = apiAudiences?.length !== 0;
@@ -100,8 +101,8 @@ function isRejected({ fault, access }: ProbeResult): boolean {
   return [fault, access?.fault].some((each) => each?.reason === 'CredentialRejected');
 }
 
-function isReplaced({ view }: ClusterDeps, key: string, registered: RegisteredCluster): boolean {
-  const now = view.registered(key);
+function isReplaced({ registry }: ClusterDeps, key: string, registered: RegisteredCluster): boolean {
+  const now = registry.registered(key);
   return now === undefined || !isSameExceptRenewal(registrationOf(now), registrationOf(registered));
 }
 

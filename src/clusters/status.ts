@@ -15,7 +15,7 @@ import { IssueError } from '../targets/issue-error.ts';
 import { credentialKey } from '../targets/policy/registration.ts';
 import { type RenewalFailure, renewalDueAt, renewalTerms, type TokenInUse } from '../targets/policy/renewal.ts';
 import { parseRenewal, revokeRequestOf } from '../targets/policy/renewed-secret.ts';
-import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import type { RegisteredCluster, Registry } from '../targets/registry.ts';
 import type { CredentialTimes } from '../telemetry/exposition.ts';
 import {
   type CredentialEvidence,
@@ -26,9 +26,8 @@ import {
   type Validity,
 } from './policy/conditions.ts';
 import { type Health, isReadyInDoubt, toConditions } from './policy/health.ts';
-import { distributionOf, heartbeatMs, isDifferentStatus } from './policy/status.ts';
-import type { RegistryView } from './registry-view.ts';
-import type { TrackedCluster, TrackedClusters } from './tracked-cluster.ts';
+import { distributionOf } from './policy/version.ts';
+import { heartbeatMs, type TrackedCluster, type TrackedClusters } from './tracked-cluster.ts';
 
 /** Shared state of all status writes during one term of the controller. */
 export interface StatusDeps {
@@ -38,7 +37,7 @@ export interface StatusDeps {
   readonly clock: Clock;
   /** Renewals of credentials; undefined in tests without them. */
   readonly renewals?: { failureOf(key: string): RenewalFailure | undefined };
-  readonly view: RegistryView;
+  readonly registry: Registry;
   readonly tracked: TrackedClusters;
 }
 
@@ -69,6 +68,25 @@ export async function writeStatus(
   for (const event of eventsOf(previous, status)) recorder.record(cluster, event);
 }
 
+/** Returns whether two statuses differ in more than heartbeats, probe times, latency, messages and order. */
+export function isDifferentStatus(status: ClusterStatus, other: ClusterStatus): boolean {
+  const { conditions = [], apiAudiences: audiences = [] } = status;
+  const { conditions: others = [], apiAudiences: otherAudiences = [] } = other;
+  return (
+    FIELDS.some((field) => status[field] !== other[field]) ||
+    audiences.length !== otherAudiences.length ||
+    audiences.some((audience, index) => audience !== otherAudiences[index]) ||
+    conditions.length !== others.length ||
+    conditions.some((condition) => !others.some((each) => isSameCondition(condition, each)))
+  );
+}
+
+const FIELDS = ['type', 'version', 'activeEndpoint', 'credentialExpirationTime', 'credentialRenewalTime'] as const;
+
+function isSameCondition(a: ClusterCondition, b: ClusterCondition): boolean {
+  return a.type === b.type && a.status === b.status && a.reason === b.reason && a.lastTransitionTime === b.lastTransitionTime;
+}
+
 /** Times in a status are truncated to seconds. */
 const TRUNCATED_MS = 1_000;
 
@@ -76,7 +94,7 @@ function toStatus(deps: StatusDeps, registered: RegisteredCluster, tracked: Trac
   const { health, version, latencyMs, activeEndpoint, probedAt, conditions: previous } = tracked;
   const now = deps.clock.now();
   const probed = [...health].map(([type, { shown }]) => [type, shown] as const);
-  const evidence = withFailure(credentialEvidence(registered, deps.view, deps.clients), registered, deps);
+  const evidence = withFailure(credentialEvidence(registered, deps.registry, deps.clients), registered, deps);
   const isRejected = health.get(ClusterConditionType.authorized)?.shown.reason === 'CredentialRejected';
   const findings = new Map([...probed, ...evaluateCredential(evidence.type === 'stored' ? { ...evidence, isRejected } : evidence, now)]);
   const conditions = toConditions(findings, previous, now);
@@ -130,8 +148,8 @@ function reserveHeartbeat(deps: StatusDeps, cluster: TrackedCluster, previous: C
   return at;
 }
 
-function heartbeatDueAt({ view, clock }: StatusDeps, { uid, isRegular }: TrackedCluster, { conditions = [] }: ClusterStatus): number {
-  const periodMs = heartbeatMs(view.clusters.size);
+function heartbeatDueAt({ registry, clock }: StatusDeps, { uid, isRegular }: TrackedCluster, { conditions = [] }: ClusterStatus): number {
+  const periodMs = heartbeatMs(registry.clusters.size);
   const writtenAt = parseTimestamp(conditions[0]?.lastHeartbeatTime) ?? 0;
   // A heartbeat far in the future was written before the clock was set back, or by another writer.
   const lastAt = writtenAt - clock.now() > periodMs ? 0 : writtenAt;
@@ -161,7 +179,7 @@ export type CredentialClients = Pick<ClusterClients, 'isHub' | 'hubTokenTimes'>;
 /** Returns the evidence about Purser's credential for the CredentialFresh condition. */
 export function credentialEvidence(
   { cluster, credential, renewed }: RegisteredCluster,
-  view: Pick<RegistryView, 'clustersOfCredential'>,
+  registry: Pick<Registry, 'clustersOfCredential'>,
   clients: CredentialClients,
 ): CredentialEvidence {
   const isOwn = cluster.spec.authInfo?.controller?.kind === 'ServiceAccount' && clients.isHub(cluster);
@@ -171,7 +189,7 @@ export function credentialEvidence(
   if (credential === undefined || stored === undefined || !stored.clusters.includes(cluster.metadata.name)) return { type: 'missing' };
   const { clusters, token, serviceAccount } = stored;
   if (serviceAccount !== undefined) return { type: 'federated', serviceAccount, times: clients.hubTokenTimes(cluster) };
-  const users = view.clustersOfCredential(credentialKey(cluster)).filter(({ metadata }) => clusters.includes(metadata.name));
+  const users = registry.clustersOfCredential(credentialKey(cluster)).filter(({ metadata }) => clusters.includes(metadata.name));
   const renewAt = token && renewalDueAt(token, renewalTerms(users), credential.metadata.uid);
   const failure = renewAt === undefined ? revocationFailure(credential, renewed) : undefined;
   return { ...storedEvidence(stored, renewAt, cluster.metadata.name), ...failure };
@@ -218,10 +236,10 @@ function revocationFailure(
  * Yields the times of Purser's credential for each Cluster; omits credentials that do not expire or whose expiry is unknown. Tokens of the
  * hub are omitted unless `isProbing`: a process that sends no probes does not renew them in time.
  */
-export function* credentialTimes(view: RegistryView, clients: CredentialClients, isProbing: boolean): Generator<CredentialTimes> {
-  for (const registered of view.allRegistered()) {
+export function* credentialTimes(registry: Registry, clients: CredentialClients, isProbing: boolean): Generator<CredentialTimes> {
+  for (const registered of registry.allRegistered()) {
     const cluster = registered.cluster.metadata.name;
-    const evidence = credentialEvidence(registered, view, clients);
+    const evidence = credentialEvidence(registered, registry, clients);
     if (evidence.type === 'federated' && evidence.times !== undefined && isProbing) yield { cluster, ...evidence.times };
     if (evidence.type !== 'stored') continue;
     const { startsAt: issuedAt, expiresAt } = evidence.validity ?? {};

@@ -2,16 +2,9 @@
 // setting the system clock neither delays probes nor makes all probes due together.
 
 import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
-import {
-  isSameExceptRenewal,
-  isSameRegistration,
-  type RegisteredCluster,
-  type Registration,
-  registrationOf,
-} from '../targets/registered-cluster.ts';
-import type { IssueScope } from './policy/access.ts';
+import { isSameExceptRenewal, isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from '../targets/registry.ts';
 import { type Health, parseHealth } from './policy/health.ts';
-import { HEARTBEAT_GAP_MS, wasHeartbeat } from './policy/status.ts';
+import type { IssueScope } from './probe.ts';
 
 export interface TrackedCluster {
   readonly uid: string;
@@ -45,6 +38,23 @@ export interface TrackedCluster {
   heartbeatAt: number | undefined;
   /** True if the last write was a heartbeat, so the next one is due a whole period later. */
   isRegular: boolean;
+}
+
+/** Maximum heartbeat rate of the whole fleet, per second. */
+const HEARTBEATS_PER_SECOND = 3.4;
+const MIN_PERIOD_MS = 300_000;
+
+/** Minimum time between heartbeats of two clusters, in milliseconds. */
+export const HEARTBEAT_GAP_MS = 1_000 / HEARTBEATS_PER_SECOND;
+
+/** Returns the period of each cluster's heartbeat in a fleet of this size. */
+export function heartbeatMs(clusters: number): number {
+  return Math.max(MIN_PERIOD_MS, Math.ceil(clusters * HEARTBEAT_GAP_MS));
+}
+
+/** Returns whether a status was last written as a heartbeat: no transition happened at that time. */
+export function wasHeartbeat({ conditions = [] }: ClusterStatus): boolean {
+  return conditions.every(({ lastTransitionTime, lastHeartbeatTime }) => lastTransitionTime !== lastHeartbeatTime);
 }
 
 /** Minimum time between first probes, in milliseconds: too many simultaneous connections would all be slow. */

@@ -10,15 +10,14 @@ import { planRetry } from '../runtime/retry-policy.ts';
 import { dueNow, whenSynced } from '../runtime/trigger.ts';
 import type { RenewalFailure } from '../targets/policy/renewal.ts';
 import { registeredKey } from '../targets/policy/renewed-secret.ts';
-import { credentialKeys } from '../targets/registered-cluster.ts';
+import { credentialKeys, Registry, type RegistryInformers } from '../targets/registry.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createReconcile, retryAt } from './reconcile.ts';
 import { type CredentialDeps, isRejected } from './run.ts';
 import { TrackedCredentials } from './tracked-credential.ts';
-import { type CredentialInformers, CredentialView } from './view.ts';
 
-export interface CredentialControllerOptions extends Omit<CredentialDeps, 'view' | 'tracked' | 'startedAt'> {
-  readonly informers: CredentialInformers;
+export interface CredentialControllerOptions extends Omit<CredentialDeps, 'registry' | 'tracked' | 'startedAt'> {
+  readonly informers: RegistryInformers;
   readonly metrics?: Pick<Metrics, 'observeQueue'> | undefined;
 }
 
@@ -30,12 +29,12 @@ export interface CredentialController {
 }
 
 export function createCredentialController({ informers, metrics, ...options }: CredentialControllerOptions): CredentialController {
-  const view = new CredentialView(informers);
+  const registry = new Registry(informers);
   let tracked = new TrackedCredentials();
   const run = (stopping: AbortSignal) =>
     defer(() => {
       tracked = new TrackedCredentials();
-      return term({ ...options, view, tracked, startedAt: options.clock.now() }, { informers, metrics, stopping });
+      return term({ ...options, registry, tracked, startedAt: options.clock.now() }, { informers, metrics, stopping });
     });
   return { run, failureOf: (key) => tracked.failureOf(key) };
 }
@@ -48,9 +47,12 @@ interface Term extends Pick<CredentialControllerOptions, 'informers' | 'metrics'
 const CONCURRENCY = 64;
 
 function term(deps: CredentialDeps, { informers, metrics, stopping }: Term): Observable<Outcome<string>> {
-  const { clock, view } = deps;
+  const { clock, registry } = deps;
   const all = [informers.clusters, ...informers.credentials];
-  const requests$ = whenSynced(all, () => view.keys(), changedKeys(informers)).pipe(dueNow(clock), takeUntil(whenAborted(stopping)));
+  const requests$ = whenSynced(all, () => [...new Set(registry.clusters.list().flatMap(credentialKeys))], changedKeys(informers)).pipe(
+    dueNow(clock),
+    takeUntil(whenAborted(stopping)),
+  );
   return runController(requests$, {
     reconcile: createReconcile(deps),
     retryPolicy: (failure) => ({ ...planRetry(failure, { random: 0 }), retryAt: retryAt(deps, failure.key, stopping) }),
@@ -68,7 +70,7 @@ function isNewlyRejected(change: Change<Cluster>): boolean {
  * Emits the key of a registered Secret when the Secret, its renewed token, or a Cluster that refers to it changes, or when a cluster
  * rejects the credential.
  */
-function changedKeys({ clusters, credentials }: CredentialInformers): Observable<string> {
+function changedKeys({ clusters, credentials }: RegistryInformers): Observable<string> {
   return merge(
     clusters.changes$.pipe(
       filter((change) => generationChanged(change) || isNewlyRejected(change)),

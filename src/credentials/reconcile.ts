@@ -16,7 +16,7 @@ export function createReconcile(deps: CredentialDeps): (key: string, signal: Abo
       const observed = observe(deps, key, signal);
       if (observed === undefined) {
         // The anchors of a re-created registered Secret are still known.
-        if (!deps.view.isReferred(key)) deps.tracked.forget(key);
+        if (deps.registry.clustersOfCredential(key).length === 0) deps.tracked.forget(key);
         return {};
       }
       const { run, observation } = observed;

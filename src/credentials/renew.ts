@@ -24,7 +24,7 @@ import {
 } from '../targets/policy/renewed-secret.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
 import { type Grant, serviceAccountNamespace, toServiceAccount } from '../targets/policy/token-request.ts';
-import { type RegisteredCluster, reduceCredential } from '../targets/registered-cluster.ts';
+import { type RegisteredCluster, reduceCredential } from '../targets/registry.ts';
 import { ownUsername } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';
 import { issueOwnToken } from '../targets/token-exchange.ts';

@@ -10,7 +10,7 @@ import { readCredential, readRenewed } from '../targets/credential.ts';
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
 import { renewedSecret } from '../targets/policy/renewed-secret.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
-import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import type { RegisteredCluster } from '../targets/registry.ts';
 import { ownUsername } from '../targets/reviews.ts';
 import { MIN_INTERVAL_MS, replacedAnchors, versionOf, write } from './renew.ts';
 import type { CredentialRun } from './run.ts';

@@ -9,7 +9,7 @@ import { IssueError } from '../targets/issue-error.ts';
 import { listOwnAnchors, ownAnchorName } from '../targets/own-anchors.ts';
 import { renewedSecret } from '../targets/policy/renewed-secret.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
-import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import type { RegisteredCluster } from '../targets/registry.ts';
 import { deleteAnchor, MIN_INTERVAL_MS, withConfirmed, write } from './renew.ts';
 import type { CredentialRun } from './run.ts';
 

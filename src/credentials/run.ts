@@ -12,11 +12,10 @@ import { readRenewed, readTokenInUse } from '../targets/credential.ts';
 import { orUndefined } from '../targets/issue-error.ts';
 import { type RenewalTerms, renewalTerms, type TokenInUse } from '../targets/policy/renewal.ts';
 import { parseRenewal, type RenewalRecord, renewRequestOf, revokeRequestOf } from '../targets/policy/renewed-secret.ts';
-import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import type { RegisteredCluster, Registry } from '../targets/registry.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { type CredentialObservation, MIN_RETRY_MS } from './policy/plan.ts';
 import type { TrackedCredential, TrackedCredentials } from './tracked-credential.ts';
-import type { CredentialView } from './view.ts';
 
 export interface CredentialSettings {
   /** Interval of /readyz probes of each cluster, in milliseconds. */
@@ -32,7 +31,7 @@ export interface CredentialDeps {
   readonly random: () => number;
   readonly log: Logger;
   readonly settings: CredentialSettings;
-  readonly view: CredentialView;
+  readonly registry: Registry;
   readonly tracked: TrackedCredentials;
   /** Start of the term, on the system clock. */
   readonly startedAt: number;
@@ -64,7 +63,7 @@ export function observe(
   key: string,
   signal: AbortSignal,
 ): { readonly run: CredentialRun; readonly observation: CredentialObservation } | undefined {
-  const users = deps.view.registered(key);
+  const users = deps.registry.usersOf(key);
   const { credential, renewed } = users[0] ?? {};
   if (credential === undefined) return undefined;
   const { clock, startedAt, settings } = deps;

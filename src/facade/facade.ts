@@ -6,7 +6,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { tokenLimits } from '../targets/policy/token-request.ts';
-import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import type { RegisteredCluster } from '../targets/registry.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Assets } from '../ui/assets.ts';

@@ -21,7 +21,7 @@ import type { RemovalChecks } from './tracked-set.ts';
 /** Creates or changes a ManagedToken. A rejected write is recorded, and retried later; throws for other failures. */
 export async function writeChild(run: SetRun, { clusterName, token }: PlannedWrite): Promise<void> {
   const { set, view, tracked, clock } = run;
-  const cluster: Stored<Cluster> | undefined = view.clusters.get(clusterName);
+  const cluster: Stored<Cluster> | undefined = view.registry.clusters.get(clusterName);
   const rendering = cluster && renderToken(set, cluster.metadata);
   // The next run follows the change to the Cluster.
   if (rendering === undefined || 'problem' in rendering) return;

@@ -224,7 +224,7 @@ const CONNECTIONS = new WeakMap<StoredToken, { readonly endpoints: PinnedEndpoin
 
 /** Returns the pinned connection; undefined if the registration of the cluster is not usable. */
 function connectionOf({ view, clients }: SetRun, token: StoredToken): Connection | undefined {
-  const registered = view.registered(token.spec.clusterName);
+  const registered = view.registry.registered(token.spec.clusterName);
   const endpoints = registered && orUndefined(() => clients.endpointsOf(registered));
   if (endpoints === undefined) return undefined;
   const known = CONNECTIONS.get(token);
@@ -244,7 +244,7 @@ function plannedWrite(run: SetRun, member: Member): readonly ProfileWrite[] {
   const { profiles } = tracked;
   const name = childName(set.metadata.name, member.clusterName);
   const access = accessOf(run, member);
-  const cluster: Stored<Cluster> | undefined = view.clusters.get(member.clusterName);
+  const cluster: Stored<Cluster> | undefined = view.registry.clusters.get(member.clusterName);
   if (access === undefined || cluster === undefined || profiles.foreign.has(name)) return [];
   const known = profiles.controlled.get(name);
   if (known === undefined && !isReady(run, member)) return [];

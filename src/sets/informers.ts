@@ -5,7 +5,7 @@ import { RbacIndex } from '../access/rbac-index.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedTokenSet } from '../api/managed-token-set.gen.ts';
 import { SetAnnotation } from '../api/names.ts';
-import { ManagedTokenSets, type Secret, type ServiceAccount, type Stored } from '../api/resources.ts';
+import { ManagedTokenSets, type ServiceAccount, type Stored } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { createReducedInformer, type Informer, unionOf } from '../kube/informer.ts';
 import { BYTES_PER_NAMESPACE, keepWithin, MAX_SMALL_BYTES, type NamespaceBudget } from '../kube/namespace-bytes.ts';
@@ -14,7 +14,7 @@ import { type LabelSelector, matchesLabels, toLabelSelector } from '../kubernete
 import { SelectorError } from '../kubernetes/selectors/selector.ts';
 import type { Clock } from '../std/clock.ts';
 import { shortenText } from '../std/digest.ts';
-import { type RegisteredCluster, registeredCluster } from '../targets/registered-cluster.ts';
+import { Registry } from '../targets/registry.ts';
 import type { TokenInformers } from '../tokens/informers.ts';
 import type { StoredSecret } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
@@ -77,7 +77,7 @@ export class SetView {
   readonly sets: Store<StoredSet>;
   readonly tokens: Store<StoredToken>;
   readonly secrets: Store<StoredSecret>;
-  readonly clusters: Store<Cluster>;
+  readonly registry: Registry;
   /** Permissions of requesters to issue tokens; kept up to date by `setTriggers`. */
   readonly permissions = new RbacIndex(IssueTokens);
   /** Returns the ManagedTokens that a set controls, by `controllerKeyOf`. */
@@ -86,15 +86,13 @@ export class SetView {
   readonly setsOfRequester: (key: string) => readonly StoredSet[];
   readonly #countTokens: (namespace: string) => number;
   readonly #countSets: (namespace: string) => number;
-  readonly #credentials: readonly Store<Secret>[];
   readonly #requesters: Store<ServiceAccount>;
 
-  constructor({ sets, tokens, secrets, clusters, credentials, requesters }: SetInformers) {
+  constructor({ sets, tokens, secrets, requesters, ...registry }: SetInformers) {
     this.sets = sets.store;
     this.tokens = tokens.store;
     this.secrets = secrets.store;
-    this.clusters = clusters.store;
-    this.#credentials = credentials.map(({ store }) => store);
+    this.registry = new Registry(registry);
     this.#requesters = requesters.store;
     this.tokensOfSet = this.tokens.index(({ metadata: { namespace, ownerReferences = [] } }) =>
       ownerReferences.filter(({ controller }) => controller).map(({ uid }) => controllerKeyOf(namespace, uid)),
@@ -107,11 +105,6 @@ export class SetView {
 
   /** Returns the number of ManagedTokens and sets in a namespace. */
   readonly countInNamespace = (namespace: string): number => this.#countTokens(namespace) + this.#countSets(namespace);
-
-  /** Returns a registered cluster; undefined if the Cluster does not exist or is being deleted. */
-  registered(clusterName: string): RegisteredCluster | undefined {
-    return registeredCluster(clusterName, this.clusters, this.#credentials);
-  }
 
   /** Returns whether a service account exists, by its key. */
   hasRequester(key: string): boolean {

@@ -120,7 +120,7 @@ function problemsOf(set: StoredSet, credentialNamespaces: readonly string[]): re
 }
 
 async function selectedClusters({ set, view }: SetRun): Promise<readonly Stored<Cluster>[]> {
-  return await inChunks(view.clusters.list(), (cluster) => (selects(set, cluster) ? [cluster] : []));
+  return await inChunks(view.registry.clusters.list(), (cluster) => (selects(set, cluster) ? [cluster] : []));
 }
 
 async function observe(run: SetRun): Promise<SetObservation> {

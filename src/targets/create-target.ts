@@ -24,7 +24,7 @@ import { HubIdentity, type HubSettings, hubEndpoints, isHubAddress } from './hub
 import type { HubTokens } from './hub-tokens.ts';
 import { IssueError } from './issue-error.ts';
 import { isRenewedSecret } from './policy/renewed-secret.ts';
-import { isManaged, type RegisteredCluster } from './registered-cluster.ts';
+import { isManaged, type RegisteredCluster } from './registry.ts';
 import { CONNECTIONS, type Purpose, Target, type TargetOptions } from './target.ts';
 
 /** Settings of all targets. */

@@ -5,7 +5,7 @@
 import type { Secret, Stored } from '../api/resources.ts';
 import type { Lookup, Store } from '../kube/store.ts';
 import { addressesOf, isFederated } from './credential.ts';
-import { isManaged } from './registered-cluster.ts';
+import { isManaged } from './registry.ts';
 
 /** An index of the credential Secrets in one namespace by address. */
 export class FederatedAddresses {

@@ -5,7 +5,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import { SingleFlight } from '../std/single-flight.ts';
 import { renewedName } from './policy/renewed-secret.ts';
-import { isSameRegistration, type RegisteredCluster, type Registration, reduceCredential, registrationOf } from './registered-cluster.ts';
+import { isSameRegistration, type RegisteredCluster, type Registration, reduceCredential, registrationOf } from './registry.ts';
 
 /** The registered Secret of a cluster, and the one with its renewed token. */
 export type CredentialSecrets = Pick<RegisteredCluster, 'credential' | 'renewed'>;

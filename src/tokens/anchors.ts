@@ -13,7 +13,7 @@ import { deleteAnchor, hasAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
 import { anchorName } from '../targets/policy/token-request.ts';
-import { issuerOf, type RegisteredCluster } from '../targets/registered-cluster.ts';
+import { issuerOf, type RegisteredCluster } from '../targets/registry.ts';
 import { type DeletionKey, encodeDeletionKey } from './anchor-deletions.ts';
 import { REVOCATION_UNAVAILABLE } from './events.ts';
 import {
@@ -107,7 +107,7 @@ export async function revoke(
 function supersededPlaces({ view }: TokenRun, { observation: { token }, state }: Situation): readonly AnchorPlace[] {
   const recorded = recordedAnchor(token, state.record);
   const former = withoutPlaces(anchorsOf(token), recorded === undefined ? [wantedAnchor(token)] : [wantedAnchor(token), recorded]);
-  return isHeld(state) && state.isLast ? former : former.filter(({ cluster }) => view.registered(cluster) === undefined);
+  return isHeld(state) && state.isLast ? former : former.filter(({ cluster }) => view.registry.registered(cluster) === undefined);
 }
 
 /** Deletes the anchors and removes the finalizer from a ManagedToken that needs no anchor. */
@@ -118,7 +118,9 @@ export async function release(
 ): Promise<Step> {
   const { token } = observation;
   const places = anchor === 'none' ? [] : anchorsOf(token);
-  const { kept = [], gone = [] } = Object.groupBy(places, ({ cluster }) => (run.view.registered(cluster) === undefined ? 'gone' : 'kept'));
+  const { kept = [], gone = [] } = Object.groupBy(places, ({ cluster }) =>
+    run.view.registry.registered(cluster) === undefined ? 'gone' : 'kept',
+  );
   const [failure] = anchor === 'delete' ? await deleteAnchors(run, token, kept) : [];
   if (failure !== undefined) throw failure.error;
   // A deleted Cluster does not delay the deletion of the ManagedToken.
@@ -144,7 +146,7 @@ export async function pruneAnchors(run: TokenRun, observation: TokenObservation,
   const events = failures.flatMap(({ place }) => orphanEvents(run, token, place));
   const isFull = token.spec.revocation === 'BoundSecret' && !hasRoom(token);
   const isKept = ({ place, error }: FailedDeletion) =>
-    error.reason !== 'AnchorDeletionUnconfirmed' && !(isFull && run.view.registered(place.cluster) === undefined);
+    error.reason !== 'AnchorDeletionUnconfirmed' && !(isFull && run.view.registry.registered(place.cluster) === undefined);
   const left = failures.filter(isKept).map(({ place }) => place);
   const anchorsAt = run.clock.now() + RETRY_MS;
   if (left.length > 0) run.tracked.anchorsAt = anchorsAt;
@@ -172,7 +174,7 @@ async function deleteAnchors(run: TokenRun, token: StoredToken, places: readonly
   const { deletions } = tracked;
   deletions.retain(anchorsOf(token));
   const free = places.filter((place) => deletions.isFree(place));
-  const lanes = new Map(free.map((place) => [place, laneOfCluster(run.view.registered(place.cluster))]));
+  const lanes = new Map(free.map((place) => [place, laneOfCluster(run.view.registry.registered(place.cluster))]));
   const isHere = (place: AnchorPlace) => slot === undefined || (lanes.get(place) ?? slot.lane) === slot.lane;
   for (const place of free) if (!isHere(place)) deletions.request(place, lanes.get(place) ?? '', clock.monotonic());
   for (const lane of new Set(free.filter((place) => !isHere(place)).map((place) => lanes.get(place) ?? ''))) {
@@ -202,7 +204,7 @@ export async function deleteRequested(deps: TokenDeps, { tokenKey, lane }: Delet
   if (token === undefined) return {};
   const { uid } = token.metadata;
   const tracked = memory.of(uid);
-  const places = tracked.deletions.start(lane, ({ cluster }) => laneOfCluster(view.registered(cluster)) === lane);
+  const places = tracked.deletions.start(lane, ({ cluster }) => laneOfCluster(view.registry.registered(cluster)) === lane);
   const deadline = startDeadline(timers, RUN_MS, signal);
   const run: TokenRun = { ...deps, key: tokenKey, uid, tracked, signal: deadline.signal };
   const timeout = new IssueError('ClusterTimeout', `the deletion took more than ${RUN_MS / 1_000} s`);
@@ -259,7 +261,7 @@ async function isFound(run: TokenRun, token: StoredToken, place: AnchorPlace): P
 }
 
 function registeredAt({ view }: TokenRun, { cluster }: AnchorLocation): RegisteredCluster {
-  const registered = view.registered(cluster);
+  const registered = view.registry.registered(cluster);
   if (registered === undefined) throw new IssueError('ClusterNotFound');
   return registered;
 }

@@ -228,7 +228,7 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
     tenantTriggers$.pipe(tap((key) => trackTenantTrigger(view.tokens.get(key), memory))),
     clusters.changes$.pipe(mergeMap((change) => keysOf(affectedTokens(change, view)))),
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(
-      mergeMap(({ key }) => view.clustersForCredential(key)),
+      mergeMap(({ key }) => view.registry.clustersOfCredential(key)),
       mergeMap(({ metadata }) => keysOf(view.tokensForCluster(metadata.name))),
     ),
     merge(permissionTriggers(informers, view), setTriggers(informers, view)).pipe(

@@ -3,68 +3,47 @@
 import { setOf } from '../access/cluster-set.ts';
 import { IssueTokens } from '../access/issue-permission.ts';
 import { RbacIndex } from '../access/rbac-index.ts';
-import type { Cluster } from '../api/cluster.gen.ts';
 import { Label, LabelValue } from '../api/names.ts';
 import {
   type ClusterRole,
   type ClusterRoleBinding,
   ClusterRoleBindings,
   ClusterRoles,
-  Clusters,
   ManagedTokens,
-  type Secret,
   Secrets,
   type ServiceAccount,
   ServiceAccounts,
-  type Stored,
 } from '../api/resources.ts';
 import type { NamespacedMeta, StoredIdentity } from '../api/wire.ts';
-import type { KubeClient, Selection } from '../kube/client.ts';
-import { createInformer, createReducedInformer, type Informer, unionOf } from '../kube/informer.ts';
+import type { Selection } from '../kube/client.ts';
+import { createReducedInformer, type Informer, unionOf } from '../kube/informer.ts';
 import { objectKey } from '../kube/paths.ts';
 import type { Store } from '../kube/store.ts';
-import type { Clock } from '../std/clock.ts';
-import { credentialKeys, type RegisteredCluster, reduceCredential, registeredCluster } from '../targets/registered-cluster.ts';
+import { createRegistryInformers, Registry, type RegistryInformers, type RegistryInformersOptions } from '../targets/registry.ts';
 import { byAge, type StoredSecret, secretNameOf } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
 import { MAX_OWNERS, reduceSecret, reduceToken, SECRET_BUDGET, TOKEN_BUDGET } from './reduce.ts';
 
-export interface InformersOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly random: () => number;
-  /** Namespaces in which Clusters may have their credentials. */
-  readonly credentialNamespaces: readonly string[];
+export interface InformersOptions extends RegistryInformersOptions {
   /** Namespaces to watch for ManagedTokens; all by default. */
   readonly namespaces?: readonly string[] | undefined;
-  /** Prefixes of the annotations of Clusters to keep; none by default. */
-  readonly annotationPrefixes?: readonly string[];
 }
 
 /** Creates the informers, which start on subscription. */
-export function createTokenInformers({
-  credentialNamespaces,
-  namespaces,
-  annotationPrefixes = [],
-  ...options
-}: InformersOptions): TokenInformers {
+export function createTokenInformers({ namespaces, ...registryOptions }: InformersOptions): TokenInformers {
+  const { credentialNamespaces: _, annotationPrefixes: __, ...options } = registryOptions;
   const everywhere: readonly Selection[] = [{}];
   const places = namespaces?.map((namespace): Selection => ({ namespace })) ?? everywhere;
   const ours = `${Label.managedBy}=${LabelValue.managedBy}`;
-  const others = `${Label.managedBy}!=${LabelValue.managedBy}`;
   return {
+    ...createRegistryInformers(registryOptions),
     tokens: unionOf(
       places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokens, selection }, reduceToken, TOKEN_BUDGET)),
     ),
-    // Users who may patch Clusters could fill the memory with annotations.
-    clusters: createInformer({ ...options, resource: Clusters }, (key) => annotationPrefixes.some((prefix) => key.startsWith(prefix))),
     secrets: unionOf(
       places.map((place) =>
         createReducedInformer({ ...options, resource: Secrets, selection: { ...place, labelSelector: ours } }, reduceSecret, SECRET_BUDGET),
       ),
-    ),
-    credentials: credentialNamespaces.map((namespace) =>
-      createReducedInformer({ ...options, resource: Secrets, selection: { namespace, labelSelector: others } }, reduceCredential),
     ),
     requesters: unionOf(
       places.map((selection) =>
@@ -94,13 +73,10 @@ function namespacedIdentityOf({ namespace, ...metadata }: NamespacedMeta & Store
 }
 
 /** Informers on the hub. */
-export interface TokenInformers {
+export interface TokenInformers extends RegistryInformers {
   readonly tokens: Informer<StoredToken>;
-  readonly clusters: Informer<Cluster>;
   /** Secrets that Purser writes. */
   readonly secrets: Informer<StoredSecret>;
-  /** Secrets that Clusters may refer to, one informer for each namespace. */
-  readonly credentials: readonly Informer<Secret>[];
   /** Service accounts, which must exist to request tokens. */
   readonly requesters: Informer<ServiceAccount>;
   readonly roles: Informer<ClusterRole>;
@@ -110,7 +86,7 @@ export interface TokenInformers {
 /** Stores of the informers and indexes over them; sends no requests. */
 export class HubView {
   readonly tokens: Store<StoredToken>;
-  readonly clusters: Store<Cluster>;
+  readonly registry: Registry;
   readonly secrets: Store<StoredSecret>;
   /** Permissions of requesters to issue tokens; kept up to date by `tokenTriggers`. */
   readonly permissions = new RbacIndex(IssueTokens);
@@ -128,16 +104,12 @@ export class HubView {
   readonly countInNamespace: (namespace: string) => number;
   /** Returns the number of ManagedTokens that have a token, or had one. */
   readonly countIssued: () => number;
-  /** Returns the Clusters that use a credential, by the key of its Secret. */
-  readonly clustersForCredential: (key: string) => readonly Stored<Cluster>[];
-  readonly #credentials: readonly Store<Secret>[];
   readonly #requesters: Store<ServiceAccount>;
 
-  constructor({ tokens, clusters, secrets, credentials, requesters }: TokenInformers) {
+  constructor({ tokens, secrets, requesters, ...registry }: TokenInformers) {
     this.tokens = tokens.store;
-    this.clusters = clusters.store;
+    this.registry = new Registry(registry);
     this.secrets = secrets.store;
-    this.#credentials = credentials.map(({ store }) => store);
     this.#requesters = requesters.store;
     this.secretsOwnedBy = this.secrets.index(({ metadata }) =>
       (metadata.ownerReferences ?? []).slice(0, MAX_OWNERS).map(({ uid }) => ownerKeyOf(metadata.namespace, uid)),
@@ -149,17 +121,11 @@ export class HubView {
     this.countInNamespace = this.tokens.tally(({ metadata }) => [metadata.namespace]);
     const issued = this.tokens.tally((token) => (isIssued(token) ? [''] : []));
     this.countIssued = () => issued('');
-    this.clustersForCredential = this.clusters.index(credentialKeys);
-  }
-
-  /** Returns a Cluster with Purser's credential for it; undefined if the Cluster does not exist. */
-  registered(clusterName: string): RegisteredCluster | undefined {
-    return registeredCluster(clusterName, this.clusters, this.#credentials);
   }
 
   /** Returns the set of a cluster; NO_SET if the cluster has none or does not exist. */
   setOfCluster(clusterName: string): string {
-    return setOf(this.clusters.get(clusterName));
+    return setOf(this.registry.clusters.get(clusterName));
   }
 
   hasRequester(token: StoredToken): boolean {

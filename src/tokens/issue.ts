@@ -8,7 +8,7 @@ import { deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import type { Issuer } from '../targets/policy/issued-for.ts';
 import { anchorName, type Grant, type IssueDetails, subjectOf, tokenRequestFor } from '../targets/policy/token-request.ts';
-import { issuerOf, type RegisteredCluster } from '../targets/registered-cluster.ts';
+import { issuerOf, type RegisteredCluster } from '../targets/registry.ts';
 import { checkAudiences } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';
 import { issueToken } from '../targets/token-exchange.ts';
@@ -89,7 +89,7 @@ function rejectUnwritable(run: TokenRun, token: StoredToken): void {
 }
 
 function registeredFor({ view }: TokenRun, { spec }: StoredToken): RegisteredCluster {
-  const registered = view.registered(spec.clusterName);
+  const registered = view.registry.registered(spec.clusterName);
   if (registered === undefined) throw new IssueError('ClusterNotFound');
   return registered;
 }

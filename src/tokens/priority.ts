@@ -3,7 +3,7 @@
 import { Annotation } from '../api/names.ts';
 import type { Priority } from '../runtime/work-queue.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
-import { dialedCluster, type RegisteredCluster } from '../targets/registered-cluster.ts';
+import { dialedCluster, type RegisteredCluster } from '../targets/registry.ts';
 import { parseDeletionKey } from './anchor-deletions.ts';
 import { type HubView, secretKeyOf } from './informers.ts';
 import { formerAnchors } from './policy/anchors.ts';
@@ -27,7 +27,7 @@ export function priorityOf(key: string, deps: PriorityDeps): Priority {
 function nextLane(token: StoredToken, needsReview: boolean, { view, memory }: PriorityDeps): string {
   if (needsReview) return SHARED_LANE;
   const isDialing = memory.of(token.metadata.uid).isDialing;
-  return isDialing ? (laneOfCluster(view.registered(token.spec.clusterName)) ?? SHARED_LANE) : laneOf(token, view);
+  return isDialing ? (laneOfCluster(view.registry.registered(token.spec.clusterName)) ?? SHARED_LANE) : laneOf(token, view);
 }
 
 /** Returns the namespace in the key of a run. */
@@ -41,7 +41,7 @@ export function namespaceOf(key: string): string {
  * dial no cluster, so that reviews of withdrawn permissions never wait for one.
  */
 export function laneOf(token: StoredToken, view: HubView): string {
-  return formerAnchors(token).length > 0 ? SHARED_LANE : (laneOfCluster(view.registered(token.spec.clusterName)) ?? SHARED_LANE);
+  return formerAnchors(token).length > 0 ? SHARED_LANE : (laneOfCluster(view.registry.registered(token.spec.clusterName)) ?? SHARED_LANE);
 }
 
 /** Returns the lane of runs that dial a cluster; undefined if Purser connects to no server for it. */

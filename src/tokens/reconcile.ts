@@ -8,7 +8,7 @@ import { digestOf } from '../std/digest.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
-import { issuerOf } from '../targets/registered-cluster.ts';
+import { issuerOf } from '../targets/registry.ts';
 import { reviewToken } from '../targets/reviews.ts';
 import { AnchorsPending, SLOT_WAIT_MS } from './anchor-deletions.ts';
 import { pruneAnchors, RETRY_MS, release, revoke } from './anchors.ts';
@@ -141,7 +141,7 @@ async function runPlan(run: TokenRun, plan: TokenPlan, situation: Situation, isR
 /** Returns whether a plan dials the cluster in the spec, and the run holds no slot of that cluster. */
 function needsOtherSlot({ slot, view }: TokenRun, { type }: TokenPlan, { observation }: Situation): boolean {
   if (slot === undefined || (type !== 'issue' && type !== 'rewrite' && type !== 'verify')) return false;
-  const lane = laneOfCluster(view.registered(observation.token.spec.clusterName));
+  const lane = laneOfCluster(view.registry.registered(observation.token.spec.clusterName));
   return lane !== undefined && lane !== slot.lane;
 }
 
@@ -312,7 +312,7 @@ async function outputsFor(
   text: Sensitive<string>,
 ): Promise<OutputTarget | undefined> {
   const { view, clients } = run;
-  const registered = view.registered(token.spec.clusterName);
+  const registered = view.registry.registered(token.spec.clusterName);
   if (registered === undefined || unwritable !== undefined || !isIssuedWith(issuedFor, issuerOf(registered))) return undefined;
   const outputs = outputsOf(token, clients.endpointsOf(registered));
   try {
@@ -347,7 +347,7 @@ async function reviewSecret(run: TokenRun, { observation, state: { secret, recor
   const { token } = observation;
   if (record === undefined || secret === undefined) return 'skipped';
   const found = await readSecret(run, token, secret.metadata.name);
-  const registered = run.view.registered(token.spec.clusterName);
+  const registered = run.view.registry.registered(token.spec.clusterName);
   if (registered === undefined || found === undefined) return 'skipped';
   // The Cluster may have changed: the token is sent only to addresses that its own credential pins.
   if (!isIssuedWith(record.issuedFor, issuerOf(registered))) return 'skipped';

@@ -9,7 +9,7 @@ import type { ClusterClients } from '../targets/cluster-clients.ts';
 import type { PinnedEndpoints } from '../targets/endpoints.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import type { TokenLimits } from '../targets/policy/token-request.ts';
-import { issuerOf } from '../targets/registered-cluster.ts';
+import { issuerOf } from '../targets/registry.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Authority } from './authority.ts';
@@ -162,13 +162,13 @@ export function withRegistration(run: TokenRun, observation: TokenObservation): 
 }
 
 function observeCluster(view: HubView, { spec }: StoredToken): Pick<TokenObservation, 'cluster' | 'issuer'> {
-  const registered = view.registered(spec.clusterName);
+  const registered = view.registry.registered(spec.clusterName);
   return { cluster: registered?.cluster, issuer: registered && issuerOf(registered) };
 }
 
 /** Returns the digest of the desired outputs, or the reason not to write any; empty without the Cluster. */
 function observeOutputs({ view, clients }: TokenRun, token: StoredToken): Pick<TokenObservation, 'outputsDigest' | 'unwritable'> {
-  const registered = view.registered(token.spec.clusterName);
+  const registered = view.registry.registered(token.spec.clusterName);
   if (registered === undefined) return {};
   try {
     return { outputsDigest: digestOfOutputs(outputsOf(token, clients.endpointsOf(registered))) };

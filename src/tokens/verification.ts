@@ -13,7 +13,7 @@ import type { StoredToken } from './policy/spec.ts';
 export interface VerificationOptions {
   readonly clock: Clock;
   readonly random: () => number;
-  readonly view: Pick<HubView, 'clusters' | 'secrets' | 'tokensForCluster' | 'countIssued'>;
+  readonly view: Pick<HubView, 'registry' | 'secrets' | 'tokensForCluster' | 'countIssued'>;
   /** Interval between two verifications of a token, in milliseconds; 0 disables verification. */
   readonly intervalMs: number;
 }
@@ -138,7 +138,7 @@ export class Verification {
 
   /** Returns the names of all Clusters, and forgets the samples of others. */
   #namesToSample(): readonly string[] {
-    const names = this.#options.view.clusters.keys();
+    const names = this.#options.view.registry.clusters.keys();
     const known = new Set(names);
     for (const name of this.#sampled.keys()) if (!known.has(name)) this.#sampled.delete(name);
     return names;

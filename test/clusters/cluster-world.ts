@@ -3,8 +3,8 @@
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { Clusters, Events, ManagedTokens, Namespaces, Secrets } from '../../src/api/resources.ts';
+import type { ClusterInformers } from '../../src/clusters/controller.ts';
 import { createClusterController } from '../../src/clusters/controller.ts';
-import type { ClusterInformers } from '../../src/clusters/registry-view.ts';
 import { waitUntilServed } from '../../src/kube/discovery.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ClusterStatus } from '../../src/api/cluster.gen.ts';
-import type { RegistryView } from '../../src/clusters/registry-view.ts';
-import { apiAudiences, credentialEvidence, credentialTimes, eventsOf } from '../../src/clusters/status.ts';
-import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
+import { apiAudiences, credentialEvidence, credentialTimes, eventsOf, isDifferentStatus } from '../../src/clusters/status.ts';
+import type { RegisteredCluster, Registry } from '../../src/targets/registry.ts';
 import { aCredential, registered } from '../targets/registration.ts';
 import { jwt } from '../targets/wire-target.ts';
 
@@ -22,13 +21,43 @@ describe('eventsOf', () => {
   });
 });
 
+describe('isDifferentStatus', () => {
+  const condition = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'ClusterReady',
+    message: 'a',
+    lastTransitionTime: '2026-03-01T12:00:00Z',
+  } as const;
+  const other = { type: 'Reachable', status: 'True' } as const;
+  const status = { version: 'v1.36.4', conditions: [condition, other] };
+
+  it.each([
+    ['another message', { ...status, conditions: [{ ...condition, message: 'b' }, other] }, false],
+    ['another heartbeat', { ...status, conditions: [{ ...condition, lastHeartbeatTime: '2026-03-01T12:00:00Z' }, other] }, false],
+    ['another order', { ...status, conditions: [other, condition] }, false],
+    ['another reason', { ...status, conditions: [{ ...condition, reason: 'Forged' }, other] }, true],
+    ['another status', { ...status, conditions: [{ ...condition, status: 'False' as const }, other] }, true],
+    ['another transition time', { ...status, conditions: [{ ...condition, lastTransitionTime: '2020-03-01T12:00:00Z' }, other] }, true],
+    ['an additional condition', { ...status, conditions: [condition, other, { type: 'X', status: 'True' as const }] }, true],
+    ['a missing condition', { ...status, conditions: [condition] }, true],
+    ['a condition of another type', { ...status, conditions: [condition, { ...other, type: 'X' }] }, true],
+    ['another probe time', { ...status, lastProbeTime: '2026-03-01T12:00:00Z' }, false],
+    ['a credential expiry', { ...status, credentialExpirationTime: '2026-03-01T12:00:00Z' }, true],
+    ['a credential renewal time', { ...status, credentialRenewalTime: '2026-03-01T12:00:00Z' }, true],
+    ['another version', { ...status, version: 'v1.36.5' }, true],
+    ['an audience', { ...status, apiAudiences: ['https://a'] }, true],
+    ['an endpoint', { ...status, activeEndpoint: 'https://a' }, true],
+  ])('returns for a status with %s: %3$p', (_, given, expected) => expect(isDifferentStatus(status, given)).toBe(expected));
+});
+
 const CLIENTS = { isHub: () => false, hubTokenTimes: () => undefined };
 const HUB_TOKEN = { issuedAt: 1_000, renewAt: 2_000, expiresAt: 3_000 };
 
-/** Returns a view of these Clusters, all of which refer to one key. */
-function viewOf(all: readonly RegisteredCluster[]): RegistryView {
-  const view = { allRegistered: () => all, clustersOfCredential: () => all.map(({ cluster }) => cluster) };
-  return view as unknown as RegistryView;
+/** Returns a registry of these Clusters, all of which refer to one key. */
+function registryOf(all: readonly RegisteredCluster[]): Registry {
+  const registry = { allRegistered: () => all, clustersOfCredential: () => all.map(({ cluster }) => cluster) };
+  return registry as unknown as Registry;
 }
 
 it('reads the validity of each credential Secret once', () => {
@@ -42,10 +71,10 @@ it('reads the validity of each credential Secret once', () => {
     },
   };
   const { cluster } = registered({});
-  const view = viewOf([{ cluster, credential }]);
-  const first = credentialEvidence({ cluster, credential }, view, CLIENTS);
+  const registry = registryOf([{ cluster, credential }]);
+  const first = credentialEvidence({ cluster, credential }, registry, CLIENTS);
   const readsOfFirst = reads;
-  expect(credentialEvidence({ cluster, credential }, view, CLIENTS)).toEqual(first);
+  expect(credentialEvidence({ cluster, credential }, registry, CLIENTS)).toEqual(first);
   expect(reads).toBe(readsOfFirst);
 });
 
@@ -53,7 +82,7 @@ it('reads the service account of a credential without a stored token only for a 
   const credential = aCredential({ serviceAccount: 'federated', cluster: 'prod-eu' });
   const evidenceOf = (name: string) => {
     const cluster = registered({ name, credential });
-    return credentialEvidence(cluster, viewOf([cluster]), CLIENTS);
+    return credentialEvidence(cluster, registryOf([cluster]), CLIENTS);
   };
   expect(evidenceOf('prod-eu')).toEqual({ type: 'federated', serviceAccount: 'purser-system/federated' });
   expect(evidenceOf('other')).toEqual({ type: 'missing' });
@@ -68,7 +97,7 @@ it('yields the times of credentials that are known to expire and that name the C
     registered({ name: 'not-named', credential: aCredential({ ...expiring, cluster: 'other' }) }),
     registered({ name: 'missing', credential: null }),
   ];
-  const times = [...credentialTimes(viewOf(all), CLIENTS, false)];
+  const times = [...credentialTimes(registryOf(all), CLIENTS, false)];
   expect(times).toEqual([{ cluster: 'expiring', issuedAt: undefined, expiresAt: exp * 1_000, renewAt: 0 }]);
 });
 
@@ -115,6 +144,6 @@ it.each([
   ['yields no times of tokens issued by the hub in a process that does not probe clusters', false, []],
 ])('%s', (_, isProbing, expected) => {
   const federated = registered({ name: 'prod-eu', credential: aCredential({ serviceAccount: 'federated', cluster: 'prod-eu' }) });
-  const times = credentialTimes(viewOf([federated]), { ...CLIENTS, hubTokenTimes: () => HUB_TOKEN }, isProbing);
+  const times = credentialTimes(registryOf([federated]), { ...CLIENTS, hubTokenTimes: () => HUB_TOKEN }, isProbing);
   expect([...times]).toEqual(expected.map((each) => ({ cluster: 'prod-eu', ...each })));
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { TrackedClusters } from '../../src/clusters/tracked-cluster.ts';
+import * as fc from 'fast-check';
+import { HEARTBEAT_GAP_MS, heartbeatMs, TrackedClusters, wasHeartbeat } from '../../src/clusters/tracked-cluster.ts';
 import { aCredential, registered } from '../targets/registration.ts';
 
 const cluster = registered({ servers: ['https://192.0.2.1'] });
@@ -24,5 +25,36 @@ describe('TrackedClusters', () => {
     const clusters = new TrackedClusters();
     Object.assign(clusters.track(cluster), { probeAt: 5 });
     expect(clusters.track({ ...cluster, credential: aCredential({}, '2') })).toMatchObject({ probeAt: -Infinity });
+  });
+});
+
+describe('heartbeatMs', () => {
+  it.each([
+    [1, 300_000],
+    [1_000, 300_000],
+    [1_020, 300_000],
+    [3_400, 1_000_000],
+    [10_000, 2_941_177],
+  ])('returns the period for %i clusters: %i ms', (clusters, ms) => expect(heartbeatMs(clusters)).toBe(ms));
+
+  it('returns a period of at most 3.4 heartbeats a second for any fleet', () => {
+    fc.assert(fc.property(fc.integer({ min: 1, max: 100_000 }), (clusters) => clusters / (heartbeatMs(clusters) / 1_000) <= 3.4 + 1e-9));
+    expect(1_000 / HEARTBEAT_GAP_MS).toBeCloseTo(3.4);
+  });
+});
+
+describe('wasHeartbeat', () => {
+  it.each([
+    ['no condition changed', ['2026-03-01T12:00:00Z', '2026-03-01T11:00:00Z'], true],
+    ['one condition changed', ['2026-03-01T12:00:00Z', '2026-03-01T12:05:00Z'], false],
+    ['every condition changed', ['2026-03-01T12:05:00Z', '2026-03-01T12:05:00Z'], false],
+  ])('recognizes a status that was written when %s as a heartbeat: %3$p', (_, transitions, expected) => {
+    const conditions = transitions.map((lastTransitionTime) => ({
+      type: 'Ready',
+      status: 'True' as const,
+      lastTransitionTime,
+      lastHeartbeatTime: '2026-03-01T12:05:00Z',
+    }));
+    expect(wasHeartbeat({ conditions })).toBe(expected);
   });
 });

@@ -15,7 +15,7 @@ import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { readCredentialInUse } from '../../src/targets/credential.ts';
 import { effectiveOverlapMs, renewalTerms } from '../../src/targets/policy/renewal.ts';
 import { parseRenewal } from '../../src/targets/policy/renewed-secret.ts';
-import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
+import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { FakeClock } from '../support/clock.ts';
 import { scaled } from '../support/scaled.ts';

@@ -16,7 +16,7 @@ import { issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certi
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { halfLifeAt } from '../../src/targets/policy/renewal.ts';
 import { parseRenewal } from '../../src/targets/policy/renewed-secret.ts';
-import { reduceCredential } from '../../src/targets/registered-cluster.ts';
+import { reduceCredential } from '../../src/targets/registry.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { startClusterHub } from '../clusters/cluster-world.ts';
 import { turns } from '../kube/eventually.ts';

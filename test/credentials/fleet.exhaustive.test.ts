@@ -10,7 +10,7 @@ import type { Sensitive } from '../../src/std/sensitive.ts';
 import { Once } from '../../src/std/single-flight.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { readCredentialInUse } from '../../src/targets/credential.ts';
-import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
+import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { FakeClock } from '../support/clock.ts';
 import { scaled } from '../support/scaled.ts';

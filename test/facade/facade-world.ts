@@ -9,7 +9,7 @@ import { createTransport } from '../../src/kube/transport.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
-import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
+import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import type { ApiRequest, ApiResponse } from '../support/api-request.ts';

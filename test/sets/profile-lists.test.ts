@@ -36,7 +36,7 @@ class Runs {
       tracked: this.#tracked,
       hub: { pages: (_: object, options: ListOptions) => lists.push(options) > 0 && pages() },
       budgets: { waitMs: () => this.waitMs, spend: (budget: string, namespace: string) => spent.push(`${budget} ${namespace}`) },
-      view: { tokensOfSet: () => [], clusters: new Map() },
+      view: { tokensOfSet: () => [], registry: { clusters: new Map() } },
       signal: new AbortController().signal,
       isCurrent: () => true,
       requeue: (at: number) => {

@@ -8,7 +8,7 @@ import { parseDuration } from '../../src/std/duration.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
 import { tokenClaims } from '../../src/targets/policy/token-claims.ts';
 import type { Grant } from '../../src/targets/policy/token-request.ts';
-import { issuerOf } from '../../src/targets/registered-cluster.ts';
+import { issuerOf } from '../../src/targets/registry.ts';
 import { type OutputTarget, outputTarget } from '../../src/tokens/outputs/outputs.ts';
 import { createRecord, parseRecord, type TokenRecord } from '../../src/tokens/policy/record.ts';
 import { desiredSecret, digestOfData, digestOfOutputs, digestOfSecret, type StoredSecret } from '../../src/tokens/policy/secret.ts';

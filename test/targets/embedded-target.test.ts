@@ -11,7 +11,7 @@ import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import type { Grant, TokenRequest } from '../../src/targets/policy/token-request.ts';
-import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
+import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { eventually } from '../kube/eventually.ts';
 import { TEST_USERS } from '../support/users.ts';
 import { Issuing } from './issuing.ts';

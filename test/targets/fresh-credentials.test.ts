@@ -10,7 +10,7 @@ import { digestOf } from '../../src/std/digest.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { renewedSecret } from '../../src/targets/policy/renewed-secret.ts';
-import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
+import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import type { TargetCaller } from '../../src/targets/target.ts';
 import { eventually } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';

@@ -11,7 +11,7 @@ import { systemClock } from '../../src/std/clock.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { FederatedAddresses } from '../../src/targets/federated-addresses.ts';
 import { tokenClaims } from '../../src/targets/policy/token-claims.ts';
-import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
+import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { findUsername } from '../../src/targets/reviews.ts';
 import type { Target } from '../../src/targets/target.ts';
 import { eventually } from '../kube/eventually.ts';

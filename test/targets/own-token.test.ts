@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
-import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
+import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { issueOwnToken, issueToken } from '../../src/targets/token-exchange.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireServer } from '../support/wire-server.ts';

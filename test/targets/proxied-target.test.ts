@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { type ProxySettings, proxyPolicy } from '../../src/targets/dial-policy.ts';
-import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
+import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { freePorts } from '../support/ports.ts';
 import type { WireHandler } from '../support/wire-server.ts';
 import { type ConnectProxy, type ConnectProxyOptions, startConnectProxy } from './connect-proxy.ts';

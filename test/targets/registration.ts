@@ -4,7 +4,7 @@ import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { Secret, Stored } from '../../src/api/resources.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import type { TargetSettings } from '../../src/targets/create-target.ts';
-import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
+import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { authority } from './wire-target.ts';
 
 export interface Registration {

@@ -9,7 +9,7 @@ import type { ApiObject, ClusterRole, ClusterRoleBinding, Secret, ServiceAccount
 import type { KubeClient } from '../../src/kube/client.ts';
 import { statusError } from '../../src/kubernetes/status.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
-import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
+import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import type { Target } from '../../src/targets/target.ts';
 import { createTokenController } from '../../src/tokens/controller.ts';
 import type { TokenInformers } from '../../src/tokens/informers.ts';

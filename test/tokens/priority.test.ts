@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { AnchorFinalizer, Annotation } from '../../src/api/names.ts';
-import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
+import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import type { HubView } from '../../src/tokens/informers.ts';
 import type { StoredToken } from '../../src/tokens/policy/spec.ts';
 import { laneOf, priorityOf } from '../../src/tokens/priority.ts';
@@ -54,7 +54,7 @@ function deadline({ expiresInMs, renewInMs = HOUR, needsReview = false, metadata
     tokens: { get: () => token },
     secrets: { get: () => secret },
     countInNamespace: () => crowd,
-    registered: () => ({ cluster, credential }),
+    registry: { registered: () => ({ cluster, credential }) },
   };
   const deps = { view, clock: new FakeClock(NOW), authority: { needsReview: () => needsReview }, memory: new TrackedTokens() };
   const { lane, tenant, deadlineAt } = priorityOf('team/ci', deps as unknown as Parameters<typeof priorityOf>[1]);
@@ -63,7 +63,7 @@ function deadline({ expiresInMs, renewInMs = HOUR, needsReview = false, metadata
 }
 
 function laneWith(token: StoredToken, ...clusters: readonly RegisteredCluster[]): string {
-  const view = { registered: (name: string) => clusters.find(({ cluster }) => cluster.metadata.name === name) };
+  const view = { registry: { registered: (name: string) => clusters.find(({ cluster }) => cluster.metadata.name === name) } };
   return laneOf(token, view as unknown as HubView);
 }
 

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Annotation } from '../../src/api/names.ts';
 import { Clusters, ManagedTokens, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
-import { credentialKeys, issuerOf } from '../../src/targets/registered-cluster.ts';
+import { credentialKeys, issuerOf } from '../../src/targets/registry.ts';
 import { TokenWorld } from './token-world.ts';
 
 const MINUTE = 60_000;

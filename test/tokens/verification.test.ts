@@ -3,6 +3,7 @@ import type { Observable, Subscription } from 'rxjs';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ApiObject } from '../../src/api/resources.ts';
 import { systemClock } from '../../src/std/clock.ts';
+import { Registry } from '../../src/targets/registry.ts';
 import type { StoredSecret } from '../../src/tokens/policy/secret.ts';
 import type { StoredToken } from '../../src/tokens/policy/spec.ts';
 import { stretchedIntervalMs, Verification } from '../../src/tokens/verification.ts';
@@ -97,7 +98,7 @@ describe('Verification', () => {
   function start(intervalMs = INTERVAL): Verification {
     const tokensForCluster = tokens.store.index(({ spec }) => [spec.clusterName]);
     const countIssued = () => tokens.store.list().filter(({ status }) => status?.tokenDigest !== undefined).length;
-    const view = { secrets: secrets.store, clusters: clusters.store, tokensForCluster, countIssued };
+    const view = { secrets: secrets.store, registry: new Registry({ clusters, credentials: [] }), tokensForCluster, countIssued };
     const verification = new Verification({ clock, random: () => random, view, intervalMs });
     subscriptions.push(verification.requests$.subscribe((key) => requested.push(key)));
     return verification;

@@ -30,7 +30,7 @@ import { formatTimestamp } from '../../std/timestamp.ts';
 import type { ClusterClients } from '../../targets/cluster-clients.ts';
 import { IssueError } from '../../targets/issue-error.ts';
 import { type Part, readObject } from '../../targets/read-object.ts';
-import type { RegisteredCluster } from '../../targets/registered-cluster.ts';
+import type { RegisteredCluster } from '../../targets/registry.ts';
 import type { TokenSource } from '../../targets/target.ts';
 import { checkServiceAccount, exchangeToken, type IssuedToken } from '../../targets/token-exchange.ts';
 import { checkCaller, type Endpoint, type FacadeRequest } from '../request.ts';

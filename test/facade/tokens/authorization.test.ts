@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
-import type { RegisteredCluster } from '../../../src/targets/registered-cluster.ts';
+import type { RegisteredCluster } from '../../../src/targets/registry.ts';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { startWireServer, type WireReply } from '../../support/wire-server.ts';

@@ -8,7 +8,7 @@ import {
   parseIssuedFor,
   supersededBy,
 } from '../../../src/targets/policy/issued-for.ts';
-import { issuerOf } from '../../../src/targets/registered-cluster.ts';
+import { issuerOf } from '../../../src/targets/registry.ts';
 import { aCluster, aToken, TokenBuilder } from '../../support/builders.ts';
 
 const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;

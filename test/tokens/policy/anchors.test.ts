@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Annotation } from '../../../src/api/names.ts';
-import { issuerOf } from '../../../src/targets/registered-cluster.ts';
+import { issuerOf } from '../../../src/targets/registry.ts';
 import { anchorsOf, formerAnchors, hasRoom, replacedAnchor, unlistedAnchor, withWantedAnchor } from '../../../src/tokens/policy/anchors.ts';
 import { parseRecord } from '../../../src/tokens/policy/record.ts';
 import { aCluster, aToken } from '../../support/builders.ts';

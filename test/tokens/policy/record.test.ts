@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { Annotation } from '../../../src/api/names.ts';
 import { digestOf } from '../../../src/std/digest.ts';
-import { issuerOf } from '../../../src/targets/registered-cluster.ts';
+import { issuerOf } from '../../../src/targets/registry.ts';
 import {
   createRecord,
   lifetimeOf,

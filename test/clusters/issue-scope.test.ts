@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
-import { namespacesToReview, toFederationFault, toIssueScope } from '../../../src/clusters/policy/access.ts';
-import { evaluateProbe } from '../../../src/clusters/policy/conditions.ts';
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import { evaluateProbe } from '../../src/clusters/policy/conditions.ts';
+import { namespacesToReview, toFederationFault, toIssueScope } from '../../src/clusters/probe.ts';
 
 function tokenFor(namespace: string, status: ManagedToken['status'] = {}): ManagedToken {
   return { metadata: {}, spec: { serviceAccount: { namespace, name: 'deployer' } }, status } as unknown as ManagedToken;

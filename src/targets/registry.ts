@@ -1,10 +1,21 @@
-// A registered cluster: the Cluster object and Purser's credential for it.
+// The registry of clusters: Cluster objects and Purser's credentials for them, their informers, and lookups in the stores.
 
 import type { Cluster } from '../api/cluster.gen.ts';
-import { CredentialSecretKey, Label, RegistryGroup, RenewCredentialAnnotation, RevokeCredentialAnnotation } from '../api/names.ts';
-import { ManagedTokens, type Secret, type Stored } from '../api/resources.ts';
+import {
+  CredentialSecretKey,
+  Label,
+  LabelValue,
+  RegistryGroup,
+  RenewCredentialAnnotation,
+  RevokeCredentialAnnotation,
+} from '../api/names.ts';
+import { Clusters, ManagedTokens, type Secret, Secrets, type Stored } from '../api/resources.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { createInformer, createReducedInformer, type Informer } from '../kube/informer.ts';
 import type { Store } from '../kube/store.ts';
+import type { Clock } from '../std/clock.ts';
 import { digestOf } from '../std/digest.ts';
+import { clustersOf } from './credential.ts';
 import type { Issuer } from './policy/issued-for.ts';
 import { credentialKey } from './policy/registration.ts';
 import { isRenewedSecret, renewedName } from './policy/renewed-secret.ts';
@@ -18,20 +29,89 @@ export interface RegisteredCluster {
   readonly renewed?: Stored<Secret> | undefined;
 }
 
-/**
- * Returns a Cluster with Purser's credential from the stores; undefined if the Cluster does not exist or is being deleted, as long as any
- * finalizer keeps the object: a user who may only label Clusters could otherwise keep one in use.
- */
-export function registeredCluster(
-  name: string,
-  clusters: Store<Cluster>,
-  credentials: readonly Store<Secret>[],
-): RegisteredCluster | undefined {
-  const cluster = clusters.get(name);
-  if (cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) return undefined;
+export interface RegistryInformersOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Namespaces in which Clusters may have their credentials. */
+  readonly credentialNamespaces: readonly string[];
+  /** Prefixes of the annotations of Clusters to keep; none by default. */
+  readonly annotationPrefixes?: readonly string[];
+}
+
+/** Informers of the objects that register clusters. */
+export interface RegistryInformers {
+  readonly clusters: Informer<Cluster>;
+  /** Secrets that Clusters may refer to, one informer for each namespace. */
+  readonly credentials: readonly Informer<Secret>[];
+}
+
+/** Creates the informers, which start on subscription. */
+export function createRegistryInformers(options: RegistryInformersOptions): RegistryInformers {
+  const { credentialNamespaces, annotationPrefixes = [], ...common } = options;
+  // Users who may patch Clusters could fill the memory with annotations.
+  const isKept = (annotation: string) => annotationPrefixes.some((prefix) => annotation.startsWith(prefix));
+  const labelSelector = `${Label.managedBy}!=${LabelValue.managedBy}`;
+  return {
+    clusters: createInformer({ ...common, resource: Clusters }, isKept),
+    credentials: credentialNamespaces.map((namespace) =>
+      createReducedInformer({ ...common, resource: Secrets, selection: { namespace, labelSelector } }, reduceCredential),
+    ),
+  };
+}
+
+interface RegistryStores {
+  readonly clusters: Pick<Informer<Cluster>, 'store'>;
+  readonly credentials: readonly Pick<Informer<Secret>, 'store'>[];
+}
+
+/** Looks registered clusters up in stores; sends no requests. */
+export class Registry {
+  readonly clusters: Store<Cluster>;
+  /** Returns the Clusters that refer to a Secret, by the key of the Secret. */
+  readonly clustersOfCredential: (key: string) => readonly Stored<Cluster>[];
+  readonly #credentials: readonly Store<Secret>[];
+
+  constructor({ clusters, credentials }: RegistryStores) {
+    this.clusters = clusters.store;
+    this.#credentials = credentials.map(({ store }) => store);
+    this.clustersOfCredential = this.clusters.index(credentialKeys);
+  }
+
+  /**
+   * Returns a Cluster with Purser's credential for it; undefined if the Cluster does not exist or is being deleted, as long as any
+   * finalizer keeps the object: a user who may only label Clusters could otherwise keep one in use.
+   */
+  readonly registered = (name: string): RegisteredCluster | undefined => {
+    const cluster = this.clusters.get(name);
+    if (cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) return undefined;
+    const key = credentialKey(cluster);
+    const find = (secretKey: string) => (key === '' ? undefined : this.#credentials.map((store) => store.get(secretKey)).find(Boolean));
+    return { cluster, credential: find(key), renewed: find(renewedName(key)) };
+  };
+
+  /** Returns all Clusters with Purser's credentials for them. */
+  allRegistered(): readonly RegisteredCluster[] {
+    return this.clusters.keys().flatMap((name) => this.registered(name) ?? []);
+  }
+
+  /**
+   * Returns the Clusters that use a Secret as their credential, sorted by name. Clusters that the Secret does not name are omitted: a user
+   * who writes Clusters must not affect the renewal of a credential that is not theirs.
+   */
+  usersOf(key: string): readonly RegisteredCluster[] {
+    return this.clustersOfCredential(key)
+      .map(({ metadata }) => metadata.name)
+      .sort()
+      .flatMap((name) => this.registered(name) ?? [])
+      .filter(({ cluster, credential }) => credential !== undefined && clustersOf(credential).includes(cluster.metadata.name));
+  }
+}
+
+/** Returns the keys of the Secrets that a Cluster refers to: one or none. */
+export function credentialKeys(cluster: Cluster): readonly string[] {
   const key = credentialKey(cluster);
-  const find = (secretKey: string) => (key === '' ? undefined : credentials.map((store) => store.get(secretKey)).find(Boolean));
-  return { cluster, credential: find(key), renewed: find(renewedName(key)) };
+  return key === '' ? [] : [key];
 }
 
 const CREDENTIAL_KEYS: readonly string[] = Object.values(CredentialSecretKey);
@@ -66,12 +146,6 @@ export function isManaged({ metadata: { labels = {}, ownerReferences = [] } }: S
   const isOwner = ({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }) =>
     kind === ManagedTokens.kind && apiVersion.split('/')[0] === ManagedTokens.group;
   return Object.hasOwn(labels, Label.managedBy) || ownerReferences.some(isOwner);
-}
-
-/** Returns the keys of the Secrets that a Cluster refers to: one or none. */
-export function credentialKeys(cluster: Cluster): readonly string[] {
-  const key = credentialKey(cluster);
-  return key === '' ? [] : [key];
 }
 
 /**
