@@ -470,7 +470,7 @@ describe('purser cluster', () => {
       code: 2,
       output: '',
       stderr:
-        '1 ManagedTokens use Cluster eu; their Secrets keep the current tokens until these expire:\n  team-a/ci\npurser: removal requires confirmation; set --yes\n',
+        'ManagedTokens that use Cluster eu, whose Secrets keep the current tokens until these expire: 1\n  team-a/ci\npurser: removal requires confirmation; set --yes\n',
     });
     await admin.hub.delete(ManagedTokens, { namespace: 'team-a', name: 'ci' });
   });

@@ -91,7 +91,7 @@ async function listTokens(hub: Peer, name: string, options: CallOptions): Promis
 /** Lists the ManagedTokens that lose their cluster, and asks the user. Throws a CommandError without consent. */
 async function confirm({ name, target, isConfirmed }: Removal, tokens: readonly ManagedToken[], host: CommandHost): Promise<void> {
   if (tokens.length > 0) {
-    host.warn(`${tokens.length} ManagedTokens use Cluster ${name}; their Secrets keep the current tokens until these expire:\n`);
+    host.warn(`ManagedTokens that use Cluster ${name}, whose Secrets keep the current tokens until these expire: ${tokens.length}\n`);
     for (const token of tokens) host.warn(`  ${objectKey(token)}\n`);
   }
   if (isConfirmed) return;
