@@ -5,8 +5,7 @@ import { CredentialSecretKey, Label, RegistryGroup, RenewCredentialAnnotation, R
 import { ManagedTokens, type Secret, type Stored } from '../api/resources.ts';
 import type { Store } from '../kube/store.ts';
 import { digestOf } from '../std/digest.ts';
-import type { Issuer } from './policy/issued-for.ts';
-import { credentialKey } from './policy/registration.ts';
+import { credentialKey, type Issuer } from './policy/registration.ts';
 import { isRenewedSecret, renewedName } from './policy/renewed-secret.ts';
 
 /** A Cluster with Purser's credential for it. */

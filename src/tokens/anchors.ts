@@ -11,7 +11,7 @@ import { hasReason } from '../kubernetes/status.ts';
 import type { Result } from '../runtime/controller.ts';
 import { deleteAnchor, hasAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
-import { isIssuedWith } from '../targets/policy/issued-for.ts';
+import { isIssuedWith } from '../targets/policy/registration.ts';
 import { anchorName } from '../targets/policy/token-request.ts';
 import { issuerOf, type RegisteredCluster } from '../targets/registered-cluster.ts';
 import { type DeletionKey, encodeDeletionKey } from './anchor-deletions.ts';

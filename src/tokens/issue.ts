@@ -6,7 +6,7 @@ import { digestOf } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
-import type { Issuer } from '../targets/policy/issued-for.ts';
+import type { Issuer } from '../targets/policy/registration.ts';
 import { anchorName, type Grant, type IssueDetails, subjectOf, tokenRequestFor } from '../targets/policy/token-request.ts';
 import { issuerOf, type RegisteredCluster } from '../targets/registered-cluster.ts';
 import { checkAudiences } from '../targets/reviews.ts';

@@ -7,7 +7,7 @@ import type { Result } from '../runtime/controller.ts';
 import { digestOf } from '../std/digest.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
-import { isIssuedWith } from '../targets/policy/issued-for.ts';
+import { isIssuedWith } from '../targets/policy/registration.ts';
 import { issuerOf } from '../targets/registered-cluster.ts';
 import { reviewToken } from '../targets/reviews.ts';
 import { AnchorsPending, SLOT_WAIT_MS } from './anchor-deletions.ts';

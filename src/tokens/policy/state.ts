@@ -6,12 +6,21 @@ import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
-import { type Issuer, isForFormerAPI, isIssuedWith, supersededBy } from '../../targets/policy/issued-for.ts';
+import { type Issuer, isIssuedWith } from '../../targets/policy/registration.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { sameAudiences } from '../../targets/policy/token-request.ts';
 import { isRevocable } from './anchors.ts';
 import type { TokenFailure } from './messages.ts';
-import { digestOfIssuance, lifetimeOf, parseRecord, requestOf, type SignedDigest, type TokenRecord } from './record.ts';
+import {
+  digestOfIssuance,
+  isForFormerAPI,
+  lifetimeOf,
+  parseRecord,
+  requestOf,
+  type SignedDigest,
+  supersededBy,
+  type TokenRecord,
+} from './record.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
 import { isOwnedBy, type SecretClaim, type StoredSecret } from './secret.ts';
 import type { StoredToken } from './spec.ts';
