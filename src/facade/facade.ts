@@ -1,5 +1,6 @@
-// The façade: assembles authentication, limits, routes and the server.
+// Assembles the façade: authentication, limits, routes and the server.
 
+import { Subscription } from 'rxjs';
 import { Authorizer, PROTECTED_NAMESPACES } from '../access/issue-permission.ts';
 import { PROBE_INTERVAL_MS } from '../clusters/policy/health.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -65,8 +66,8 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly metrics?: Pick<Metrics, 'recordRequest' | 'recordIssuance'>;
   /** Limit on reviews, shared with the rest of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit;
-  /** Filtered lists; none by default. */
-  readonly lists?: Pick<Lists, 'listings' | 'routes'>;
+  /** Filtered lists, which run while the façade listens; none by default. */
+  readonly lists?: Pick<Lists, 'listings' | 'routes' | 'run'>;
 }
 
 /** A façade that can be started once. */
@@ -79,11 +80,13 @@ export interface Facade {
 
 /** Creates a façade that does not listen yet. */
 export function createFacade(options: FacadeOptions): Facade {
-  const { certificate, clock, log, settings } = options;
+  const { certificate, clock, log, settings, lists } = options;
+  const running = new Subscription();
   let server: FacadeServer | undefined;
   let stopFollowing = () => {};
   return {
     async listen() {
+      running.add(lists?.run());
       const first = await certificate();
       const page = settings.facadeUi === true ? pageDocuments(await Assets.load({ needsLogin: true })) : [];
       server = createServerFor(options, first, page);
@@ -94,6 +97,7 @@ export function createFacade(options: FacadeOptions): Facade {
     async close(graceMs) {
       stopFollowing();
       await server?.close(graceMs);
+      running.unsubscribe();
     },
   };
 }
@@ -103,7 +107,7 @@ const PATH = 'orchestrator';
 const QUEUE_LIMITS: FairQueueLimits = { perCaller: 8, total: 1_024, waitingPerCaller: 64, waiting: 1_024 };
 
 function createServerFor(options: FacadeOptions, certificate: ServingCertificate, page: readonly PublicDocument[]): FacadeServer {
-  const { hub, clock, log, settings, reviewLimit, lists = { listings: [], routes: [] } } = options;
+  const { hub, clock, log, settings, reviewLimit, lists } = options;
   const { facadePath = PATH, facadeAudiences: audiences = [], facadeRate: perSecond = 0 } = settings;
   const { facadeDefaultAudiences: defaultAudiences = [] } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences, reviewLimit });
@@ -116,8 +120,8 @@ function createServerFor(options: FacadeOptions, certificate: ServingCertificate
     keepAliveMs: options.keepAliveMs,
     arrivalMs: options.arrivalMs,
     isHttp2Served: settings.facadeHttp2,
-    routes: [tokenRoute(options), ...lists.routes],
-    documents: [openApiDocument(facadePath, lists.listings, { hasDefaultAudiences: defaultAudiences.length > 0 }), ...page],
+    routes: [tokenRoute(options), ...(lists?.routes ?? [])],
+    documents: [openApiDocument(facadePath, lists?.listings ?? [], { hasDefaultAudiences: defaultAudiences.length > 0 }), ...page],
     authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),
     admit: ({ caller: { user }, signal }) => {
       const tenant = tenantOf(user.username);
