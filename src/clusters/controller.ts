@@ -4,9 +4,8 @@ import { defer, filter, finalize, merge, mergeMap, type Observable, takeUntil } 
 import { Clusters } from '../api/resources.ts';
 import { type Outcome, runController } from '../runtime/controller.ts';
 import { whenAborted } from '../runtime/leadership.ts';
-import { generationChanged } from '../runtime/predicates.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
-import { dueNow, self, whenSynced } from '../runtime/trigger.ts';
+import { dueNow, generationChanged, self, whenSynced } from '../runtime/trigger.ts';
 import { registeredKey } from '../targets/policy/renewed-secret.ts';
 import { type ClusterDeps, createReconcile } from './reconcile.ts';
 import { type ClusterInformers, RegistryView } from './registry-view.ts';

@@ -12,6 +12,7 @@ import type { Recorder } from '../kube/recorder.ts';
 import type { Change } from '../kube/store.ts';
 import { type Outcome, type Result, runController } from '../runtime/controller.ts';
 import { whenAborted } from '../runtime/leadership.ts';
+import { type Failure, planRetry, type Retry, RetryBudget } from '../runtime/retry-policy.ts';
 import {
   annotationsChanged,
   anyOf,
@@ -19,10 +20,12 @@ import {
   fieldChanged,
   generationChanged,
   labelsChanged,
+  owner,
+  self,
+  statesOf,
   statusNotOurs,
-} from '../runtime/predicates.ts';
-import { type Failure, planRetry, type Retry, RetryBudget } from '../runtime/retry-policy.ts';
-import { owner, self, statesOf, whenSynced } from '../runtime/trigger.ts';
+  whenSynced,
+} from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
