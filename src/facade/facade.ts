@@ -89,7 +89,7 @@ export function createFacade(options: FacadeOptions): Facade {
       running.add(lists?.run());
       const first = await certificate();
       const page = settings.facadeUi === true ? pageDocuments(await Assets.load({ needsLogin: true })) : [];
-      server = createServerFor(options, first, page);
+      server = assembleServer(options, first, page);
       const { url } = await server.listen(settings.facadePort, settings.bindAddress);
       stopFollowing = followCertificate({ certificate, clock, log }, first, server);
       return url;
@@ -106,7 +106,7 @@ const PATH = 'orchestrator';
 /** Limits on requests whose response has not begun. One caller has at most half of the connections to one cluster. */
 const QUEUE_LIMITS: FairQueueLimits = { perCaller: 8, total: 1_024, waitingPerCaller: 64, waiting: 1_024 };
 
-function createServerFor(options: FacadeOptions, certificate: ServingCertificate, page: readonly PublicDocument[]): FacadeServer {
+function assembleServer(options: FacadeOptions, certificate: ServingCertificate, page: readonly PublicDocument[]): FacadeServer {
   const { hub, clock, log, settings, reviewLimit, lists } = options;
   const { facadePath = PATH, facadeAudiences: audiences = [], facadeRate: perSecond = 0 } = settings;
   const { facadeDefaultAudiences: defaultAudiences = [] } = settings;

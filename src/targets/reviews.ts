@@ -58,7 +58,7 @@ export async function reviewToken(target: Target, { token, subject, audiences }:
  * Throws an IssueError if the target's API server does not accept the token for one of its audiences. It is reviewed once for each
  * set of audiences, and not at all if Purser is not permitted to review tokens.
  */
-export async function checkAudiences(target: Target, { audiences, ...request }: ReviewRequest, signal: AbortSignal): Promise<void> {
+export async function checkAcceptedByAPI(target: Target, { audiences, ...request }: ReviewRequest, signal: AbortSignal): Promise<void> {
   const key = JSON.stringify(audiences.toSorted());
   if (target.acceptedAudiences.get(key)) return;
   try {

@@ -209,12 +209,12 @@ async function send(target: Exchanging, request: TokenRequest, body: string, sig
       return response;
     }, signal);
   } catch (error) {
-    throw error instanceof StatusError ? toRejection(error, request) : error;
+    throw error instanceof StatusError ? tokenRequestFailure(error, request) : error;
   }
 }
 
 /** Converts an error response; names the object that is missing or has a different UID. */
-function toRejection(error: StatusError, request: TokenRequest): IssueError {
+function tokenRequestFailure(error: StatusError, request: TokenRequest): IssueError {
   const { namespace, boundObject, accountUID } = request;
   const { details } = error.status;
   const kind = details?.kind?.toLowerCase().replace(/s$/, '');

@@ -37,7 +37,7 @@ import {
 import { orphanedAnchorMessage } from './policy/messages.ts';
 import type { TokenPlan } from './policy/plan.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { isHeld, type Situation, type TokenObservation, type TokenState } from './policy/state.ts';
+import { hasCurrentToken, type Situation, type TokenObservation, type TokenState } from './policy/state.ts';
 import { laneOfCluster } from './priority.ts';
 import { RUN_MS, type Step, type TokenDeps, type TokenRun } from './run.ts';
 import { deleteSecrets } from './secrets.ts';
@@ -107,7 +107,7 @@ export async function revoke(
 function supersededPlaces({ view }: TokenRun, { observation: { token }, state }: Situation): readonly AnchorPlace[] {
   const recorded = recordedAnchor(token, state.record);
   const former = withoutPlaces(anchorsOf(token), recorded === undefined ? [wantedAnchor(token)] : [wantedAnchor(token), recorded]);
-  return isHeld(state) && state.isLast ? former : former.filter(({ cluster }) => view.registered(cluster) === undefined);
+  return hasCurrentToken(state) && state.isLast ? former : former.filter(({ cluster }) => view.registered(cluster) === undefined);
 }
 
 /** Deletes the anchors and removes the finalizer from a ManagedToken that needs no anchor. */

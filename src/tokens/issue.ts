@@ -9,7 +9,7 @@ import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import type { Issuer } from '../targets/policy/registration.ts';
 import { anchorName, type Grant, type IssueDetails, subjectOf, tokenRequestFor } from '../targets/policy/token-request.ts';
 import { issuerOf, type RegisteredCluster } from '../targets/registered-cluster.ts';
-import { checkAudiences } from '../targets/reviews.ts';
+import { checkAcceptedByAPI } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';
 import { issueToken } from '../targets/token-exchange.ts';
 import { recordAnchor, unlistedEvents } from './anchors.ts';
@@ -151,12 +151,12 @@ export async function checkOutputs(
   { token, audiences }: Pick<Grant, 'token' | 'audiences'>,
 ): Promise<void> {
   if (outputsForAPI(spec.secret).length === 0) return;
-  await checkAudiences(target, { token, subject: subjectOf(spec.serviceAccount), audiences }, signal);
+  await checkAcceptedByAPI(target, { token, subject: subjectOf(spec.serviceAccount), audiences }, signal);
 }
 
 /** Returns the UID of the recorded anchor unless the anchor may have been deleted, so that a renewal needs no extra request. */
-function knownAnchorUID(token: StoredToken, { record, superseded, otherCredential, refused }: TokenState): string | undefined {
-  return superseded !== undefined || otherCredential || refused ? undefined : recordedAnchor(token, record)?.uid;
+function knownAnchorUID(token: StoredToken, { record, superseded, otherCredential, rejected }: TokenState): string | undefined {
+  return superseded !== undefined || otherCredential || rejected ? undefined : recordedAnchor(token, record)?.uid;
 }
 
 function ensureAnchorFor({ signal }: TokenRun, token: StoredToken, target: Target): Promise<string> {

@@ -18,7 +18,7 @@ import type { OutputTarget } from './outputs/outputs.ts';
 import { formerAnchors } from './policy/anchors.ts';
 import { type HoldPlan, planToken, type RewritePlan, type TokenPlan } from './policy/plan.ts';
 import { parseRecord, type TokenRecord } from './policy/record.ts';
-import { isHeld, type Situation, situationOf, type TokenObservation, tokenState } from './policy/state.ts';
+import { hasCurrentToken, type Situation, situationOf, type TokenObservation, tokenState } from './policy/state.ts';
 import { desiredStatus } from './policy/status.ts';
 import { laneOfCluster, SHARED_LANE } from './priority.ts';
 import { reduceSecret, tokenOf } from './reduce.ts';
@@ -152,7 +152,7 @@ async function confirmPermission(run: TokenRun, observation: TokenObservation): 
     // While the Secret holds a valid token, a binding that is replaced within seconds is not reported.
     const state = tokenState(withoutCluster(observation), run.clock.now());
     const forbidden = { reason: 'Forbidden', message: review.message } as const;
-    const failure = isHeld(state) && !state.expired ? run.tracked.failure : forbidden;
+    const failure = hasCurrentToken(state) && !state.expired ? run.tracked.failure : forbidden;
     // The second review must not wait for the retry of another failure.
     return { failure, error: undefined, ...(await refuse(run, observation, review)) };
   } catch (error) {

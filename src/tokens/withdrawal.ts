@@ -11,7 +11,15 @@ import { anchorsOf } from './policy/anchors.ts';
 import { heldRemovalFailure, pendingWithdrawalFailure, type TokenFailure, withdrawnMessage } from './policy/messages.ts';
 import { mustStripToken } from './policy/plan.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { isHeld, isIssued, ownedNames, type Situation, situationOf, type TokenObservation, type TokenState } from './policy/state.ts';
+import {
+  hasCurrentToken,
+  hasIssuedToken,
+  ownedNames,
+  type Situation,
+  situationOf,
+  type TokenObservation,
+  type TokenState,
+} from './policy/state.ts';
 import { type Withdrawal, withdrawalAfter } from './policy/withdrawal.ts';
 import type { Removal } from './removal-limits.ts';
 import type { Step, TokenRun } from './run.ts';
@@ -67,7 +75,7 @@ async function withdraw(run: TokenRun, observed: TokenObservation, refusal: Refu
       requeueAt: now + nextReviewMs(run, refusal),
     };
   }
-  const countedIn = state.isLast && isIssued(state) ? token.metadata.namespace : undefined;
+  const countedIn = state.isLast && hasIssuedToken(state) ? token.metadata.namespace : undefined;
   tracked.refuse(now, { countedIn, isSelfCaused: refusal.isRequesterMissing || isForAnotherRequest(token, state) });
   const next = withdrawalAfter(tracked.refusedAt, now);
   if (next.type !== 'remove') return { observation, isDone: true, ...pendingFields(next, state, message) };
@@ -88,7 +96,7 @@ function pendingFields(
   message: string,
 ): Pick<Step, 'failure' | 'requeueAt'> {
   if (next.type === 'keep') return { requeueAt: undefined };
-  const isReported = next.isReported && isHeld(state) && !state.expired;
+  const isReported = next.isReported && hasCurrentToken(state) && !state.expired;
   return { ...(isReported && { failure: pendingWithdrawalFailure(message) }), requeueAt: next.at };
 }
 

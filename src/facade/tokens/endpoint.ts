@@ -62,7 +62,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): Endpoint {
       return await issuance.reply();
     } catch (error) {
       const { aborted, reason } = request.signal;
-      const rejection: unknown = aborted ? reason : toRejection(error, target);
+      const rejection: unknown = aborted ? reason : toCallerError(error, target);
       options.audit.rejected(request, issuance.audited, rejection, error);
       throw rejection;
     }
@@ -188,7 +188,7 @@ function toAudited({ tokenRequest, audiences }: Pick<PostedTokenRequest, 'tokenR
 const RETRY_MS = 5_000;
 
 /** Returns the error for the caller. An error about Purser's credential is never returned as 401 or 403. */
-function toRejection(error: unknown, { cluster, serviceAccount }: IssueTarget): unknown {
+function toCallerError(error: unknown, { cluster, serviceAccount }: IssueTarget): unknown {
   if (!(error instanceof IssueError)) return error;
   const { reason, status, retryAfterMs = RETRY_MS } = error;
   const retryAfterSeconds = Math.ceil(retryAfterMs / 1000);

@@ -91,7 +91,7 @@ export interface TokenState {
   /** True if the Secret holds a different token than the issued one. */
   readonly forged: boolean;
   /** True if the target cluster rejected the token in a TokenReview. */
-  readonly refused: boolean;
+  readonly rejected: boolean;
   readonly expired: boolean;
   /** Time of renewal; undefined without a record. */
   readonly renewAt: number | undefined;
@@ -124,7 +124,7 @@ export function tokenState(observation: TokenObservation, now: number): TokenSta
     isLast: isLastToken(secret, observation.issuedDigest),
     otherCredential: isFromOther(record, observation),
     otherAudiences: record !== undefined && isForFormerAPI(record.issuedFor, observation.token, coveredCluster(observation)),
-    refused: verdict?.accepted === false && verdict.tokenDigest === secret?.tokenDigest,
+    rejected: verdict?.accepted === false && verdict.tokenDigest === secret?.tokenDigest,
     renewAt: record && renewalOf(record, observation, now),
     lastIssuedAt: lastIssuedAt(observation, record, now),
     revokeRequest: pendingRevocation(observation),
@@ -149,12 +149,12 @@ export function secretState(
 }
 
 /** Returns whether the Secret holds a token for this spec that the cluster has not rejected. */
-export function isHeld({ hasToken, record, superseded, forged, refused }: TokenState): boolean {
-  return hasToken && record !== undefined && superseded === undefined && !forged && !refused;
+export function hasCurrentToken({ hasToken, record, superseded, forged, rejected }: TokenState): boolean {
+  return hasToken && record !== undefined && superseded === undefined && !forged && !rejected;
 }
 
 /** Returns whether the Secret holds a token that Purser issued and that has not expired, for this spec or a former one. */
-export function isIssued({ hasToken, record, forged, expired }: TokenState): boolean {
+export function hasIssuedToken({ hasToken, record, forged, expired }: TokenState): boolean {
   return hasToken && record !== undefined && !forged && !expired;
 }
 
