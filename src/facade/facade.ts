@@ -13,8 +13,8 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { Assets } from '../ui/assets.ts';
 import { Authenticator } from './authenticate.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
-import { FairQueue, type FairQueueLimits } from './limits/fair-queue.ts';
 import type { ReviewLimit } from './limits/review-limit.ts';
+import { type SeatLimits, SeatQueue } from './limits/seat-queue.ts';
 import { RequestRateLimiter, tenantOf } from './limits/tenant.ts';
 import type { Lists } from './lists.ts';
 import { openApiDocument } from './openapi.ts';
@@ -104,7 +104,7 @@ export function createFacade(options: FacadeOptions): Facade {
 
 const PATH = 'orchestrator';
 /** Limits on requests whose response has not begun. One caller has at most half of the connections to one cluster. */
-const QUEUE_LIMITS: FairQueueLimits = { perCaller: 8, total: 1_024, waitingPerCaller: 64, waiting: 1_024 };
+const QUEUE_LIMITS: SeatLimits = { perCaller: 8, total: 1_024, waitingPerCaller: 64, waiting: 1_024 };
 
 function assembleServer(options: FacadeOptions, certificate: ServingCertificate, page: readonly PublicDocument[]): FacadeServer {
   const { hub, clock, log, settings, reviewLimit, lists } = options;
@@ -112,7 +112,7 @@ function assembleServer(options: FacadeOptions, certificate: ServingCertificate,
   const { facadeDefaultAudiences: defaultAudiences = [] } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences, reviewLimit });
   const rateLimiter = new RequestRateLimiter(clock, { perSecond, burst: perSecond * 2 });
-  const queue = new FairQueue(QUEUE_LIMITS);
+  const queue = new SeatQueue(QUEUE_LIMITS);
   return createFacadeServer({
     clock,
     certificate,
