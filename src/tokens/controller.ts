@@ -75,7 +75,7 @@ export function createTokenController(options: TokenControllerOptions): (stoppin
 /** Slots for all clusters: enough while nearly thirty clusters hang at once. */
 const CONCURRENCY = 512;
 /** Slots for one cluster: one per connection, which a single namespace may take, and two for other namespaces. */
-const CONCURRENCY_PER_CLUSTER = CONNECTIONS.requests + 2;
+const CONCURRENCY_PER_CLUSTER = CONNECTIONS.controllers + 2;
 const TENANT_SHARE = 8;
 /** Number of slots above which a namespace is reported; `TENANT_SHARE` limits the number. */
 const SLOTS_PER_NAMESPACE = CONCURRENCY / 8;

@@ -128,8 +128,8 @@ class Issuance {
     if (registration === undefined) throw new IssueError('ClusterNotFound');
     const retryAfterMs = unreachableMs(registration.cluster, probeIntervalMs, clock.now());
     if (retryAfterMs > 0) throw new IssueError('ClusterUnreachable', '', { retryAfterMs });
-    return await clients.use(registration, async (client) => {
-      const source = client.forCalls();
+    return await clients.use(registration, async (target) => {
+      const source = target.forFacade();
       return posted.dryRun ? await this.#dryRun(source, posted) : await this.#issue(source, posted);
     });
   }
