@@ -34,11 +34,11 @@ import type { StoredToken } from '../tokens/policy/spec.ts';
 import { namespaceOf } from '../tokens/priority.ts';
 import { SetAuthority } from './authority.ts';
 import { type SetInformers, SetView, selects } from './informers.ts';
+import { templateRequest } from './issue-request.ts';
 import { readyOf } from './policy/plan.ts';
 import { childName, type StoredSet, templateTexts } from './policy/template.ts';
 import { reconcileSet } from './reconcile.ts';
 import type { SetDeps } from './run.ts';
-import { templateRequest } from './token-request.ts';
 import { TrackedSets } from './tracked-set.ts';
 
 export interface SetControllerOptions extends Omit<SetDeps, 'view' | 'memory' | 'authority' | 'budgets' | 'timers'> {
