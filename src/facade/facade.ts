@@ -6,7 +6,7 @@ import { PROBE_INTERVAL_MS } from '../clusters/policy/health.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
-import { tokenLimits } from '../targets/policy/token-request.ts';
+import { tokenLimits } from '../targets/policy/grant.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -22,7 +22,7 @@ import type { PublicDocument, Route } from './router.ts';
 import { createFacadeServer, type FacadeServer, type ServerOptions } from './server.ts';
 import { Audit } from './tokens/audit.ts';
 import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
-import { TokenRequestParser } from './tokens/token-request.ts';
+import { TokenRequestParser } from './tokens/request-parser.ts';
 import { pageDocuments } from './web-page.ts';
 
 /** Settings of the façade. */

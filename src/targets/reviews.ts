@@ -7,7 +7,7 @@ import { type Fields, fieldsOf, isKind, textOf } from '../kubernetes/untrusted.t
 import type { Sensitive } from '../std/sensitive.ts';
 import { tokenFor } from './credential.ts';
 import { IssueError, redactError, statusFailure } from './issue-error.ts';
-import { isReservedAudience } from './policy/token-request.ts';
+import { isReservedAudience } from './policy/grant.ts';
 import type { Target, TargetCaller, TokenSource } from './target.ts';
 
 /** Returns Purser's user name on the target, reviewed once per credential. Throws an IssueError while it is unknown. */

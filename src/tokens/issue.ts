@@ -1,13 +1,14 @@
 // Issues a token: review, anchor, TokenRequest on the target cluster, and the write of the Secret.
 
 import { Annotation } from '../api/names.ts';
+import { subjectOf } from '../kubernetes/service-account.ts';
 import { defined } from '../std/defined.ts';
 import { digestOf } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
+import { anchorName, type Grant, type IssueDetails, tokenRequestFor } from '../targets/policy/grant.ts';
 import type { Issuer } from '../targets/policy/registration.ts';
-import { anchorName, type Grant, type IssueDetails, subjectOf, tokenRequestFor } from '../targets/policy/token-request.ts';
 import { issuerOf, type RegisteredCluster } from '../targets/registered-cluster.ts';
 import { checkAcceptedByAPI } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';

@@ -8,7 +8,7 @@ import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import type { PinnedEndpoints } from '../targets/endpoints.ts';
 import { IssueError } from '../targets/issue-error.ts';
-import type { TokenLimits } from '../targets/policy/token-request.ts';
+import type { TokenLimits } from '../targets/policy/grant.ts';
 import { issuerOf } from '../targets/registered-cluster.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';

@@ -3,10 +3,10 @@
 
 import { merge, type Observable, Subject } from 'rxjs';
 import { objectKey } from '../kube/paths.ts';
+import { subjectOf } from '../kubernetes/service-account.ts';
 import { type Clock, sleep } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
 import { nextTurnAt } from '../std/hash.ts';
-import { subjectOf } from '../targets/policy/token-request.ts';
 import { type HubView, secretKeyOf, wasIssued } from './informers.ts';
 import type { StoredToken } from './policy/spec.ts';
 

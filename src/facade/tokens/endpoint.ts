@@ -35,7 +35,7 @@ import type { TokenSource } from '../../targets/target.ts';
 import { checkServiceAccount, exchangeToken, type IssuedToken } from '../../targets/token-exchange.ts';
 import { checkCaller, type Endpoint, type FacadeRequest } from '../request.ts';
 import type { Audit, AuditedRequest } from './audit.ts';
-import type { PostedTokenRequest, TokenRequestParser } from './token-request.ts';
+import type { PostedTokenRequest, TokenRequestParser } from './request-parser.ts';
 
 export interface TokenEndpointOptions {
   readonly authorizer: Authorizer;

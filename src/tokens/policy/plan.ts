@@ -5,7 +5,7 @@ import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import { fieldErrorText } from '../../kubernetes/field-error.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
-import type { TokenLimits } from '../../targets/policy/token-request.ts';
+import type { TokenLimits } from '../../targets/policy/grant.ts';
 import {
   type AnchorPlace,
   anchorsOf,

@@ -5,13 +5,14 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
+import { subjectOf } from '../../kubernetes/service-account.ts';
 import { identifierOf } from '../../kubernetes/untrusted.ts';
 import { digestOf } from '../../std/digest.ts';
 import { Recent } from '../../std/recent.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
+import { type BoundObject, boundObjectOf, type Grant, sameAudiences } from '../../targets/policy/grant.ts';
 import type { Issuer } from '../../targets/policy/registration.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
-import { type BoundObject, boundObjectOf, type Grant, sameAudiences, subjectOf } from '../../targets/policy/token-request.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
 import type { StoredToken } from './spec.ts';
 

@@ -6,9 +6,9 @@ import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
+import { sameAudiences } from '../../targets/policy/grant.ts';
 import { type Issuer, isIssuedWith } from '../../targets/policy/registration.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
-import { sameAudiences } from '../../targets/policy/token-request.ts';
 import { isRevocable } from './anchors.ts';
 import type { TokenFailure } from './messages.ts';
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AnchorFinalizer, Annotation } from '../../../src/api/names.ts';
 import { digestOf } from '../../../src/std/digest.ts';
-import type { TokenLimits } from '../../../src/targets/policy/token-request.ts';
+import type { TokenLimits } from '../../../src/targets/policy/grant.ts';
 import { planToken } from '../../../src/tokens/policy/plan.ts';
 import { type StoredSecret, withoutToken } from '../../../src/tokens/policy/secret.ts';
 import { situationOf, type TokenObservation } from '../../../src/tokens/policy/state.ts';

@@ -28,7 +28,7 @@ import {
   isSilentlyExtended,
   type TokenRequest as TargetTokenRequest,
   type TokenLimits,
-} from '../../targets/policy/token-request.ts';
+} from '../../targets/policy/grant.ts';
 import { type FacadeRequest, MAX_BODY_BYTES } from '../request.ts';
 
 /** Rules of the installation for token requests. */
