@@ -15,7 +15,7 @@ import type { Target } from '../targets/target.ts';
 import { issueToken } from '../targets/token-exchange.ts';
 import { recordAnchor, unlistedEvents } from './anchors.ts';
 import { unrevokedEvents } from './events.ts';
-import { type OutputTarget, outputsForAPI } from './outputs/outputs.ts';
+import { type OutputContent, outputsForAPI } from './outputs/outputs.ts';
 import { recordedAnchor } from './policy/anchors.ts';
 import { type IssuePlan, planToken, type SecretWrite, type TokenPlan } from './policy/plan.ts';
 import { createRecord, digestOfIssuance, requestOf, type TokenRecord } from './policy/record.ts';
@@ -102,7 +102,7 @@ interface Requested {
   readonly isAccountNew: boolean;
   readonly issuer: Issuer;
   /** Outputs that the credential of the token covers. */
-  readonly outputs: OutputTarget;
+  readonly outputs: OutputContent;
 }
 
 /** Requests a token, and requests it again if the service account or the anchor was re-created or deleted. Throws an IssueError. */
@@ -173,7 +173,7 @@ export interface TokenToWrite {
   readonly record: TokenRecord;
   readonly token: Sensitive<string>;
   /** Outputs that the credential of the token covers. */
-  readonly outputs: OutputTarget;
+  readonly outputs: OutputContent;
 }
 
 const MAX_WRITES = 4;
@@ -206,14 +206,17 @@ async function writeToken(
 export async function writeIssued(
   run: TokenRun,
   observation: TokenObservation,
-  { record, token: text, outputs: target }: TokenToWrite,
+  { record, token: text, outputs }: TokenToWrite,
   write: SecretWrite,
 ): Promise<TokenObservation | undefined> {
   const { token, cluster, secret: existing } = observation;
-  const wanted = desiredSecret({ token, record, cluster, target, ...(existing && { existing: existing.metadata }) }, text.reveal());
+  const wanted = desiredSecret(
+    { token, record, cluster, content: outputs, ...(existing && { existing: existing.metadata }) },
+    text.reveal(),
+  );
   const secret = await writeSecret(run, observation, { wanted, write });
   if (secret === undefined) return undefined;
-  run.tracked.writtenDigest = digestOfSecret(digestOfOutputs(target), digestOfData(wanted.data ?? {}));
+  run.tracked.writtenDigest = digestOfSecret(digestOfOutputs(outputs), digestOfData(wanted.data ?? {}));
   const { name, uid } = secret.metadata;
   if (run.tracked.writtenSecret?.uid !== uid) run.tracked.writtenSecret = { name, uid };
   const { writtenDigest, writtenSecret } = run.tracked;

@@ -14,7 +14,7 @@ import { AnchorsPending, SLOT_WAIT_MS } from './anchor-deletions.ts';
 import { pruneAnchors, RETRY_MS, release, revoke } from './anchors.ts';
 import { auditStep, countIssuance, eventsOf, shortenedEvents } from './events.ts';
 import { checkOutputs, issue, writeIssued } from './issue.ts';
-import type { OutputTarget } from './outputs/outputs.ts';
+import type { OutputContent } from './outputs/outputs.ts';
 import { formerAnchors } from './policy/anchors.ts';
 import { type HoldPlan, planToken, type RewritePlan, type TokenPlan } from './policy/plan.ts';
 import { parseRecord, type TokenRecord } from './policy/record.ts';
@@ -333,7 +333,7 @@ async function outputsFor(
   { token, unwritable }: TokenObservation,
   { issuedFor }: TokenRecord,
   text: Sensitive<string>,
-): Promise<OutputTarget | undefined> {
+): Promise<OutputContent | undefined> {
   const { view, clients } = run;
   const registered = view.registered(token.spec.clusterName);
   if (registered === undefined || unwritable !== undefined || !isIssuedWith(issuedFor, issuerOf(registered))) return undefined;
