@@ -18,7 +18,7 @@ import { createSetController } from '../sets/controller.ts';
 import type { SetInformers } from '../sets/informers.ts';
 import { defined } from '../std/defined.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
-import { tokenLimits } from '../targets/policy/token-request.ts';
+import { tokenLimits } from '../targets/policy/grant.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createTokenController } from '../tokens/controller.ts';

@@ -3,6 +3,7 @@
 
 import { RenewalEventReason } from '../api/reasons.ts';
 import { type Secret, Secrets, type Stored } from '../api/resources.ts';
+import { serviceAccountNamespace, toServiceAccount } from '../kubernetes/service-account.ts';
 import { digestOf } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { sentence } from '../std/sentence.ts';
@@ -10,6 +11,7 @@ import { toWholeSecond } from '../std/timestamp.ts';
 import { readCredential, readCredentialInUse, readTokenInUse } from '../targets/credential.ts';
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
 import { deleteOwnAnchor, ensureOwnAnchor, listOwnAnchors } from '../targets/own-anchors.ts';
+import { type Grant } from '../targets/policy/grant.ts';
 import {
   anchorsOf,
   isOverwritable,
@@ -23,7 +25,6 @@ import {
   revokeRequestOf,
 } from '../targets/policy/renewed-secret.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
-import { type Grant, serviceAccountNamespace, toServiceAccount } from '../targets/policy/token-request.ts';
 import { type RegisteredCluster, reduceCredential } from '../targets/registry.ts';
 import { ownUsername } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';

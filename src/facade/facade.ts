@@ -1,19 +1,20 @@
-// The façade: assembles authentication, limits, routes and the server.
+// Assembles the façade: authentication, limits, routes and the server.
 
+import { Subscription } from 'rxjs';
 import { Authorizer, PROTECTED_NAMESPACES } from '../access/issue-permission.ts';
 import { PROBE_INTERVAL_MS } from '../clusters/policy/health.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
-import { tokenLimits } from '../targets/policy/token-request.ts';
+import { tokenLimits } from '../targets/policy/grant.ts';
 import type { RegisteredCluster } from '../targets/registry.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Assets } from '../ui/assets.ts';
 import { Authenticator } from './authenticate.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
-import { FairQueue, type FairQueueLimits } from './limits/fair-queue.ts';
 import type { ReviewLimit } from './limits/review-limit.ts';
+import { type SeatLimits, SeatQueue } from './limits/seat-queue.ts';
 import { RequestRateLimiter, tenantOf } from './limits/tenant.ts';
 import type { Lists } from './lists.ts';
 import { openApiDocument } from './openapi.ts';
@@ -21,7 +22,7 @@ import type { PublicDocument, Route } from './router.ts';
 import { createFacadeServer, type FacadeServer, type ServerOptions } from './server.ts';
 import { Audit } from './tokens/audit.ts';
 import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
-import { TokenRequestParser } from './tokens/token-request.ts';
+import { TokenRequestParser } from './tokens/request-parser.ts';
 import { pageDocuments } from './web-page.ts';
 
 /** Settings of the façade. */
@@ -65,8 +66,8 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly metrics?: Pick<Metrics, 'recordRequest' | 'recordIssuance'>;
   /** Limit on reviews, shared with the rest of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit;
-  /** Filtered lists; none by default. */
-  readonly lists?: Pick<Lists, 'listings' | 'routes'>;
+  /** Filtered lists, which run while the façade listens; none by default. */
+  readonly lists?: Pick<Lists, 'listings' | 'routes' | 'run'>;
 }
 
 /** A façade that can be started once. */
@@ -79,14 +80,16 @@ export interface Facade {
 
 /** Creates a façade that does not listen yet. */
 export function createFacade(options: FacadeOptions): Facade {
-  const { certificate, clock, log, settings } = options;
+  const { certificate, clock, log, settings, lists } = options;
+  const running = new Subscription();
   let server: FacadeServer | undefined;
   let stopFollowing = () => {};
   return {
     async listen() {
+      running.add(lists?.run());
       const first = await certificate();
       const page = settings.facadeUi === true ? pageDocuments(await Assets.load({ needsLogin: true })) : [];
-      server = createServerFor(options, first, page);
+      server = assembleServer(options, first, page);
       const { url } = await server.listen(settings.facadePort, settings.bindAddress);
       stopFollowing = followCertificate({ certificate, clock, log }, first, server);
       return url;
@@ -94,21 +97,22 @@ export function createFacade(options: FacadeOptions): Facade {
     async close(graceMs) {
       stopFollowing();
       await server?.close(graceMs);
+      running.unsubscribe();
     },
   };
 }
 
 const PATH = 'orchestrator';
 /** Limits on requests whose response has not begun. One caller has at most half of the connections to one cluster. */
-const QUEUE_LIMITS: FairQueueLimits = { perCaller: 8, total: 1_024, waitingPerCaller: 64, waiting: 1_024 };
+const QUEUE_LIMITS: SeatLimits = { perCaller: 8, total: 1_024, waitingPerCaller: 64, waiting: 1_024 };
 
-function createServerFor(options: FacadeOptions, certificate: ServingCertificate, page: readonly PublicDocument[]): FacadeServer {
-  const { hub, clock, log, settings, reviewLimit, lists = { listings: [], routes: [] } } = options;
+function assembleServer(options: FacadeOptions, certificate: ServingCertificate, page: readonly PublicDocument[]): FacadeServer {
+  const { hub, clock, log, settings, reviewLimit, lists } = options;
   const { facadePath = PATH, facadeAudiences: audiences = [], facadeRate: perSecond = 0 } = settings;
   const { facadeDefaultAudiences: defaultAudiences = [] } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences, reviewLimit });
   const rateLimiter = new RequestRateLimiter(clock, { perSecond, burst: perSecond * 2 });
-  const queue = new FairQueue(QUEUE_LIMITS);
+  const queue = new SeatQueue(QUEUE_LIMITS);
   return createFacadeServer({
     clock,
     certificate,
@@ -116,8 +120,8 @@ function createServerFor(options: FacadeOptions, certificate: ServingCertificate
     keepAliveMs: options.keepAliveMs,
     arrivalMs: options.arrivalMs,
     isHttp2Served: settings.facadeHttp2,
-    routes: [tokenRoute(options), ...lists.routes],
-    documents: [openApiDocument(facadePath, lists.listings, { hasDefaultAudiences: defaultAudiences.length > 0 }), ...page],
+    routes: [tokenRoute(options), ...(lists?.routes ?? [])],
+    documents: [openApiDocument(facadePath, lists?.listings ?? [], { hasDefaultAudiences: defaultAudiences.length > 0 }), ...page],
     authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),
     admit: ({ caller: { user }, signal }) => {
       const tenant = tenantOf(user.username);

@@ -1,14 +1,18 @@
 // All filtered lists of the façade. To add a list, describe it as in clusters/cluster-list.ts, and add it to LISTINGS, and to
-// LISTS, or to the lists on demand of app/facade.ts if a process needs its objects only for the list.
+// LISTS, or to `listsOnDemand` if a process needs its objects only for the list.
 
 import { Subscription } from 'rxjs';
 import type { ApiObject } from '../api/resources.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Problem } from '../kube/informer.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { CLUSTER_LIST } from './clusters/cluster-list.ts';
 import type { WatchLimits } from './limits/concurrency.ts';
 import type { FilteredList, Listing } from './listwatch/filtered-list.ts';
 import type { Followed } from './listwatch/history.ts';
 import { createListWatch, type ListWatch, type ListWatchOptions, sharedLimits } from './listwatch/list-watch.ts';
-import { createOnDemandList, type OnDemandOptions } from './listwatch/on-demand.ts';
+import { createOnDemandList } from './listwatch/on-demand.ts';
+import { createManagedTokenInformers, type ManagedTokenInformersOptions } from './managed-tokens/informers.ts';
 import { MANAGED_TOKEN_LIST } from './managed-tokens/managed-token-list.ts';
 
 /** Lists by the name of their objects' informer. */
@@ -33,18 +37,35 @@ export interface ListsOptions<L extends ListsByInformer> extends Omit<ListWatchO
 }
 
 /** A list whose objects are followed only while callers use it. */
-export interface ListOnDemand {
+interface ListOnDemand {
   readonly listing: Listing;
   create(options: Omit<ListWatchOptions<ApiObject>, 'list' | 'objects'>): ListWatch;
 }
 
-/** Returns a list whose informers are created when callers use it. */
-export function onDemand<T extends ApiObject>(
-  list: FilteredList<T>,
-  informers: Pick<OnDemandOptions<T>, 'createInformers' | 'onProblem'>,
-): ListOnDemand {
-  return { listing: list, create: (options) => createOnDemandList({ ...options, ...informers, list }) };
+interface OnDemandSettings extends Omit<ManagedTokenInformersOptions, 'client' | 'onOverBudget'> {
+  readonly hub: KubeClient;
+  readonly log: Logger;
+  /** Called for each failure of an informer, with the remedy for missing permissions. */
+  readonly onProblem: (problem: Problem, forbiddenRemedy: string) => void;
 }
+
+/** Returns the list of ManagedTokens. A façade without a controller has no other use for them and for the permissions of namespaces. */
+export function listsOnDemand({ hub: client, log, onProblem, ...options }: OnDemandSettings): readonly ListOnDemand[] {
+  const onOverBudget = (namespace: string, resource: string) =>
+    log.warn({ namespace, resource, remedy: BUDGET_REMEDY }, 'namespace exceeds its budget for the list of ManagedTokens');
+  const informers = {
+    createInformers: () => createManagedTokenInformers({ ...options, client, onOverBudget }),
+    onProblem: (problem: Problem) => onProblem(problem, LIST_REMEDY),
+  };
+  const list = MANAGED_TOKEN_LIST;
+  return [{ listing: list, create: (shared) => createOnDemandList({ ...shared, ...informers, list }) }];
+}
+
+const LIST_REMEDY =
+  'let Purser list and watch managedtokens, roles and rolebindings, as the ClusterRole purser-facade-tokens in deploy/base/access.yaml does';
+
+const BUDGET_REMEDY =
+  'split or delete the largest of these objects; the budgets and effects are under "Limits of the façade" in docs/operating.md';
 
 /** The endpoints of all lists. */
 export interface Lists extends Pick<ListWatch, 'routes' | 'watching' | 'run'> {
@@ -54,14 +75,14 @@ export interface Lists extends Pick<ListWatch, 'routes' | 'watching' | 'run'> {
 
 /** Creates the endpoints of the lists, which share their limits. */
 export function createLists<L extends ListsByInformer>(all: ListsOptions<L>): Lists {
-  const { lists, informers, listsOnDemand = [], watchLimits, ...options } = all;
+  const { lists, informers, listsOnDemand: onDemand = [], watchLimits, ...options } = all;
   const { clock, random } = options;
-  const listings = [...Object.values(lists), ...listsOnDemand.map(({ listing }) => listing)];
+  const listings = [...Object.values(lists), ...onDemand.map(({ listing }) => listing)];
   const limits = sharedLimits(listings, { clock, random, watchLimits });
   const objectsOf: Readonly<Record<string, Followed<ApiObject>>> = informers;
   const created = [
     ...Object.entries(lists).map(([name, list]) => createListWatch({ ...options, limits, list, objects: objectsOf[name]! })),
-    ...listsOnDemand.map((list) => list.create({ ...options, limits })),
+    ...onDemand.map((list) => list.create({ ...options, limits })),
   ];
   return {
     listings,

@@ -61,7 +61,7 @@ const DRAIN_MS = 3_000;
 export function createFacadeServer(options: ServerOptions): FacadeServer {
   const { clock, report, onResponse } = options;
   const active = new ActiveRequests(clock, onResponse);
-  const { server, http2 } = createServerFor(options, active, new Router(options));
+  const { server, http2 } = createServers(options, active, new Router(options));
   let listening: Listening | undefined;
   return {
     async listen(port, host) {
@@ -86,7 +86,7 @@ interface Servers {
   readonly http2: Http2Connections;
 }
 
-function createServerFor(options: ServerOptions, active: ActiveRequests, router: Router): Servers {
+function createServers(options: ServerOptions, active: ActiveRequests, router: Router): Servers {
   const { clock, keepAliveMs = KEEP_ALIVE_MS, arrivalMs = ARRIVAL_MS } = options;
   const connections = new Connections({ ...CONNECTIONS, ...options.connections });
   const turns = new ServingTurns();

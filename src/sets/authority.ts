@@ -10,7 +10,7 @@ import { orIssueError } from '../targets/issue-error.ts';
 import { findRequester, isRequesterAllowed } from '../tokens/authority.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import type { SetView } from './informers.ts';
-import { requesterKeyOf, requesterOf, type TokenRequest, tokenRequest } from './token-request.ts';
+import { type IssueRequest, issueRequestOf, requesterKeyOf, requesterOf } from './issue-request.ts';
 
 export interface SetAuthorityOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'list'>;
@@ -27,7 +27,7 @@ export class SetAuthority {
   }
 
   /** Returns whether the requester exists; looks up one that the informer lacks. Throws an IssueError if that fails. */
-  async hasRequester(request: TokenRequest, signal: AbortSignal): Promise<boolean> {
+  async hasRequester(request: IssueRequest, signal: AbortSignal): Promise<boolean> {
     const { hub, view } = this.#options;
     return view.hasRequester(requesterKeyOf(request)) || (await findRequester(hub, requesterKeyOf(request), signal));
   }
@@ -36,7 +36,7 @@ export class SetAuthority {
    * Returns a function that returns whether RBAC allows a requester that exists to issue the token of a cluster. Sends no requests. A
    * tenant without any permission can cause many runs, each of which evaluates all Clusters.
    */
-  permissionOf(request: TokenRequest): (cluster: Stored<Cluster>) => boolean {
+  permissionOf(request: IssueRequest): (cluster: Stored<Cluster>) => boolean {
     const granted = this.#options.view.permissions.namesFor(requesterOf(request));
     if (granted.isNothing) return () => false;
     return (cluster) => grantingNames(this.#namesFor(request, cluster.metadata.name, cluster)).some((name) => granted.includes(name));
@@ -44,7 +44,7 @@ export class SetAuthority {
 
   /** Returns whether the requester of a ManagedToken exists, and RBAC allows it to issue the token as it is. Sends no requests. */
   allowsToken(token: StoredToken, cluster: Stored<Cluster>): boolean {
-    const request = tokenRequest(token);
+    const request = issueRequestOf(token);
     if (token.spec.clusterName !== cluster.metadata.name || !this.#options.view.hasRequester(requesterKeyOf(request))) return false;
     return this.permissionOf(request)(cluster);
   }
@@ -53,7 +53,7 @@ export class SetAuthority {
    * Reviews the permission for a cluster on the hub; `cluster` is undefined if it is not registered, which takes as many requests. Throws
    * an IssueError if the review fails.
    */
-  async review(request: TokenRequest, name: string, cluster: Stored<Cluster> | undefined, signal: AbortSignal): Promise<boolean> {
+  async review(request: IssueRequest, name: string, cluster: Stored<Cluster> | undefined, signal: AbortSignal): Promise<boolean> {
     const { hub } = this.#options;
     const allowed = await reviewIssue(this.#namesFor(request, name, cluster), (attributes) =>
       orIssueError(isRequesterAllowed(hub, requesterOf(request), attributes, signal), 'AuthorizationFailed', signal),
@@ -61,7 +61,7 @@ export class SetAuthority {
     return allowed !== undefined;
   }
 
-  #namesFor({ serviceAccount: { namespace, name } }: TokenRequest, clusterName: string, cluster: Stored<Cluster> | undefined) {
+  #namesFor({ serviceAccount: { namespace, name } }: IssueRequest, clusterName: string, cluster: Stored<Cluster> | undefined) {
     const target = { cluster: clusterName, namespace, serviceAccount: name, set: setOf(cluster) };
     return issueNames(target, undefined, this.#options.protectedNamespaces);
   }

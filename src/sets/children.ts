@@ -11,11 +11,11 @@ import type { StoredToken } from '../tokens/policy/spec.ts';
 import { withdrawalAfter } from '../tokens/policy/withdrawal.ts';
 import { reduceToken } from '../tokens/reduce.ts';
 import { selects } from './informers.ts';
+import { issueRequestOf, templateRequest } from './issue-request.ts';
 import { leftovers, type TokenPatch } from './policy/leftovers.ts';
 import { isAsRendered, type PlannedWrite } from './policy/plan.ts';
 import { childName, type RenderedToken, renderToken, type StoredSet } from './policy/template.ts';
 import type { SetRun } from './run.ts';
-import { templateRequest, tokenRequest } from './token-request.ts';
 import type { RemovalChecks } from './tracked-set.ts';
 
 /** Creates or changes a ManagedToken. A rejected write is recorded, and retried later; throws for other failures. */
@@ -146,7 +146,7 @@ async function isStillSurplus(run: SetRun, token: StoredToken): Promise<boolean>
   const { items } = await hub.list(Clusters, { fieldSelector: `metadata.name=${name}`, signal });
   const [cluster]: readonly Stored<Cluster>[] = items;
   const isGone = cluster === undefined || !selects(set, cluster);
-  const [wanted, own] = [templateRequest(set), tokenRequest(token)];
+  const [wanted, own] = [templateRequest(set), issueRequestOf(token)];
   if (run.hasRequester && (await authority.review(wanted, name, cluster, signal))) return isGone;
   if (goJson(own) === goJson(wanted) || token.spec.clusterName !== name) return true;
   const isPermitted = (await authority.hasRequester(own, signal)) && (await authority.review(own, name, cluster, signal));

@@ -229,10 +229,10 @@ function connectionOf({ view, clients }: SetRun, token: StoredToken): Connection
   if (endpoints === undefined) return undefined;
   const known = CONNECTIONS.get(token);
   if (known?.endpoints === endpoints) return known.connection;
-  const target = orUndefined(() => outputsOf(token, endpoints));
-  const connection = target && {
-    access: { secretName: secretNameOf(token), server: target.server, authority: target.caBundle },
-    outputsDigest: digestOfOutputs(target),
+  const content = orUndefined(() => outputsOf(token, endpoints));
+  const connection = content && {
+    access: { secretName: secretNameOf(token), server: content.server, authority: content.caBundle },
+    outputsDigest: digestOfOutputs(content),
   };
   CONNECTIONS.set(token, { endpoints, connection });
   return connection;

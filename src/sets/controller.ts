@@ -10,17 +10,20 @@ import type { Change } from '../kube/store.ts';
 import { findCondition } from '../kubernetes/conditions.ts';
 import { type Outcome, type Result, runController } from '../runtime/controller.ts';
 import { whenAborted } from '../runtime/leadership.ts';
+import { planRetry } from '../runtime/retry-policy.ts';
 import {
   annotationsChanged,
   anyOf,
   fieldChanged,
   generationChanged,
   labelsChanged,
+  owner,
   type Predicate,
+  self,
+  statesOf,
   statusNotOurs,
-} from '../runtime/predicates.ts';
-import { planRetry } from '../runtime/retry-policy.ts';
-import { owner, self, statesOf, whenSynced } from '../runtime/trigger.ts';
+  whenSynced,
+} from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
 import { goJson } from '../std/go-text.ts';
 import type { ProfileCounts } from '../telemetry/exposition.ts';
@@ -31,11 +34,11 @@ import type { StoredToken } from '../tokens/policy/spec.ts';
 import { namespaceOf } from '../tokens/priority.ts';
 import { SetAuthority } from './authority.ts';
 import { type SetInformers, SetView, selects } from './informers.ts';
+import { templateRequest } from './issue-request.ts';
 import { readyOf } from './policy/plan.ts';
 import { childName, type StoredSet, templateTexts } from './policy/template.ts';
 import { reconcileSet } from './reconcile.ts';
 import type { SetDeps } from './run.ts';
-import { templateRequest } from './token-request.ts';
 import { TrackedSets } from './tracked-set.ts';
 
 export interface SetControllerOptions extends Omit<SetDeps, 'view' | 'memory' | 'authority' | 'budgets' | 'timers'> {

@@ -19,8 +19,8 @@ import type { TokenInformers } from '../tokens/informers.ts';
 import type { StoredSecret } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { identityOf } from '../tokens/reduce.ts';
+import { requesterKeyOf, templateRequest } from './issue-request.ts';
 import type { StoredSet } from './policy/template.ts';
-import { requesterKeyOf, templateRequest } from './token-request.ts';
 
 export interface SetInformerOptions {
   readonly client: KubeClient;

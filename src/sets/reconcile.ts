@@ -17,12 +17,12 @@ import { RUN_MS } from '../tokens/run.ts';
 import { isCheckDue, removeChild, writeChild } from './children.ts';
 import { publishProfiles } from './cluster-profiles.ts';
 import { controllerKeyOf, MAX_SET_BYTES, reduceSet, SET_BUDGET, selectorOf, selects } from './informers.ts';
+import { permissionFor, templateRequest } from './issue-request.ts';
 import { failsAt, isControlledBy, type Member, planSet, rolloutOf, type SetObservation } from './policy/plan.ts';
 import { decideRemoval, REMOVAL_WINDOW_MS, type RemovalDecision } from './policy/removal.ts';
 import { desiredStatus, invalidStatus } from './policy/status.ts';
 import { childName, renderToken, type StoredSet } from './policy/template.ts';
 import type { SetDeps, SetRun } from './run.ts';
-import { permissionFor, templateRequest } from './token-request.ts';
 
 /** Maximum number of concurrent requests of one set. */
 const CONCURRENCY = 16;

@@ -18,9 +18,9 @@ import type { Target } from './target.ts';
 /** Keeps one target per Cluster. */
 export class ClusterClients {
   readonly #settings: TargetContext;
-  readonly #current = new Map<string, Slot>();
-  /** All slots that are not closed, including replaced ones that are still in use. */
-  readonly #open = new Set<Slot>();
+  readonly #current = new Map<string, Entry>();
+  /** All entries that are not closed, including replaced ones that are still in use. */
+  readonly #open = new Set<Entry>();
   /** UIDs of deleted Clusters, which a caller with an old object must not register again. */
   readonly #deleted = new Recent<true>(MAX_DELETED);
   readonly #fresh: FreshCredentials;
@@ -36,10 +36,10 @@ export class ClusterClients {
    * that one; `isRejected` recognizes a rejection that `work` returns. Throws an IssueError if the registration is not usable.
    */
   async use<T>(registered: RegisteredCluster, work: Work<T>, isRejected: (result: T) => boolean = () => false): Promise<T> {
-    const slot = this.#slotOf(registered);
-    const [outcome] = await Promise.allSettled([this.#run(slot, work)]);
-    const isRefused = outcome.status === 'rejected' ? isRejection(outcome.reason) : isRejected(outcome.value);
-    const newer = isRefused ? await this.#newerSlot(registered, slot) : undefined;
+    const entry = this.#entryOf(registered);
+    const [outcome] = await Promise.allSettled([this.#run(entry, work)]);
+    const wasRejected = outcome.status === 'rejected' ? isRejection(outcome.reason) : isRejected(outcome.value);
+    const newer = wasRejected ? await this.#newerEntry(registered, entry) : undefined;
     if (newer !== undefined) return await this.#run(newer, work);
     if (outcome.status === 'rejected') throw outcome.reason;
     return outcome.value;
@@ -49,9 +49,9 @@ export class ClusterClients {
   async useOnce<T>(registered: RegisteredCluster, token: Sensitive<string>, work: Work<T>): Promise<T> {
     this.#checkOpen();
     const target = createTarget(registered, this.#settings, { type: 'token', token });
-    const slot: Slot = { ...registrationOf(registered), hasConflict: false, target, users: 0, isRetired: true };
-    this.#open.add(slot);
-    return await this.#run(slot, work);
+    const entry: Entry = { ...registrationOf(registered), hasConflict: false, target, users: 0, isRetired: true };
+    this.#open.add(entry);
+    return await this.#run(entry, work);
   }
 
   /** Returns the Secrets of a cluster's credential as the hub has them now. Throws errors of requests to the hub. */
@@ -59,14 +59,14 @@ export class ClusterClients {
     return await this.#fresh.read(registered, signal);
   }
 
-  async #run<T>(slot: Slot, work: Work<T>): Promise<T> {
-    if (slot.target instanceof IssueError) throw slot.target;
-    slot.users += 1;
+  async #run<T>(entry: Entry, work: Work<T>): Promise<T> {
+    if (entry.target instanceof IssueError) throw entry.target;
+    entry.users += 1;
     try {
-      return await work(slot.target);
+      return await work(entry.target);
     } finally {
-      slot.users -= 1;
-      if (slot.isRetired && slot.users === 0) await this.#end(slot);
+      entry.users -= 1;
+      if (entry.isRetired && entry.users === 0) await this.#end(entry);
     }
   }
 
@@ -77,7 +77,7 @@ export class ClusterClients {
 
   /** Returns the endpoints that tokens of a cluster may be written next to. Throws an IssueError if its registration is not usable. */
   endpointsOf(registered: RegisteredCluster): PinnedEndpoints {
-    const { target } = this.#slotOf(registered);
+    const { target } = this.#entryOf(registered);
     if (target instanceof IssueError) throw target;
     return target.endpoints;
   }
@@ -102,9 +102,9 @@ export class ClusterClients {
   async forget({ metadata: { name, uid } }: Stored<Cluster>): Promise<void> {
     this.#deleted.set(uid, true);
     this.#fresh.forget(name);
-    const slot = this.#current.get(name);
+    const entry = this.#current.get(name);
     this.#current.delete(name);
-    if (slot !== undefined) await this.#end(slot);
+    if (entry !== undefined) await this.#end(entry);
   }
 
   /** Allows a deleted Cluster again, for example after a list that lacked the Cluster by mistake. */
@@ -116,22 +116,22 @@ export class ClusterClients {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#current.clear();
-    await Promise.all([...this.#open].map((slot) => this.#end(slot)));
+    await Promise.all([...this.#open].map((entry) => this.#end(entry)));
   }
 
-  /** Returns the slot with a newer credential than `slot`, whose credential the cluster rejected; undefined without one. */
-  async #newerSlot(registered: RegisteredCluster, slot: Slot): Promise<Slot | undefined> {
-    if (!this.#isClosed && this.#slotOf(registered) === slot) await this.#fresh.refresh(registered);
+  /** Returns the entry with a newer credential than `entry`, whose credential the cluster rejected; undefined without one. */
+  async #newerEntry(registered: RegisteredCluster, entry: Entry): Promise<Entry | undefined> {
+    if (!this.#isClosed && this.#entryOf(registered) === entry) await this.#fresh.refresh(registered);
     if (this.#isClosed) return undefined;
-    const current = this.#slotOf(registered);
-    return current === slot ? undefined : current;
+    const current = this.#entryOf(registered);
+    return current === entry ? undefined : current;
   }
 
   #checkOpen(): void {
     if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'Purser is stopping');
   }
 
-  #slotOf(known: RegisteredCluster): Slot {
+  #entryOf(known: RegisteredCluster): Entry {
     this.#checkOpen();
     const { name, uid } = known.cluster.metadata;
     if (this.#deleted.get(uid)) throw new IssueError('ClusterNotFound');
@@ -140,18 +140,18 @@ export class ClusterClients {
     const registration = registrationOf(registered);
     const hasConflict = this.#hasConflict(registered);
     if (former !== undefined && isSameRegistration(former, registration) && former.hasConflict === hasConflict) return former;
-    const slot: Slot = { ...registration, hasConflict, target: this.#create(registered), users: 0, isRetired: false };
-    this.#current.set(name, slot);
-    this.#open.add(slot);
-    if (former !== undefined) this.#replace(former, slot);
-    return slot;
+    const entry: Entry = { ...registration, hasConflict, target: this.#create(registered), users: 0, isRetired: false };
+    this.#current.set(name, entry);
+    this.#open.add(entry);
+    if (former !== undefined) this.#replace(former, entry);
+    return entry;
   }
 
   #hasConflict({ credential }: RegisteredCluster): boolean {
     return credential !== undefined && this.#settings.federatedAddresses?.hasConflict(credential) === true;
   }
 
-  #create(registered: RegisteredCluster): Slot['target'] {
+  #create(registered: RegisteredCluster): Entry['target'] {
     try {
       return createTarget(registered, this.#settings);
     } catch (error) {
@@ -162,7 +162,7 @@ export class ClusterClients {
   }
 
   /** Replaces a target. Requests in progress may finish with the old credential, but not at an old address. */
-  #replace(former: Slot, next: Slot): void {
+  #replace(former: Entry, next: Entry): void {
     former.isRetired = true;
     const [old, target] = [former.target, next.target];
     const isRenewed = isSameExceptRenewal(former, next) && former.hasConflict === next.hasConflict;
@@ -170,9 +170,9 @@ export class ClusterClients {
     if (former.users === 0 || former.cluster !== next.cluster || next.hasConflict) void this.#end(former);
   }
 
-  async #end(slot: Slot): Promise<void> {
-    this.#open.delete(slot);
-    if (!(slot.target instanceof IssueError)) await slot.target.close();
+  async #end(entry: Entry): Promise<void> {
+    this.#open.delete(entry);
+    if (!(entry.target instanceof IssueError)) await entry.target.close();
   }
 }
 
@@ -180,7 +180,7 @@ const MAX_DELETED = 1_024;
 
 type Work<T> = (target: Target) => Promise<T>;
 
-interface Slot extends Registration {
+interface Entry extends Registration {
   /** True if another Secret names an address of the credential. */
   readonly hasConflict: boolean;
   readonly target: Target | IssueError;

@@ -7,6 +7,7 @@ import type { Secret, Stored } from '../api/resources.ts';
 import type { BearerTokens } from '../kube/credentials.ts';
 import { isBearerToken } from '../kubernetes/bearer-token.ts';
 import { dns1123SubdomainProblems } from '../kubernetes/names.ts';
+import { serviceAccountNamespace } from '../kubernetes/service-account.ts';
 import { defined } from '../std/defined.ts';
 import { digestOf } from '../std/digest.ts';
 import { Sensitive } from '../std/sensitive.ts';
@@ -15,7 +16,6 @@ import { serverUrl } from './policy/registration.ts';
 import type { TokenInUse } from './policy/renewal.ts';
 import { parseRenewal, type RenewalRecord } from './policy/renewed-secret.ts';
 import { tokenClaims } from './policy/token-claims.ts';
-import { serviceAccountNamespace } from './policy/token-request.ts';
 
 /** Purser's bearer token or client certificate on a target. */
 export type StoredCredential =

@@ -2,6 +2,7 @@
 
 import { RegistryGroup } from '../api/names.ts';
 import { SelfSubjectReviews, type SubjectAccessReview, SubjectAccessReviews } from '../kube/reviews.ts';
+import { subjectOf } from '../kubernetes/service-account.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { fieldsOf, textOf } from '../kubernetes/untrusted.ts';
 import type { Clock } from '../std/clock.ts';
@@ -9,7 +10,6 @@ import { FreshCache } from '../std/fresh-cache.ts';
 import { ownServiceAccount } from './credential.ts';
 import type { HubSettings } from './hub.ts';
 import { IssueError } from './issue-error.ts';
-import { subjectOf } from './policy/token-request.ts';
 
 /** Checks service accounts, each at most once in ten minutes, or in 30 s after a failure. */
 export class HubAccounts {

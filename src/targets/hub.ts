@@ -4,6 +4,7 @@ import type { KeyObject } from 'node:crypto';
 import { Namespaces } from '../api/resources.ts';
 import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
+import { serviceAccountNamespace } from '../kubernetes/service-account.ts';
 import { isSignedBy, KEY_SET_PATH, parseKeySet } from '../kubernetes/signing-keys.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { uidOf } from '../kubernetes/untrusted.ts';
@@ -13,7 +14,6 @@ import type { TargetCredential } from './credential.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
 import { IssueError } from './issue-error.ts';
 import { serverUrl } from './policy/registration.ts';
-import { serviceAccountNamespace } from './policy/token-request.ts';
 
 /** The hub and Purser's namespace on it. */
 export interface HubSettings {

@@ -16,8 +16,7 @@ import type { Store } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
 import { digestOf } from '../std/digest.ts';
 import { clustersOf } from './credential.ts';
-import type { Issuer } from './policy/issued-for.ts';
-import { credentialKey } from './policy/registration.ts';
+import { credentialKey, type Issuer } from './policy/registration.ts';
 import { isRenewedSecret, renewedName } from './policy/renewed-secret.ts';
 
 /** A Cluster with Purser's credential for it. */

@@ -7,7 +7,7 @@ import { type Fields, fieldsOf, isKind, textOf } from '../kubernetes/untrusted.t
 import type { Sensitive } from '../std/sensitive.ts';
 import { tokenFor } from './credential.ts';
 import { IssueError, redactError, statusFailure } from './issue-error.ts';
-import { isReservedAudience } from './policy/token-request.ts';
+import { isReservedAudience } from './policy/grant.ts';
 import type { Target, TargetCaller, TokenSource } from './target.ts';
 
 /** Returns Purser's user name on the target, reviewed once per credential. Throws an IssueError while it is unknown. */
@@ -58,7 +58,7 @@ export async function reviewToken(target: Target, { token, subject, audiences }:
  * Throws an IssueError if the target's API server does not accept the token for one of its audiences. It is reviewed once for each
  * set of audiences, and not at all if Purser is not permitted to review tokens.
  */
-export async function checkAudiences(target: Target, { audiences, ...request }: ReviewRequest, signal: AbortSignal): Promise<void> {
+export async function checkAcceptedByAPI(target: Target, { audiences, ...request }: ReviewRequest, signal: AbortSignal): Promise<void> {
   const key = JSON.stringify(audiences.toSorted());
   if (target.acceptedAudiences.get(key)) return;
   try {

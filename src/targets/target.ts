@@ -43,14 +43,14 @@ export interface TargetOptions {
   readonly isShared?: boolean;
 }
 
-/** Use of a client: rotation, calls through the façade, or probes. Each has its own connections, so that none waits for another. */
-export type Purpose = 'requests' | 'calls' | 'probes';
+/** Use of a client: by the controllers, by the façade, or for probes. Each has its own connections, so that none waits for another. */
+export type Purpose = 'controllers' | 'facade' | 'probes';
 
 /** Connections of another target. */
 export type HandedOver = ReturnType<KubeClient['transport']['handOver']>;
 
 /** Maximum number of connections per address and purpose. The requests of a probe are sequential. */
-export const CONNECTIONS: Readonly<Record<Purpose, number>> = { requests: 16, calls: 16, probes: 1 };
+export const CONNECTIONS: Readonly<Record<Purpose, number>> = { controllers: 16, facade: 16, probes: 1 };
 
 /** One request to the target. It may be repeated at another address, so it must depend only on its arguments. */
 export type TargetCall<T> = (client: KubeClient, options: CallOptions) => Promise<T>;
@@ -79,8 +79,8 @@ export class Target {
   readonly #isShared: boolean;
   readonly #usesSystemRoots: boolean;
   readonly #choice: EndpointChoice;
-  readonly #clients: Readonly<Record<Purpose, Map<string, KubeClient>>> = { requests: new Map(), calls: new Map(), probes: new Map() };
-  readonly #active: Record<Purpose, number> = { requests: 0, calls: 0, probes: 0 };
+  readonly #clients: Readonly<Record<Purpose, Map<string, KubeClient>>> = { controllers: new Map(), facade: new Map(), probes: new Map() };
+  readonly #active: Record<Purpose, number> = { controllers: 0, facade: 0, probes: 0 };
   #breaker: Breaker = CLOSED;
   #lastFailure = '';
   #isClosed = false;
@@ -102,13 +102,13 @@ export class Target {
    * while the circuit is open, and the reason of `signal` if it aborts.
    */
   async call<T>(request: TargetCall<T>, signal?: AbortSignal): Promise<T> {
-    return await this.#call(request, 'requests', signal);
+    return await this.#call(request, 'controllers', signal);
   }
 
-  /** Returns the target with the connections for calls through the façade. */
-  forCalls(): TokenSource {
+  /** Returns the target with the connections of the façade. */
+  forFacade(): TokenSource {
     const { credential, clock, hub, namespaces, username } = this;
-    return { credential, clock, hub, namespaces, username, call: (request, signal) => this.#call(request, 'calls', signal) };
+    return { credential, clock, hub, namespaces, username, call: (request, signal) => this.#call(request, 'facade', signal) };
   }
 
   /** Throws an IssueError while the circuit is open, before other requests that would be useless. */

@@ -4,6 +4,7 @@ import { ServiceAccounts } from '../api/resources.ts';
 import { objectPath } from '../kube/paths.ts';
 import { type HttpResponse, toStatusError, warningTexts } from '../kube/response.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
+import { serviceAccountNamespace, subjectOf } from '../kubernetes/service-account.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf, uidOf } from '../kubernetes/untrusted.ts';
 import type { Clock } from '../std/clock.ts';
@@ -13,7 +14,6 @@ import { parseTimestamp } from '../std/timestamp.ts';
 import { secretsOf } from './credential.ts';
 import type { HubSettings } from './hub.ts';
 import { IssueError, type IssueErrorOptions, statusFailure } from './issue-error.ts';
-import { type TokenClaims, tokenClaims } from './policy/token-claims.ts';
 import {
   type BoundObject,
   checkGrant,
@@ -24,10 +24,9 @@ import {
   isReservedAudience,
   isSilentlyExtended,
   maxTokenLength,
-  serviceAccountNamespace,
-  subjectOf,
   type TokenRequest,
-} from './policy/token-request.ts';
+} from './policy/grant.ts';
+import { type TokenClaims, tokenClaims } from './policy/token-claims.ts';
 import { ownUsername } from './reviews.ts';
 import type { Target, TokenSource } from './target.ts';
 
@@ -209,12 +208,12 @@ async function send(target: Exchanging, request: TokenRequest, body: string, sig
       return response;
     }, signal);
   } catch (error) {
-    throw error instanceof StatusError ? toRejection(error, request) : error;
+    throw error instanceof StatusError ? tokenRequestFailure(error, request) : error;
   }
 }
 
 /** Converts an error response; names the object that is missing or has a different UID. */
-function toRejection(error: StatusError, request: TokenRequest): IssueError {
+function tokenRequestFailure(error: StatusError, request: TokenRequest): IssueError {
   const { namespace, boundObject, accountUID } = request;
   const { details } = error.status;
   const kind = details?.kind?.toLowerCase().replace(/s$/, '');

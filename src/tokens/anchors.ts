@@ -11,8 +11,8 @@ import { hasReason } from '../kubernetes/status.ts';
 import type { Result } from '../runtime/controller.ts';
 import { deleteAnchor, hasAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
-import { isIssuedWith } from '../targets/policy/issued-for.ts';
-import { anchorName } from '../targets/policy/token-request.ts';
+import { anchorName } from '../targets/policy/grant.ts';
+import { isIssuedWith } from '../targets/policy/registration.ts';
 import { issuerOf, type RegisteredCluster } from '../targets/registry.ts';
 import { type DeletionKey, encodeDeletionKey } from './anchor-deletions.ts';
 import { REVOCATION_UNAVAILABLE } from './events.ts';
@@ -37,7 +37,7 @@ import {
 import { orphanedAnchorMessage } from './policy/messages.ts';
 import type { TokenPlan } from './policy/plan.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { isHeld, type Situation, type TokenObservation, type TokenState } from './policy/state.ts';
+import { hasCurrentToken, type Situation, type TokenObservation, type TokenState } from './policy/state.ts';
 import { laneOfCluster } from './priority.ts';
 import { RUN_MS, type Step, type TokenDeps, type TokenRun } from './run.ts';
 import { deleteSecrets } from './secrets.ts';
@@ -107,7 +107,7 @@ export async function revoke(
 function supersededPlaces({ view }: TokenRun, { observation: { token }, state }: Situation): readonly AnchorPlace[] {
   const recorded = recordedAnchor(token, state.record);
   const former = withoutPlaces(anchorsOf(token), recorded === undefined ? [wantedAnchor(token)] : [wantedAnchor(token), recorded]);
-  return isHeld(state) && state.isLast ? former : former.filter(({ cluster }) => view.registry.registered(cluster) === undefined);
+  return hasCurrentToken(state) && state.isLast ? former : former.filter(({ cluster }) => view.registry.registered(cluster) === undefined);
 }
 
 /** Deletes the anchors and removes the finalizer from a ManagedToken that needs no anchor. */

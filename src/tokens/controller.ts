@@ -12,6 +12,7 @@ import type { Recorder } from '../kube/recorder.ts';
 import type { Change } from '../kube/store.ts';
 import { type Outcome, type Result, runController } from '../runtime/controller.ts';
 import { whenAborted } from '../runtime/leadership.ts';
+import { type Failure, planRetry, type Retry, RetryBudget } from '../runtime/retry-policy.ts';
 import {
   annotationsChanged,
   anyOf,
@@ -19,10 +20,12 @@ import {
   fieldChanged,
   generationChanged,
   labelsChanged,
+  owner,
+  self,
+  statesOf,
   statusNotOurs,
-} from '../runtime/predicates.ts';
-import { type Failure, planRetry, type Retry, RetryBudget } from '../runtime/retry-policy.ts';
-import { owner, self, statesOf, whenSynced } from '../runtime/trigger.ts';
+  whenSynced,
+} from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
@@ -72,7 +75,7 @@ export function createTokenController(options: TokenControllerOptions): (stoppin
 /** Slots for all clusters: enough while nearly thirty clusters hang at once. */
 const CONCURRENCY = 512;
 /** Slots for one cluster: one per connection, which a single namespace may take, and two for other namespaces. */
-const CONCURRENCY_PER_CLUSTER = CONNECTIONS.requests + 2;
+const CONCURRENCY_PER_CLUSTER = CONNECTIONS.controllers + 2;
 const TENANT_SHARE = 8;
 /** Number of slots above which a namespace is reported; `TENANT_SHARE` limits the number. */
 const SLOTS_PER_NAMESPACE = CONCURRENCY / 8;

@@ -7,7 +7,7 @@ import type { Note } from '../kube/recorder.ts';
 import { sentence } from '../std/sentence.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
 import { isLastingReason } from '../targets/issue-error.ts';
-import { requestedSeconds, type TokenLimits } from '../targets/policy/token-request.ts';
+import { requestedSeconds, type TokenLimits } from '../targets/policy/grant.ts';
 import { recordedAnchor } from './policy/anchors.ts';
 import { failureText, shortenedMessage, type TokenFailure } from './policy/messages.ts';
 import type { IssuePlan, TokenPlan } from './policy/plan.ts';

@@ -119,7 +119,7 @@ export class HubView {
     this.tokensOfRequester = this.tokens.index((token) => [requesterKeyOf(token)]);
     this.tokensOfNamespace = this.tokens.index(({ metadata }) => [metadata.namespace]);
     this.countInNamespace = this.tokens.tally(({ metadata }) => [metadata.namespace]);
-    const issued = this.tokens.tally((token) => (isIssued(token) ? [''] : []));
+    const issued = this.tokens.tally((token) => (wasIssued(token) ? [''] : []));
     this.countIssued = () => issued('');
   }
 
@@ -134,7 +134,7 @@ export class HubView {
 }
 
 /** Returns whether a ManagedToken has a token, or had one. */
-export function isIssued({ status }: StoredToken): boolean {
+export function wasIssued({ status }: StoredToken): boolean {
   return status?.tokenDigest !== undefined;
 }
 

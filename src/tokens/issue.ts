@@ -1,20 +1,21 @@
 // Issues a token: review, anchor, TokenRequest on the target cluster, and the write of the Secret.
 
 import { Annotation } from '../api/names.ts';
+import { subjectOf } from '../kubernetes/service-account.ts';
 import { defined } from '../std/defined.ts';
 import { digestOf } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
-import type { Issuer } from '../targets/policy/issued-for.ts';
-import { anchorName, type Grant, type IssueDetails, subjectOf, tokenRequestFor } from '../targets/policy/token-request.ts';
+import { anchorName, type Grant, type IssueDetails, tokenRequestFor } from '../targets/policy/grant.ts';
+import type { Issuer } from '../targets/policy/registration.ts';
 import { issuerOf, type RegisteredCluster } from '../targets/registry.ts';
-import { checkAudiences } from '../targets/reviews.ts';
+import { checkAcceptedByAPI } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';
 import { issueToken } from '../targets/token-exchange.ts';
 import { recordAnchor, unlistedEvents } from './anchors.ts';
 import { unrevokedEvents } from './events.ts';
-import { type OutputTarget, outputsForAPI } from './outputs/outputs.ts';
+import { type OutputContent, outputsForAPI } from './outputs/outputs.ts';
 import { recordedAnchor } from './policy/anchors.ts';
 import { type IssuePlan, planToken, type SecretWrite, type TokenPlan } from './policy/plan.ts';
 import { createRecord, digestOfIssuance, requestOf, type TokenRecord } from './policy/record.ts';
@@ -101,7 +102,7 @@ interface Requested {
   readonly isAccountNew: boolean;
   readonly issuer: Issuer;
   /** Outputs that the credential of the token covers. */
-  readonly outputs: OutputTarget;
+  readonly outputs: OutputContent;
 }
 
 /** Requests a token, and requests it again if the service account or the anchor was re-created or deleted. Throws an IssueError. */
@@ -151,12 +152,12 @@ export async function checkOutputs(
   { token, audiences }: Pick<Grant, 'token' | 'audiences'>,
 ): Promise<void> {
   if (outputsForAPI(spec.secret).length === 0) return;
-  await checkAudiences(target, { token, subject: subjectOf(spec.serviceAccount), audiences }, signal);
+  await checkAcceptedByAPI(target, { token, subject: subjectOf(spec.serviceAccount), audiences }, signal);
 }
 
 /** Returns the UID of the recorded anchor unless the anchor may have been deleted, so that a renewal needs no extra request. */
-function knownAnchorUID(token: StoredToken, { record, superseded, otherCredential, refused }: TokenState): string | undefined {
-  return superseded !== undefined || otherCredential || refused ? undefined : recordedAnchor(token, record)?.uid;
+function knownAnchorUID(token: StoredToken, { record, superseded, otherCredential, rejected }: TokenState): string | undefined {
+  return superseded !== undefined || otherCredential || rejected ? undefined : recordedAnchor(token, record)?.uid;
 }
 
 function ensureAnchorFor({ signal }: TokenRun, token: StoredToken, target: Target): Promise<string> {
@@ -172,7 +173,7 @@ export interface TokenToWrite {
   readonly record: TokenRecord;
   readonly token: Sensitive<string>;
   /** Outputs that the credential of the token covers. */
-  readonly outputs: OutputTarget;
+  readonly outputs: OutputContent;
 }
 
 const MAX_WRITES = 4;
@@ -205,14 +206,17 @@ async function writeToken(
 export async function writeIssued(
   run: TokenRun,
   observation: TokenObservation,
-  { record, token: text, outputs: target }: TokenToWrite,
+  { record, token: text, outputs }: TokenToWrite,
   write: SecretWrite,
 ): Promise<TokenObservation | undefined> {
   const { token, cluster, secret: existing } = observation;
-  const wanted = desiredSecret({ token, record, cluster, target, ...(existing && { existing: existing.metadata }) }, text.reveal());
+  const wanted = desiredSecret(
+    { token, record, cluster, content: outputs, ...(existing && { existing: existing.metadata }) },
+    text.reveal(),
+  );
   const secret = await writeSecret(run, observation, { wanted, write });
   if (secret === undefined) return undefined;
-  run.tracked.writtenDigest = digestOfSecret(digestOfOutputs(target), digestOfData(wanted.data ?? {}));
+  run.tracked.writtenDigest = digestOfSecret(digestOfOutputs(outputs), digestOfData(wanted.data ?? {}));
   const { name, uid } = secret.metadata;
   if (run.tracked.writtenSecret?.uid !== uid) run.tracked.writtenSecret = { name, uid };
   const { writtenDigest, writtenSecret } = run.tracked;

@@ -7,18 +7,18 @@ import type { Result } from '../runtime/controller.ts';
 import { digestOf } from '../std/digest.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
-import { isIssuedWith } from '../targets/policy/issued-for.ts';
+import { isIssuedWith } from '../targets/policy/registration.ts';
 import { issuerOf } from '../targets/registry.ts';
 import { reviewToken } from '../targets/reviews.ts';
 import { AnchorsPending, SLOT_WAIT_MS } from './anchor-deletions.ts';
 import { pruneAnchors, RETRY_MS, release, revoke } from './anchors.ts';
 import { auditStep, countIssuance, eventsOf, shortenedEvents } from './events.ts';
 import { checkOutputs, issue, writeIssued } from './issue.ts';
-import type { OutputTarget } from './outputs/outputs.ts';
+import type { OutputContent } from './outputs/outputs.ts';
 import { formerAnchors } from './policy/anchors.ts';
 import { type HoldPlan, planToken, type RewritePlan, type TokenPlan } from './policy/plan.ts';
 import { parseRecord, type TokenRecord } from './policy/record.ts';
-import { type Situation, situationOf, type TokenObservation } from './policy/state.ts';
+import { hasCurrentToken, type Situation, situationOf, type TokenObservation, tokenState } from './policy/state.ts';
 import { desiredStatus } from './policy/status.ts';
 import { laneOfCluster, SHARED_LANE } from './priority.ts';
 import { reduceSecret, tokenOf } from './reduce.ts';
@@ -36,7 +36,7 @@ import {
 } from './run.ts';
 import { deleteSecrets, pausedStep, readSecret, recordRepair, refetchSecret, repairPauseMs, stripSecret } from './secrets.ts';
 import type { Verified } from './verification.ts';
-import { confirmPermission } from './withdrawal.ts';
+import { hideCluster, refuse, withoutCluster } from './withdrawal.ts';
 
 /** Reconciles a ManagedToken. Throws, after it has reported the cause, if the reconcile must be retried. */
 export async function reconcileToken(deps: TokenDeps, key: string, signal: AbortSignal): Promise<Result> {
@@ -136,6 +136,29 @@ async function runPlan(run: TokenRun, plan: TokenPlan, situation: Situation, isR
   const isAttempt = plan.type === 'issue' && (next.isDone || !isInDoubt) && !next.isPending;
   if (isAttempt) countIssuance(run, plan, next, clock.monotonic() - startedAt);
   return next;
+}
+
+/**
+ * Requests a review of an uncertain permission, before any action or report that depends on the Cluster. A review that
+ * fails removes nothing and is retried; an expired token is removed from the Secret in any case.
+ */
+async function confirmPermission(run: TokenRun, observation: TokenObservation): Promise<Step> {
+  try {
+    const review = await run.authority.review(observation.token, run.signal);
+    if (review.allowed) {
+      run.tracked.reviewedSet = review.set;
+      return { observation, isDone: false, isReviewed: true };
+    }
+    // While the Secret holds a valid token, a binding that is replaced within seconds is not reported.
+    const state = tokenState(withoutCluster(observation), run.clock.now());
+    const forbidden = { reason: 'Forbidden', message: review.message } as const;
+    const failure = hasCurrentToken(state) && !state.expired ? run.tracked.failure : forbidden;
+    // The second review must not wait for the retry of another failure.
+    return { failure, error: undefined, ...(await refuse(run, observation, review)) };
+  } catch (error) {
+    const failure = toIssueError(error, run.signal);
+    return { observation: await hideCluster(run, observation), isDone: true, error: failure };
+  }
 }
 
 /** Returns whether a plan dials the cluster in the spec, and the run holds no slot of that cluster. */
@@ -310,7 +333,7 @@ async function outputsFor(
   { token, unwritable }: TokenObservation,
   { issuedFor }: TokenRecord,
   text: Sensitive<string>,
-): Promise<OutputTarget | undefined> {
+): Promise<OutputContent | undefined> {
   const { view, clients } = run;
   const registered = view.registry.registered(token.spec.clusterName);
   if (registered === undefined || unwritable !== undefined || !isIssuedWith(issuedFor, issuerOf(registered))) return undefined;

@@ -1,5 +1,5 @@
-// One run of the controller for one ManagedToken: its dependencies, memory and signal, the steps that it consists of, and its observation:
-// everything that a decision needs, read from informers and memory without a request.
+// The context of one reconcile of a ManagedToken: `TokenRun` has its dependencies, memory and signal, `Step` the result of one plan, and
+// `observe` returns everything that a decision needs, read from informers and memory without a request.
 
 import type { IssueReason } from '../api/reasons.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -8,13 +8,13 @@ import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import type { PinnedEndpoints } from '../targets/endpoints.ts';
 import { IssueError } from '../targets/issue-error.ts';
-import type { TokenLimits } from '../targets/policy/token-request.ts';
+import type { TokenLimits } from '../targets/policy/grant.ts';
 import { issuerOf } from '../targets/registry.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Authority } from './authority.ts';
 import { type HubView, ownerKeyOf, secretKeyOf } from './informers.ts';
-import { type OutputTarget, outputTarget } from './outputs/outputs.ts';
+import { type OutputContent, outputContent } from './outputs/outputs.ts';
 import { invalidSpecFailure, type TokenFailure, tokenFailure } from './policy/messages.ts';
 import { nextReconcileAt } from './policy/plan.ts';
 import { digestOfOutputs, earlierClaimant, isOwnedBy, type StoredSecret, secretNameOf } from './policy/secret.ts';
@@ -179,10 +179,10 @@ function observeOutputs({ view, clients }: TokenRun, token: StoredToken): Pick<T
 }
 
 /** Returns the outputs for the token. Throws an IssueError if the spec names an address that is not the cluster's. */
-export function outputsOf(token: StoredToken, endpoints: PinnedEndpoints): OutputTarget {
-  const target = outputTarget(token, endpoints);
-  if (target === undefined) throw new IssueError('InvalidSpec', 'spec.secret.server is not an address of the cluster');
-  return target;
+export function outputsOf(token: StoredToken, endpoints: PinnedEndpoints): OutputContent {
+  const content = outputContent(token, endpoints);
+  if (content === undefined) throw new IssueError('InvalidSpec', 'spec.secret.server is not an address of the cluster');
+  return content;
 }
 
 /** Maximum number of Secrets of former names in one reconcile: tenants can create many. Their deletion triggers the next reconcile. */

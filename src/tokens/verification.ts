@@ -3,11 +3,11 @@
 
 import { merge, type Observable, Subject } from 'rxjs';
 import { objectKey } from '../kube/paths.ts';
+import { subjectOf } from '../kubernetes/service-account.ts';
 import { type Clock, sleep } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
 import { nextTurnAt } from '../std/hash.ts';
-import { subjectOf } from '../targets/policy/token-request.ts';
-import { type HubView, isIssued, secretKeyOf } from './informers.ts';
+import { type HubView, secretKeyOf, wasIssued } from './informers.ts';
 import type { StoredToken } from './policy/spec.ts';
 
 export interface VerificationOptions {
@@ -163,7 +163,7 @@ export class Verification {
 
   #canVerify(token: StoredToken): boolean {
     const { metadata, spec } = token;
-    if (!isIssued(token) || spec.rotation.suspend || metadata.deletionTimestamp !== undefined) return false;
+    if (!wasIssued(token) || spec.rotation.suspend || metadata.deletionTimestamp !== undefined) return false;
     return this.#options.view.secrets.get(secretKeyOf(token))?.tokenDigest !== undefined;
   }
 

@@ -1,9 +1,8 @@
-// Withdrawal of permission: a second review after the first refusal, then the removal of the Secret, unless a removal limit delays or
-// pauses it.
+// Withdrawal of permission, after a review that denied it: a second review, then the removal of the Secret, unless a removal limit delays
+// or pauses it.
 
 import type { Note } from '../kube/recorder.ts';
 import { exponentialMs } from '../std/backoff.ts';
-import { toIssueError } from '../targets/issue-error.ts';
 import { AnchorsPending } from './anchor-deletions.ts';
 import { dropAnchors, unlistedEvents, writeRemainingAnchors } from './anchors.ts';
 import type { Refusal } from './authority.ts';
@@ -13,42 +12,18 @@ import { heldRemovalFailure, pendingWithdrawalFailure, type TokenFailure, withdr
 import { mustStripToken } from './policy/plan.ts';
 import type { StoredToken } from './policy/spec.ts';
 import {
-  isHeld,
-  isIssued,
+  hasCurrentToken,
+  hasIssuedToken,
   ownedNames,
   type Situation,
   situationOf,
   type TokenObservation,
   type TokenState,
-  tokenState,
 } from './policy/state.ts';
 import { type Withdrawal, withdrawalAfter } from './policy/withdrawal.ts';
 import type { Removal } from './removal-limits.ts';
 import type { Step, TokenRun } from './run.ts';
 import { findStray, stripSecret, withdrawSecrets } from './secrets.ts';
-
-/**
- * Requests a review if the permission is uncertain, before any action or report that depends on the Cluster. A review that
- * fails removes nothing and is retried; an expired token is removed from the Secret in any case.
- */
-export async function confirmPermission(run: TokenRun, observation: TokenObservation): Promise<Step> {
-  try {
-    const review = await run.authority.review(observation.token, run.signal);
-    if (review.allowed) {
-      run.tracked.reviewedSet = review.set;
-      return { observation, isDone: false, isReviewed: true };
-    }
-    // While the Secret holds a valid token, a binding that is replaced within seconds is not reported.
-    const state = tokenState(withoutCluster(observation), run.clock.now());
-    const forbidden = { reason: 'Forbidden', message: review.message } as const;
-    const failure = isHeld(state) && !state.expired ? run.tracked.failure : forbidden;
-    // The second review must not wait for the retry of another failure.
-    return { failure, error: undefined, ...(await refuse(run, observation, review)) };
-  } catch (error) {
-    const failure = toIssueError(error, run.signal);
-    return { observation: await hideCluster(run, observation), isDone: true, error: failure };
-  }
-}
 
 /**
  * Acts on a review that denied permission. The result does not depend on the Cluster: to a requester without permission a missing, a
@@ -72,12 +47,13 @@ export async function refuse(run: TokenRun, observation: TokenObservation, refus
 const STRIP_MS = 5_000;
 
 /** Returns the observation without the Cluster, after it has removed a token that must leave the Secret anyway. */
-async function hideCluster(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
+export async function hideCluster(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
   const hidden = withoutCluster(observation);
   return mustStripToken(hidden, run.clock.now()) ? await stripSecret(run, hidden) : hidden;
 }
 
-function withoutCluster(observation: TokenObservation): TokenObservation {
+/** Returns the observation without the Cluster, about which a requester without permission must learn nothing. */
+export function withoutCluster(observation: TokenObservation): TokenObservation {
   return { ...observation, cluster: undefined, issuer: undefined };
 }
 
@@ -99,7 +75,7 @@ async function withdraw(run: TokenRun, observed: TokenObservation, refusal: Refu
       requeueAt: now + nextReviewMs(run, refusal),
     };
   }
-  const countedIn = state.isLast && isIssued(state) ? token.metadata.namespace : undefined;
+  const countedIn = state.isLast && hasIssuedToken(state) ? token.metadata.namespace : undefined;
   tracked.refuse(now, { countedIn, isSelfCaused: refusal.isRequesterMissing || isForAnotherRequest(token, state) });
   const next = withdrawalAfter(tracked.refusedAt, now);
   if (next.type !== 'remove') return { observation, isDone: true, ...pendingFields(next, state, message) };
@@ -120,7 +96,7 @@ function pendingFields(
   message: string,
 ): Pick<Step, 'failure' | 'requeueAt'> {
   if (next.type === 'keep') return { requeueAt: undefined };
-  const isReported = next.isReported && isHeld(state) && !state.expired;
+  const isReported = next.isReported && hasCurrentToken(state) && !state.expired;
   return { ...(isReported && { failure: pendingWithdrawalFailure(message) }), requeueAt: next.at };
 }
 

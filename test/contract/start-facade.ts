@@ -6,9 +6,7 @@ import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resou
 import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';
 import { createFacade, type FacadeOptions, type FacadeSettings } from '../../src/facade/facade.ts';
 import { watchLimits } from '../../src/facade/limits/concurrency.ts';
-import { createLists, onDemand } from '../../src/facade/lists.ts';
-import { createManagedTokenInformers } from '../../src/facade/managed-tokens/informers.ts';
-import { MANAGED_TOKEN_LIST } from '../../src/facade/managed-tokens/managed-token-list.ts';
+import { createLists, listsOnDemand } from '../../src/facade/lists.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
@@ -59,7 +57,7 @@ export async function startFacade(
   const lists = createLists({
     lists: { clusters: CLUSTER_LIST },
     informers: { clusters },
-    listsOnDemand: [onDemand(MANAGED_TOKEN_LIST, { createInformers: () => createManagedTokenInformers(source), onProblem: () => {} })],
+    listsOnDemand: listsOnDemand({ hub, clock, random: Math.random, log: silentLog, onProblem: () => {} }),
     watchLimits: watchLimits(undefined),
     roles,
     bindings,
@@ -69,7 +67,6 @@ export async function startFacade(
     log: silentLog,
     historyCapacity,
   });
-  subscription.add(lists.run());
   const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
   const clients = new ClusterClients(targetSettings(clock));
   const facade = createFacade({

@@ -71,7 +71,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   'a body of another registered kind, with fields that do not fit this kind': [BODY, 'another kind with fields of a TokenRequest'],
   'nested lists and objects': ['kubernetes/wire/json-parse.test.ts', 'accepts a depth of up to 1,000'],
-  '`metadata.managedFields` of the response': [`${TOKENS}/token-request.test.ts`, 'carries no managedFields'],
+  '`metadata.managedFields` of the response': [`${TOKENS}/request-parser.test.ts`, 'carries no managedFields'],
   'more than 1,000 `metadata.ownerReferences`': [BODY, 'rejects 1,001 owner references'],
   '`Accept` with `as=PartialObjectMetadataList`': [REJECTIONS, 'rejects Accept for lists with 406, and issues no token'],
   "Purser's own service account on the cluster": [BODY, 'rejects Purser’s own service account'],

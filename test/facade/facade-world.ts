@@ -1,5 +1,6 @@
 // A façade on a real TLS socket, with a scripted hub and target.
 
+import { Subscription } from 'rxjs';
 import type { CertificateSource } from '../../src/facade/certificate.ts';
 import { createFacade, type Facade, type FacadeOptions, type FacadeSettings } from '../../src/facade/facade.ts';
 import { LISTINGS } from '../../src/facade/lists.ts';
@@ -73,7 +74,7 @@ export class FacadeWorld {
       log: createLogger({ level: 'info', readable: false, write: (line) => world.lines.push(line) }),
       settings: { ...DEFAULTS, ...settings },
       metrics: world.#metrics,
-      lists: { listings: LISTINGS, routes: [] },
+      lists: { listings: LISTINGS, routes: [], run: () => new Subscription() },
       ...limits,
     });
     world.#facade = facade;

@@ -1,11 +1,25 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { merge, mergeMap, type Observable, type Subscription } from 'rxjs';
+import { filter, merge, mergeMap, type Observable, type Subscription } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
-import { Clusters, type ConfigMap, ConfigMaps, ManagedTokens, Secrets, type Stored } from '../../src/api/resources.ts';
+import { type ApiObject, Clusters, type ConfigMap, ConfigMaps, ManagedTokens, Secrets, type Stored } from '../../src/api/resources.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import type { Change } from '../../src/kube/store.ts';
 import type { WatchEvent } from '../../src/kube/watch-events.ts';
-import { dueNow, mapToKeys, owner, self, whenSynced } from '../../src/runtime/trigger.ts';
+import {
+  annotationsChanged,
+  anyOf,
+  conditionTurnedTrue,
+  dueNow,
+  fieldChanged,
+  generationChanged,
+  labelsChanged,
+  mapToKeys,
+  owner,
+  type Predicate,
+  self,
+  statusNotOurs,
+  whenSynced,
+} from '../../src/runtime/trigger.ts';
 import { turn } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import { stored } from '../support/stored.ts';
@@ -13,7 +27,7 @@ import { HandInformer } from './hand-informer.ts';
 
 let version = 0;
 
-function object(name: string, more: Partial<ConfigMap['metadata']> = {}): Stored<ConfigMap> {
+function configMap(name: string, more: Partial<ConfigMap['metadata']> = {}): Stored<ConfigMap> {
   version += 1;
   return stored({ metadata: { name, namespace: 'ns', uid: `uid-${name}`, resourceVersion: String(version), ...more } });
 }
@@ -27,8 +41,8 @@ describe('self', () => {
     const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
     scheduler.run(({ hot, expectObservable }) => {
       const changes: Readonly<Record<string, Change<ConfigMap>>> = {
-        a: { type: 'added', key: 'ns/a', object: object('a') },
-        d: { type: 'deleted', key: 'ns/b', object: object('b') },
+        a: { type: 'added', key: 'ns/a', object: configMap('a') },
+        d: { type: 'deleted', key: 'ns/b', object: configMap('b') },
       };
       expectObservable(hot('-a-d-a', changes).pipe(mergeMap(self))).toBe('-a-b-a', { a: 'ns/a', b: 'ns/b' });
     });
@@ -37,7 +51,7 @@ describe('self', () => {
 
 describe('owner', () => {
   const token = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'ci', uid: '1' };
-  const owned = (...ownerReferences: readonly (typeof token)[]) => object('s', { ownerReferences });
+  const owned = (...ownerReferences: readonly (typeof token)[]) => configMap('s', { ownerReferences });
 
   it.each([
     ['an owner of the kind', [token], ['ns/ci']],
@@ -64,14 +78,14 @@ describe('owner', () => {
     const wake = owner(ManagedTokens);
     expect(wake(updated(owned(), owned(token)))).toEqual(['ns/ci']);
     expect(wake(updated(owned(token), owned(token)))).toEqual(['ns/ci']);
-    expect(wake({ type: 'added', key: 'ns/s', object: object('s') })).toEqual([]);
+    expect(wake({ type: 'added', key: 'ns/s', object: configMap('s') })).toEqual([]);
   });
 });
 
 describe('mapToKeys', () => {
   it('returns the keys of the previous and the current object', () => {
     const wake = mapToKeys(({ metadata }: ConfigMap) => new Set([metadata.labels?.['cluster'] ?? 'none', 'all']));
-    const [eu, us] = [object('x', { labels: { cluster: 'eu' } }), object('x', { labels: { cluster: 'us' } })];
+    const [eu, us] = [configMap('x', { labels: { cluster: 'eu' } }), configMap('x', { labels: { cluster: 'us' } })];
     expect(wake(updated(us, eu))).toEqual(['us', 'all', 'eu']);
     expect(wake({ type: 'deleted', key: 'ns/x', object: eu })).toEqual(['eu', 'all']);
   });
@@ -113,7 +127,7 @@ describe('whenSynced', () => {
   it('runs the informers while it is subscribed', () => {
     const subscription = follow();
     expect([tokens.runs, secrets.runs]).toEqual([true, true]);
-    tokens.list(object('a'));
+    tokens.list(configMap('a'));
     expect([tokens.runs, secrets.runs, seen]).toEqual([true, true, []]);
     secrets.list();
     subscription.unsubscribe();
@@ -122,20 +136,20 @@ describe('whenSynced', () => {
 
   it('emits every known key once after the sync, then live keys', () => {
     follow();
-    tokens.list(object('a'), object('b'), object('c'));
-    tokens.delete(object('c'));
-    tokens.apply(object('d'));
+    tokens.list(configMap('a'), configMap('b'), configMap('c'));
+    tokens.delete(configMap('c'));
+    tokens.apply(configMap('d'));
     expect(seen).toEqual([]);
-    secrets.list(object('s'));
+    secrets.list(configMap('s'));
     expect(seen).toEqual(['ns/a', 'ns/b', 'ns/d']);
-    tokens.apply(object('a'));
-    secrets.apply(object('t'));
+    tokens.apply(configMap('a'));
+    secrets.apply(configMap('t'));
     expect(seen.slice(3)).toEqual(['ns/a', 'of-secret']);
   });
 
   it('starts immediately if all informers are synced', () => {
     merge(tokens.changes$, secrets.changes$).subscribe();
-    tokens.list(object('a'));
+    tokens.list(configMap('a'));
     secrets.list();
     follow();
     expect(seen).toEqual(['ns/a']);
@@ -143,10 +157,10 @@ describe('whenSynced', () => {
 
   it('loses no change made in the turn in which the last informer syncs', () => {
     follow();
-    tokens.list(object('a'));
+    tokens.list(configMap('a'));
     secrets.list();
-    tokens.apply(object('b'));
-    tokens.delete(object('a'));
+    tokens.apply(configMap('b'));
+    tokens.delete(configMap('a'));
     expect(seen).toEqual(['ns/a', 'ns/b', 'ns/a']);
   });
 
@@ -155,20 +169,20 @@ describe('whenSynced', () => {
     follow(() => {
       if (!isFirst) return;
       isFirst = false;
-      tokens.apply(object('new'));
-      secrets.apply(object('s'));
+      tokens.apply(configMap('new'));
+      secrets.apply(configMap('s'));
     });
-    tokens.list(object('a'), object('b'));
+    tokens.list(configMap('a'), configMap('b'));
     secrets.list();
     expect(seen).toEqual(['ns/a', 'ns/new', 'of-secret', 'ns/b']);
   });
 
   it('loses no change made by another subscriber of the sync', () => {
     secrets.synced$.subscribe((synced) => {
-      if (synced) tokens.apply(object('new'));
+      if (synced) tokens.apply(configMap('new'));
     });
     follow();
-    tokens.list(object('a'));
+    tokens.list(configMap('a'));
     secrets.list();
     expect(seen).toEqual(['ns/a', 'ns/new']);
   });
@@ -176,9 +190,9 @@ describe('whenSynced', () => {
   it('follows real informers from their list on', async () => {
     let end: (() => void) | undefined;
     async function* watch(): AsyncGenerator<WatchEvent<ConfigMap>> {
-      yield { type: 'ADDED', object: object('a') };
+      yield { type: 'ADDED', object: configMap('a') };
       yield { type: 'BOOKMARK', resourceVersion: '10', endsInitialEvents: true };
-      yield { type: 'ADDED', object: object('b') };
+      yield { type: 'ADDED', object: configMap('b') };
       await new Promise<void>((resolve) => {
         end = resolve;
       });
@@ -192,5 +206,130 @@ describe('whenSynced', () => {
     subscription.unsubscribe();
     expect(informer.synced).toBe(false);
     end?.();
+  });
+});
+
+interface Thing extends ApiObject {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[]; readonly phase?: string };
+}
+
+function thing(metadata: Thing['metadata'], status?: Thing['status']): Stored<Thing> {
+  return stored({ metadata, ...(status && { status }) });
+}
+
+function update(previous: Stored<Thing>, object: Stored<Thing>): Change<Thing> {
+  return { type: 'updated', key: 'ns/x', object, previous };
+}
+
+const added: Change<Thing> = { type: 'added', key: 'ns/x', object: thing({}) };
+const deleted: Change<Thing> = { type: 'deleted', key: 'ns/x', object: thing({}) };
+
+describe('predicates', () => {
+  it.each<[string, Predicate<Thing>]>([
+    ['generationChanged', generationChanged],
+    ['annotationsChanged', annotationsChanged('tokens.purser.dev/')],
+    ['labelsChanged', labelsChanged],
+    ['fieldChanged', fieldChanged<Thing>(({ status }) => status?.phase)],
+    ['statusNotOurs', statusNotOurs(() => undefined)],
+  ])('matches added and deleted objects: %s', (_name, predicate) => {
+    expect([added, deleted].map(predicate)).toEqual([true, true]);
+  });
+
+  it('filters a stream of changes', () => {
+    const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
+    scheduler.run(({ hot, expectObservable }) => {
+      const changes = {
+        a: added,
+        s: update(thing({ generation: 1 }), thing({ generation: 1 }, { phase: 'new' })),
+        g: update(thing({ generation: 1 }), thing({ generation: 2 })),
+      };
+      expectObservable(hot('a-s-g-s|', changes).pipe(filter(generationChanged))).toBe('a---g--|', changes);
+    });
+  });
+});
+
+describe('annotationsChanged', () => {
+  const rotate = 'tokens.purser.dev/rotate';
+
+  it.each([
+    ['an annotation with the prefix is added', undefined, { [rotate]: '1' }, true],
+    ['an annotation with the prefix changes', { [rotate]: '1', note: 'x' }, { [rotate]: '2', note: 'x' }, true],
+    ['an annotation with the prefix is removed', { [rotate]: '1' }, undefined, true],
+    ['only an annotation without the prefix changes', { [rotate]: '1', note: 'x' }, { note: 'y', [rotate]: '1' }, false],
+    ['only an annotation that contains the prefix elsewhere is added', {}, { 'x.tokens.purser.dev/rotate': '1' }, false],
+  ])('evaluates an update in which %s', (_case, before, after, holds) => {
+    const [previous, object] = [before, after].map((annotations) => thing(annotations ? { annotations } : {}));
+    expect(annotationsChanged('tokens.purser.dev/')(update(previous ?? thing({}), object ?? thing({})))).toBe(holds);
+  });
+});
+
+describe('labelsChanged and fieldChanged', () => {
+  const phaseChanged = fieldChanged<Thing>(({ status }) => status?.phase);
+
+  it.each([
+    ['a changed label', thing({ labels: { a: '1' } }), thing({ labels: { a: '2' } }), [true, false]],
+    ['a removed label', thing({ labels: { a: '1' } }), thing({}), [true, false]],
+    ['labels in another order', thing({ labels: { a: '1', b: '2' } }), thing({ labels: { b: '2', a: '1' } }), [false, false]],
+    ['a changed field', thing({}, { phase: 'a' }), thing({}, { phase: 'b' }), [false, true]],
+    ['another field', thing({ generation: 1 }, { phase: 'a' }), thing({ generation: 2 }, { phase: 'a' }), [false, false]],
+  ])('matches %s', (_, previous, object, expected) => {
+    expect([labelsChanged, phaseChanged].map((predicate) => predicate(update(previous, object)))).toEqual(expected);
+  });
+});
+
+describe('statusNotOurs', () => {
+  const ours = { phase: 'Ready', conditions: [{ type: 'Ready', status: 'True' }] };
+  const sameInAnotherOrder = { conditions: [{ status: 'True', type: 'Ready' }], phase: 'Ready' };
+  const theirs = { ...ours, phase: 'Hacked' };
+
+  it.each([
+    ['equals the written one', undefined, sameInAnotherOrder, false],
+    ['is edited by another client', ours, theirs, true],
+    ['is removed by another client', ours, undefined, true],
+    ['is unchanged but foreign', theirs, theirs, false],
+    ['is restored to the written one', theirs, ours, false],
+  ])('evaluates a status that %s', (_case, before, after, holds) => {
+    const predicate = statusNotOurs<Thing>((key) => (key === 'ns/x' ? ours : undefined));
+    expect(predicate(update(thing({}, before), thing({}, after)))).toBe(holds);
+  });
+
+  it('matches any new status before the first write', () => {
+    expect(statusNotOurs<Thing>(() => undefined)(update(thing({}), thing({}, ours)))).toBe(true);
+  });
+});
+
+describe('conditionTurnedTrue', () => {
+  const withReady = (status: string) =>
+    thing(
+      {},
+      {
+        conditions: [
+          { type: 'Reachable', status: 'True' },
+          { type: 'Ready', status },
+        ],
+      },
+    );
+  const predicate = conditionTurnedTrue<Thing>('Ready');
+
+  it.each([
+    ['became True', update(withReady('False'), withReady('True')), true],
+    ['was unknown before', update(withReady('Unknown'), withReady('True')), true],
+    ['was absent before', update(thing({}), withReady('True')), true],
+    ['is True on a new object', { type: 'added', key: 'x', object: withReady('True') } as const, true],
+    ['stayed True', update(withReady('True'), withReady('True')), false],
+    ['became False', update(withReady('True'), withReady('False')), false],
+    ['is absent', update(thing({}), thing({})), false],
+    ['is not True on a new object', added, false],
+    ['was True on a deleted object', { type: 'deleted', key: 'x', object: withReady('True') } as const, false],
+  ])('evaluates a condition that %s', (_case, change, holds) => {
+    expect(predicate(change)).toBe(holds);
+  });
+});
+
+describe('anyOf', () => {
+  it('matches if one of the predicates matches', () => {
+    const change = update(thing({ generation: 1, annotations: { a: '1' } }), thing({ generation: 1, annotations: { a: '2' } }));
+    const both = anyOf(generationChanged, annotationsChanged('a'));
+    expect([both(change), anyOf(generationChanged)(change), anyOf()(change)]).toEqual([true, false, false]);
   });
 });

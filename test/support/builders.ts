@@ -6,10 +6,10 @@ import type { Secret, Stored } from '../../src/api/resources.ts';
 import { digestOf } from '../../src/std/digest.ts';
 import { parseDuration } from '../../src/std/duration.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
+import type { Grant } from '../../src/targets/policy/grant.ts';
 import { tokenClaims } from '../../src/targets/policy/token-claims.ts';
-import type { Grant } from '../../src/targets/policy/token-request.ts';
 import { issuerOf } from '../../src/targets/registry.ts';
-import { type OutputTarget, outputTarget } from '../../src/tokens/outputs/outputs.ts';
+import { type OutputContent, outputContent } from '../../src/tokens/outputs/outputs.ts';
 import { createRecord, parseRecord, type TokenRecord } from '../../src/tokens/policy/record.ts';
 import { desiredSecret, digestOfData, digestOfOutputs, digestOfSecret, type StoredSecret } from '../../src/tokens/policy/secret.ts';
 import type { StoredToken } from '../../src/tokens/policy/spec.ts';
@@ -199,16 +199,16 @@ export function secretOf(
   record: TokenRecord,
   text: string,
 ): Secret {
-  const target = targetOf(token, cluster);
-  return desiredSecret({ token, record, cluster, target, ...(secret && { existing: secret.metadata }) }, text);
+  const content = contentOf(token, cluster);
+  return desiredSecret({ token, record, cluster, content, ...(secret && { existing: secret.metadata }) }, text);
 }
 
 /** Returns the endpoint that Purser writes next to a token, for a Cluster that its credential covers. */
-export function targetOf(token: ManagedToken, { spec }: Cluster): OutputTarget {
+export function contentOf(token: ManagedToken, { spec }: Cluster): OutputContent {
   const { serverEndpoints, caBundle } = spec.orchestratorApiEndpoints;
-  const target = outputTarget(token, { servers: serverEndpoints.map(({ serverAddress }) => serverAddress), caBundle });
-  if (target === undefined) throw new Error('The server of the spec is not an address of the Cluster.');
-  return target;
+  const content = outputContent(token, { servers: serverEndpoints.map(({ serverAddress }) => serverAddress), caBundle });
+  if (content === undefined) throw new Error('The server of the spec is not an address of the Cluster.');
+  return content;
 }
 
 /** Returns the part of an observation that a write of the Secret changes. */
@@ -216,7 +216,7 @@ export function afterWrite(
   { token, cluster = aCluster() }: Pick<TokenObservation, 'token' | 'cluster'>,
   secret: StoredSecret,
 ): Pick<TokenObservation, 'secret' | 'writtenDigest'> {
-  return { secret, writtenDigest: digestOfSecret(digestOfOutputs(targetOf(token, cluster)), secret.dataDigest) };
+  return { secret, writtenDigest: digestOfSecret(digestOfOutputs(contentOf(token, cluster)), secret.dataDigest) };
 }
 
 /** Builds the observation of a ManagedToken. */
@@ -257,7 +257,7 @@ export class SceneBuilder {
   build(): TokenObservation {
     const token = this.#token.build();
     const cluster = 'cluster' in this.#observed ? this.#observed.cluster : aCluster();
-    const outputs = cluster && digestOfOutputs(targetOf(token, cluster));
+    const outputs = cluster && digestOfOutputs(contentOf(token, cluster));
     const issuer = cluster && issuerOf({ cluster });
     return { secret: undefined, former: [], ...(outputs && { outputsDigest: outputs }), issuer, ...this.#observed, token, cluster };
   }

@@ -10,7 +10,7 @@ import { KubeClient } from '../../src/kube/client.ts';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
-import type { Grant, TokenRequest } from '../../src/targets/policy/token-request.ts';
+import type { Grant, TokenRequest } from '../../src/targets/policy/grant.ts';
 import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { eventually } from '../kube/eventually.ts';
 import { TEST_USERS } from '../support/users.ts';

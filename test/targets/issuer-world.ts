@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { expect } from '@jest/globals';
 import type { TargetSettings } from '../../src/targets/create-target.ts';
 import { IssueError } from '../../src/targets/issue-error.ts';
-import type { Grant, TokenRequest } from '../../src/targets/policy/token-request.ts';
+import type { Grant, TokenRequest } from '../../src/targets/policy/grant.ts';
 import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { eventually } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';

@@ -2,7 +2,7 @@
 
 import { type AnchorName, deleteAnchor, ensureAnchor } from '../../src/targets/anchors.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
-import type { Grant, TokenRequest } from '../../src/targets/policy/token-request.ts';
+import type { Grant, TokenRequest } from '../../src/targets/policy/grant.ts';
 import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { type ReviewRequest, reviewToken } from '../../src/targets/reviews.ts';
 import { issueToken } from '../../src/targets/token-exchange.ts';

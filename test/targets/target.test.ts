@@ -114,9 +114,9 @@ describe('Target', () => {
     const purposes: Purpose[] = [];
     const scripts = createScriptedTarget(purposes);
     await scripts.call(async () => 'ok');
-    await scripts.forCalls().call(async () => 'ok');
-    expect(purposes).toEqual(['requests', 'calls']);
+    await scripts.forFacade().call(async () => 'ok');
+    expect(purposes).toEqual(['controllers', 'facade']);
     await failing(5, scripts);
-    await expect(scripts.forCalls().call(async () => 'ok')).rejects.toMatchObject({ reason: 'CircuitOpen' });
+    await expect(scripts.forFacade().call(async () => 'ok')).rejects.toMatchObject({ reason: 'CircuitOpen' });
   });
 });

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { TokenRequest } from '../../src/targets/policy/token-request.ts';
+import type { TokenRequest } from '../../src/targets/policy/grant.ts';
 import { eventually } from '../kube/eventually.ts';
 import { IssuerWorld, tokenRequests } from './issuer-world.ts';
 import { CREDENTIAL } from './registration.ts';

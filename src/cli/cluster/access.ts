@@ -15,8 +15,8 @@ import {
 import type { CallOptions, KubeClient } from '../../kube/client.ts';
 import { applyAll, deleteAll, parseManifests } from '../../kube/manifests.ts';
 import { nameOf, objectKey } from '../../kube/paths.ts';
+import { subjectOf } from '../../kubernetes/service-account.ts';
 import { undefinedFor } from '../../kubernetes/status.ts';
-import { subjectOf } from '../../targets/policy/token-request.ts';
 import { targetAccess } from '../manifests.ts';
 
 export interface AccessOptions {

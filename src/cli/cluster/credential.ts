@@ -6,12 +6,12 @@ import { Clusters, type Secret, Secrets, type ServiceAccount, ServiceAccounts, t
 import type { CallOptions, KubeClient } from '../../kube/client.ts';
 import type { NamespacedName } from '../../kube/paths.ts';
 import { isBearerToken } from '../../kubernetes/bearer-token.ts';
+import { toServiceAccount } from '../../kubernetes/service-account.ts';
 import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
 import { formatTimestamp, parseTimestamp } from '../../std/timestamp.ts';
 import { serverUrl } from '../../targets/policy/registration.ts';
 import { renewedName } from '../../targets/policy/renewed-secret.ts';
 import { type TokenClaims, tokenClaims } from '../../targets/policy/token-claims.ts';
-import { toServiceAccount } from '../../targets/policy/token-request.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { callPeer, type Peer } from './peer.ts';
 

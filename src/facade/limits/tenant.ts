@@ -1,11 +1,11 @@
 // Subjects of limits: the tenant of a user, across all of its tokens, with its request rate, and the source address of a connection.
 
 import { isIPv6 } from 'node:net';
+import { serviceAccountNamespace } from '../../kubernetes/service-account.ts';
 import { tooManyRequests } from '../../kubernetes/status.ts';
 import type { Clock } from '../../std/clock.ts';
 import { Recent } from '../../std/recent.ts';
 import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
-import { serviceAccountNamespace } from '../../targets/policy/token-request.ts';
 
 const MAX_TENANTS = 10_000;
 

@@ -5,7 +5,7 @@ import { Subscription } from 'rxjs';
 import type { ApiObject } from '../../api/resources.ts';
 import { flag } from '../../kubernetes/wire/query.ts';
 import { ConcurrencyLimiter, type ConcurrencyLimits, type WatchLimits } from '../limits/concurrency.ts';
-import { FairQueue, type FairQueueLimits } from '../limits/fair-queue.ts';
+import { type SeatLimits, SeatQueue } from '../limits/seat-queue.ts';
 import { UnreadEvents } from '../limits/unread-events.ts';
 import type { Endpoint } from '../request.ts';
 import type { Route } from '../router.ts';
@@ -49,7 +49,7 @@ const MAX_SALT = 2 ** 31;
 /** Limits on the bytes of responses in progress: eight large lists of one caller, and 128 in total. */
 const RESPONSE_LIMITS: ConcurrencyLimits = { perCaller: 8 * RESERVED_BYTES, total: 128 * RESERVED_BYTES };
 /** Limits on initial events in progress. The limits on watches also limit the number of waiting replays. */
-const REPLAY_LIMITS: FairQueueLimits = {
+const REPLAY_LIMITS: SeatLimits = {
   perCaller: 8,
   total: 64,
   waitingPerCaller: Number.POSITIVE_INFINITY,
@@ -64,7 +64,7 @@ export interface SharedLimits {
   readonly watchLimiter: ConcurrencyLimiter;
   readonly watchLimits: Pick<WatchLimits, 'perConnection' | 'perStream'>;
   /** Queue for initial events, which are as long as a list. */
-  readonly replayQueue: FairQueue;
+  readonly replayQueue: SeatQueue;
   readonly unread: UnreadEvents;
   readonly tokens: TokenChecks;
 }
@@ -80,7 +80,7 @@ export function sharedLimits(lists: readonly Listing[], { clock, random, watchLi
     responseBytes: new ConcurrencyLimiter({ ...RESPONSE_LIMITS, noun }),
     watchLimiter: new ConcurrencyLimiter({ ...watchLimits, noun: 'watches' }),
     watchLimits,
-    replayQueue: new FairQueue(REPLAY_LIMITS),
+    replayQueue: new SeatQueue(REPLAY_LIMITS),
     unread: new UnreadEvents(clock),
     tokens: new TokenChecks({ clock, random }),
   };

@@ -9,8 +9,8 @@ import type { ListOptions } from '../../kubernetes/wire/options.ts';
 import type { Clock } from '../../std/clock.ts';
 import { type BodyStream, Chunk } from '../body-stream.ts';
 import type { ConcurrencyLimiter, WatchLimits } from '../limits/concurrency.ts';
-import type { FairQueue } from '../limits/fair-queue.ts';
 import { enforceReadRate } from '../limits/read-rate.ts';
+import type { SeatQueue } from '../limits/seat-queue.ts';
 import { tenantOf } from '../limits/tenant.ts';
 import type { UnreadEvents } from '../limits/unread-events.ts';
 import { type Caller, checkCaller, type FacadeReply, type FacadeRequest } from '../request.ts';
@@ -41,7 +41,7 @@ export interface WatchDeps {
   readonly watchLimiter: ConcurrencyLimiter;
   readonly watchLimits: Pick<WatchLimits, 'perConnection' | 'perStream'>;
   /** Queue for initial events, which are as long as a list. */
-  readonly replayQueue: FairQueue;
+  readonly replayQueue: SeatQueue;
   /** Limit on events that clients have not read. */
   readonly unread: UnreadEvents;
 }

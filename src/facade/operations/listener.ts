@@ -44,7 +44,7 @@ export interface Operations extends Pick<Listening, 'url'> {
 export async function listenForOperations(options: OperationsOptions): Promise<Operations> {
   const { log } = options;
   const connections = new Connections(CONNECTIONS);
-  const { server, stopFollowing } = await createServerFor(options, connections);
+  const { server, stopFollowing } = await createOperationsServer(options, connections);
   connections.follow(server);
   const report = (error: Error) => log.error({ error }, 'operations connection failed');
   const listening = await listen(server, { ...options, report });
@@ -74,7 +74,7 @@ const NOT_FOUND = plainText(404, '404 page not found\n');
 const MAX_SCRAPES = 4;
 const TOO_MANY = 'too many scrapes in progress, please try again';
 
-async function createServerFor(
+async function createOperationsServer(
   options: OperationsOptions,
   connections: Connections,
 ): Promise<{ readonly server: Server; readonly stopFollowing: () => void }> {

@@ -35,7 +35,7 @@ import type { TokenSource } from '../../targets/target.ts';
 import { checkServiceAccount, exchangeToken, type IssuedToken } from '../../targets/token-exchange.ts';
 import { checkCaller, type Endpoint, type FacadeRequest } from '../request.ts';
 import type { Audit, AuditedRequest } from './audit.ts';
-import type { PostedTokenRequest, TokenRequestParser } from './token-request.ts';
+import type { PostedTokenRequest, TokenRequestParser } from './request-parser.ts';
 
 export interface TokenEndpointOptions {
   readonly authorizer: Authorizer;
@@ -62,7 +62,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): Endpoint {
       return await issuance.reply();
     } catch (error) {
       const { aborted, reason } = request.signal;
-      const rejection: unknown = aborted ? reason : toRejection(error, target);
+      const rejection: unknown = aborted ? reason : toCallerError(error, target);
       options.audit.rejected(request, issuance.audited, rejection, error);
       throw rejection;
     }
@@ -128,8 +128,8 @@ class Issuance {
     if (registration === undefined) throw new IssueError('ClusterNotFound');
     const retryAfterMs = unreachableMs(registration.cluster, probeIntervalMs, clock.now());
     if (retryAfterMs > 0) throw new IssueError('ClusterUnreachable', '', { retryAfterMs });
-    return await clients.use(registration, async (client) => {
-      const source = client.forCalls();
+    return await clients.use(registration, async (target) => {
+      const source = target.forFacade();
       return posted.dryRun ? await this.#dryRun(source, posted) : await this.#issue(source, posted);
     });
   }
@@ -188,7 +188,7 @@ function toAudited({ tokenRequest, audiences }: Pick<PostedTokenRequest, 'tokenR
 const RETRY_MS = 5_000;
 
 /** Returns the error for the caller. An error about Purser's credential is never returned as 401 or 403. */
-function toRejection(error: unknown, { cluster, serviceAccount }: IssueTarget): unknown {
+function toCallerError(error: unknown, { cluster, serviceAccount }: IssueTarget): unknown {
   if (!(error instanceof IssueError)) return error;
   const { reason, status, retryAfterMs = RETRY_MS } = error;
   const retryAfterSeconds = Math.ceil(retryAfterMs / 1000);

@@ -4,7 +4,7 @@ import { BEARER_TOKEN } from '../../kubernetes/bearer-token.ts';
 import { TOKEN_REQUEST } from '../../kubernetes/reviews.ts';
 import { OBJECT_META } from '../../kubernetes/schema/go-struct.ts';
 import { MAX_SECONDS, MIN_SECONDS, TOKEN_REQUEST_KIND } from '../../kubernetes/token-request.ts';
-import { SILENTLY_EXTENDED_SECONDS } from '../../targets/policy/token-request.ts';
+import { SILENTLY_EXTENDED_SECONDS } from '../../targets/policy/grant.ts';
 import { describe, type OpenApiSchema, object, oneOfTexts, type Properties, refTo, requestForm, responseForm } from '../openapi-schemas.ts';
 
 /** Returns the schemas of the token endpoint by name. Audiences are required unless the installation has default audiences. */

@@ -1,4 +1,4 @@
-// The registration of a cluster: its addresses and the credential that it refers to.
+// The registration of a cluster: its addresses, the credential that it refers to, and the identity that tokens are issued with.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 
@@ -6,6 +6,18 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 export function credentialKey({ spec }: Cluster): string {
   const controller = spec.authInfo?.controller;
   return controller?.kind === 'Secret' ? `${controller.namespace}/${controller.name}` : '';
+}
+
+/** The Cluster and the credential that a token is issued with. */
+export interface Issuer {
+  readonly clusterUID: string;
+  /** Digest of the credential Secret, whose name consumers must not learn; empty for Purser's own service account on the hub. */
+  readonly credential: string;
+}
+
+/** Returns whether a token or its anchor was created with this credential, whose pins then apply to the token. */
+export function isIssuedWith(issued: Issuer, { clusterUID, credential }: Issuer): boolean {
+  return issued.clusterUID === clusterUID && issued.credential === credential;
 }
 
 /** Returns the https URL of a registered address in one spelling; undefined for an address that is not allowed. */

@@ -13,7 +13,7 @@ type Output = SecretSpec['outputs'][number];
 export type SecretTexts = Readonly<Record<string, string>>;
 
 /** Content of a Secret other than the token. */
-export interface OutputTarget {
+export interface OutputContent {
   readonly outputs: readonly Output[];
   readonly cluster: string;
   /** URL of the API server, with the scheme https. */
@@ -37,7 +37,7 @@ export interface OutputForm {
   /** Labels by which consumers select the Secret. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Renders the keys. The result may hold the token in any encoding, and depends on nothing but the arguments. */
-  render(target: OutputTarget, token: string): SecretTexts;
+  render(content: OutputContent, token: string): SecretTexts;
 }
 
 const SERVER = 'URL of the API server: `spec.secret.server`, or else the address for the network that Purser runs in.';
@@ -61,8 +61,8 @@ const kubeconfig: OutputForm = {
     kubeconfig: 'Kubeconfig that contains the token.',
     value: 'The same kubeconfig, under the key that Flux and Cluster API read.',
   },
-  render: (target, bearer) => {
-    const text = kubeconfigText(target, bearer);
+  render: (content, bearer) => {
+    const text = kubeconfigText(content, bearer);
     return { kubeconfig: text, value: text };
   },
 };
@@ -114,19 +114,19 @@ export interface DatedToken {
 type Source = NonNullable<SecretSpec['keys']>[number]['from'];
 
 /** Values of `spec.secret.keys` by source; undefined if the cluster has none. A source of the CRD without a value does not compile. */
-const SOURCES: Readonly<Record<Source, (target: OutputTarget, issued: DatedToken) => string | undefined>> = {
+const SOURCES: Readonly<Record<Source, (content: OutputContent, issued: DatedToken) => string | undefined>> = {
   Token: (_, { token: bearer }) => bearer,
   CA: ({ caBundle }) => caBundle && toPem(caBundle),
   Server: ({ server }) => server,
   Namespace: ({ namespace }) => namespace,
   ClusterName: ({ cluster }) => cluster,
   ExpiresAt: (_, { expiresAt }) => expiresAt,
-  Kubeconfig: (target, { token: bearer }) => kubeconfigText(target, bearer),
+  Kubeconfig: (content, { token: bearer }) => kubeconfigText(content, bearer),
 };
 
 /** Renders the keys of `spec.secret.keys`. */
-function keyTexts(target: OutputTarget, issued: DatedToken): SecretTexts {
-  const texts = (target.keys ?? []).map(({ key, from }) => [key, SOURCES[from](target, issued)] as const);
+function keyTexts(content: OutputContent, issued: DatedToken): SecretTexts {
+  const texts = (content.keys ?? []).map(({ key, from }) => [key, SOURCES[from](content, issued)] as const);
   return Object.fromEntries(texts.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
 }
 
@@ -140,7 +140,7 @@ function toPem(caBundle: string): string {
 }
 
 /** Quotes strings as JSON, which is also YAML. */
-function kubeconfigText({ cluster, server, caBundle, namespace, account }: OutputTarget, bearer: string): string {
+function kubeconfigText({ cluster, server, caBundle, namespace, account }: OutputContent, bearer: string): string {
   const quoted = JSON.stringify;
   return `apiVersion: v1
 kind: Config
@@ -174,7 +174,7 @@ export interface OutputEndpoints {
 }
 
 /** Returns everything but the token; undefined if the spec names an address that is not among `servers`. */
-export function outputTarget({ spec }: ManagedToken, { servers, caBundle }: OutputEndpoints): OutputTarget | undefined {
+export function outputContent({ spec }: ManagedToken, { servers, caBundle }: OutputEndpoints): OutputContent | undefined {
   const { server: wanted } = spec.secret;
   const server = wanted === undefined ? servers[0] : servers.find((each) => each === serverUrl(wanted));
   if (server === undefined) return undefined;
@@ -192,9 +192,9 @@ export function outputTarget({ spec }: ManagedToken, { servers, caBundle }: Outp
 }
 
 /** Renders all keys of a Secret. */
-export function outputTexts(target: OutputTarget, issued: DatedToken): SecretTexts {
-  const texts = target.outputs.map((output) => outputForms.get(output)?.render(target, issued.token));
-  return Object.assign({}, ...texts, keyTexts(target, issued), { [TOKEN_KEY]: issued.token });
+export function outputTexts(content: OutputContent, issued: DatedToken): SecretTexts {
+  const texts = content.outputs.map((output) => outputForms.get(output)?.render(content, issued.token));
+  return Object.assign({}, ...texts, keyTexts(content, issued), { [TOKEN_KEY]: issued.token });
 }
 
 /** Returns the names of the outputs whose consumers send the token to the cluster's API server. */
@@ -235,7 +235,7 @@ export function keyProblem({ key, from }: NonNullable<SecretSpec['keys']>[number
 
 const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/;
 
-const SAMPLE: OutputTarget = {
+const SAMPLE: OutputContent = {
   outputs: [],
   cluster: 'cluster',
   server: 'https://cluster.example.com',

@@ -2,8 +2,8 @@
 // where a ManagedToken may have one; tenants can write neither that list nor the name of an anchor, which follows from the UID.
 
 import { AnchorFinalizer } from '../../api/names.ts';
-import { type Issuer, isIssuedWith } from '../../targets/policy/issued-for.ts';
-import { anchorName } from '../../targets/policy/token-request.ts';
+import { anchorName } from '../../targets/policy/grant.ts';
+import { type Issuer, isIssuedWith } from '../../targets/policy/registration.ts';
 import type { TokenRecord } from './record.ts';
 import type { StoredToken } from './spec.ts';
 

@@ -4,9 +4,9 @@
 
 import { Label, RegistryGroup } from '../../api/names.ts';
 import { AlertReason, FailureReason, ReadyReason } from '../../api/reasons.ts';
+import { subjectOf } from '../../kubernetes/service-account.ts';
 import { cleanMessage } from '../../std/clean-message.ts';
 import { sentence } from '../../std/sentence.ts';
-import { subjectOf } from '../../targets/policy/token-request.ts';
 import { outputsForAPI } from '../outputs/outputs.ts';
 import type { AnchorLocation } from './anchors.ts';
 import type { SecretConflict } from './secret.ts';

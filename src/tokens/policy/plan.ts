@@ -5,7 +5,7 @@ import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import { fieldErrorText } from '../../kubernetes/field-error.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
-import type { TokenLimits } from '../../targets/policy/token-request.ts';
+import type { TokenLimits } from '../../targets/policy/grant.ts';
 import {
   type AnchorPlace,
   anchorsOf,
@@ -349,7 +349,7 @@ const tokenMissing: Check = ({ hasToken }) => (hasToken ? undefined : 'TokenMiss
 
 const tokenAltered: Check = ({ forged }) => (forged ? 'TokenAltered' : undefined);
 
-const tokenRefused: Check = ({ refused }) => (refused ? 'TokenRejected' : undefined);
+const tokenRejected: Check = ({ rejected }) => (rejected ? 'TokenRejected' : undefined);
 
 const rotationRequested: Check = ({ record }, { token }) => {
   const request = requestOf(token, Annotation.rotate);
@@ -369,7 +369,7 @@ const REASONS: readonly Check[] = [
   tokenExpired,
   tokenMissing,
   tokenAltered,
-  tokenRefused,
+  tokenRejected,
   rotationRequested,
   renewalDue,
 ];

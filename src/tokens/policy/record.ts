@@ -1,15 +1,36 @@
-// The record of a token: annotations on its Secret, written in the same request as the token. Status only reports it.
+// The record of a token: annotations on its Secret, written in the same request as the token, among them the request that the token was
+// issued for, which is compared with the current spec. Status only reports the record.
 
+import type { Cluster } from '../../api/cluster.gen.ts';
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
+import type { IssueReason } from '../../api/reasons.ts';
+import { subjectOf } from '../../kubernetes/service-account.ts';
 import { identifierOf } from '../../kubernetes/untrusted.ts';
 import { digestOf } from '../../std/digest.ts';
 import { Recent } from '../../std/recent.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
-import { encodeIssuedFor, type IssuedFor, type Issuer, issuedForOf, parseIssuedFor } from '../../targets/policy/issued-for.ts';
+import { type BoundObject, boundObjectOf, type Grant, sameAudiences } from '../../targets/policy/grant.ts';
+import type { Issuer } from '../../targets/policy/registration.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
-import type { Grant } from '../../targets/policy/token-request.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
 import type { StoredToken } from './spec.ts';
+
+/** The parts of spec and registration that a new token depends on. */
+export interface IssuedFor extends Issuer {
+  readonly cluster: string;
+  /** Name of the service account on the hub that requested the token. */
+  readonly requester: string;
+  /** User name of the service account. */
+  readonly subject: string;
+  /** UID of the service account; empty if the token does not contain it. */
+  readonly accountUID: string;
+  readonly audiences: readonly string[];
+  /** True if the spec named no audiences, so they are those of the target's API server. */
+  readonly isForAPI?: true;
+  /** `kind/name/uid`; empty for a token that is not bound. */
+  readonly boundTo: string;
+}
 
 export interface TokenRecord extends Lifetime {
   readonly issuedFor: IssuedFor;
@@ -51,6 +72,35 @@ export function createRecord({ token, issuer, grant, tokenDigest, previous }: Is
   };
 }
 
+/** Parts that only the granted token contains. */
+interface Granted {
+  readonly audiences: readonly string[];
+  readonly accountUID?: string | undefined;
+  readonly boundUID?: string | undefined;
+}
+
+/** Returns the request that a token is issued for now. */
+export function issuedForOf(token: ManagedToken, { clusterUID, credential }: Issuer, granted: Granted): IssuedFor {
+  const { audiences, accountUID = '', boundUID } = granted;
+  const { clusterName, requesterServiceAccountName: requester, serviceAccount } = token.spec;
+  const bound = boundObjectOf(token.spec, token.metadata.uid, boundUID);
+  return {
+    cluster: clusterName,
+    clusterUID,
+    credential,
+    requester,
+    subject: subjectOf(serviceAccount),
+    accountUID,
+    audiences,
+    ...markFor(token.spec.audiences === undefined),
+    boundTo: bound === undefined ? '' : encodeBound(boundUID ? { ...bound, uid: boundUID } : bound),
+  };
+}
+
+function markFor(isForAPI: boolean): Pick<IssuedFor, 'isForAPI'> {
+  return isForAPI ? { isForAPI } : {};
+}
+
 /**
  * Returns the digest that ties a token to the request that it was issued for, and to its expiry. The status stores the digest, so that
  * Purser recognizes the last token although tenants can write the Secret and its record.
@@ -70,6 +120,34 @@ export function lifetimeOf({ issuedAt, expiresAt }: Lifetime, claims: TokenClaim
   const claimedMs = claims?.expiresAt !== undefined && claims.issuedAt !== undefined ? claims.expiresAt - claims.issuedAt : Infinity;
   const from = toWholeSecond(issuedAt);
   return { issuedAt: from, expiresAt: toWholeSecond(from + Math.min(expiresAt - issuedAt, claimedMs)) };
+}
+
+/** Returns the reason for which the current spec needs a new token; undefined if it needs none. Without `cluster`, the UID of the Cluster is not compared. */
+export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cluster | undefined): IssueReason | undefined {
+  const { clusterName, serviceAccount, audiences } = token.spec;
+  const same =
+    issued.cluster === clusterName &&
+    issued.subject === subjectOf(serviceAccount) &&
+    (audiences === undefined ? issued.isForAPI === true : sameAudiences(issued.audiences, audiences)) &&
+    isBoundTo(issued.boundTo, boundObjectOf(token.spec, token.metadata.uid));
+  if (!same) return 'SpecChanged';
+  return cluster !== undefined && cluster.metadata.uid !== issued.clusterUID ? 'ClusterReplaced' : undefined;
+}
+
+/** Returns whether a token without audiences in its spec is for different audiences than the target's API server accepts now. */
+export function isForFormerAPI({ audiences, isForAPI }: IssuedFor, { spec }: ManagedToken, cluster: Cluster | undefined): boolean {
+  const accepted = cluster?.status?.apiAudiences ?? [];
+  return spec.audiences === undefined && isForAPI === true && accepted.length > 0 && !sameAudiences(audiences, accepted);
+}
+
+/** Returns whether the recorded object is the object of the spec; without a UID, any object of that name matches. */
+function isBoundTo(boundTo: string, wanted: BoundObject | undefined): boolean {
+  if (wanted === undefined) return boundTo === '';
+  return wanted.uid === undefined ? boundTo.startsWith(encodeBound(wanted)) : boundTo === encodeBound(wanted);
+}
+
+function encodeBound({ kind, name, uid = '' }: BoundObject): string {
+  return `${kind}/${name}/${uid}`;
 }
 
 /** Returns the annotations that `parseRecord` reads, and those for users. */
@@ -124,6 +202,36 @@ function readRecord(annotations: Readonly<Record<string, string>>): TokenRecord 
     ...(rotateRequest && { rotateRequest }),
     ...(revokeRequest && { revokeRequest }),
   };
+}
+
+/** Encodes the request as compact JSON. */
+export function encodeIssuedFor(issued: IssuedFor): string {
+  const { cluster, clusterUID, credential, requester, subject, accountUID, audiences, isForAPI, boundTo } = issued;
+  return JSON.stringify({ cluster, clusterUID, credential, requester, subject, accountUID, audiences, isForAPI, boundTo });
+}
+
+/** Parses the result of `encodeIssuedFor`; returns undefined for any other string. */
+export function parseIssuedFor(text: string | undefined): IssuedFor | undefined {
+  const value = parseJson(text);
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { audiences, isForAPI, ...texts } = value as Partial<Record<keyof IssuedFor, unknown>>;
+  const { cluster, clusterUID, credential, requester, subject, accountUID, boundTo } = texts;
+  if (!isText(requester) || !isText(cluster) || !isText(clusterUID) || !isText(credential)) return undefined;
+  if (!isText(subject) || !isText(accountUID) || !isText(boundTo)) return undefined;
+  if (!Array.isArray(audiences) || !audiences.every(isText)) return undefined;
+  return { cluster, clusterUID, credential, requester, subject, accountUID, audiences, ...markFor(isForAPI === true), boundTo };
+}
+
+function parseJson(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
 }
 
 /** Maximum length of a request in the status, as in the CRD. */

@@ -9,7 +9,7 @@ import { digestOf } from '../../std/digest.ts';
 import { compareUtf8 } from '../../std/go-text.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
-import { isOutputLabel, isTokenFree, type OutputTarget, outputLabels, outputTexts, type SecretTexts } from '../outputs/outputs.ts';
+import { isOutputLabel, isTokenFree, type OutputContent, outputLabels, outputTexts, type SecretTexts } from '../outputs/outputs.ts';
 import { recordAnnotations, type TokenRecord } from './record.ts';
 import type { StoredToken } from './spec.ts';
 
@@ -42,11 +42,11 @@ export function secretNameOf({ metadata, spec }: StoredToken): string {
 
 /** Input for rendering a Secret, except the token. */
 export interface SecretTemplate extends MetadataTemplate {
-  readonly target: OutputTarget;
+  readonly content: OutputContent;
 }
 
 /** Returns the Secret to write. */
-export function desiredSecret({ target, ...template }: SecretTemplate, tokenText: string): Secret {
+export function desiredSecret({ content, ...template }: SecretTemplate, tokenText: string): Secret {
   const { token, record, existing } = template;
   const metadata = {
     name: secretNameOf(token),
@@ -54,7 +54,7 @@ export function desiredSecret({ target, ...template }: SecretTemplate, tokenText
     ...(existing && preconditions(existing)),
     ...desiredMetadata(template),
   };
-  const texts = outputTexts(target, { token: tokenText, expiresAt: formatTimestamp(record.expiresAt) });
+  const texts = outputTexts(content, { token: tokenText, expiresAt: formatTimestamp(record.expiresAt) });
   return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data: encoded(texts) };
 }
 
@@ -79,8 +79,8 @@ export function digestOfSecret(outputsDigest: string, dataDigest: string): strin
 }
 
 /** Returns the digest of the outputs, rendered with placeholders instead of the token and its expiry. */
-export function digestOfOutputs(target: OutputTarget): string {
-  return digestOfData(outputTexts(target, PLACEHOLDER));
+export function digestOfOutputs(content: OutputContent): string {
+  return digestOfData(outputTexts(content, PLACEHOLDER));
 }
 
 const PLACEHOLDER = { token: '~token~', expiresAt: '~expiry~' };

@@ -12,7 +12,7 @@ import {
   tooMany,
   unsupportedValue,
 } from '../../kubernetes/field-error.ts';
-import { boundObjectOf, isReservedAudience, isSilentlyExtended, type TokenLimits } from '../../targets/policy/token-request.ts';
+import { boundObjectOf, isReservedAudience, isSilentlyExtended, type TokenLimits } from '../../targets/policy/grant.ts';
 import { keyProblem } from '../outputs/outputs.ts';
 
 type Spec = ManagedToken['spec'];

@@ -6,12 +6,21 @@ import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
-import { type Issuer, isForFormerAPI, isIssuedWith, supersededBy } from '../../targets/policy/issued-for.ts';
+import { sameAudiences } from '../../targets/policy/grant.ts';
+import { type Issuer, isIssuedWith } from '../../targets/policy/registration.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
-import { sameAudiences } from '../../targets/policy/token-request.ts';
 import { isRevocable } from './anchors.ts';
 import type { TokenFailure } from './messages.ts';
-import { digestOfIssuance, lifetimeOf, parseRecord, requestOf, type SignedDigest, type TokenRecord } from './record.ts';
+import {
+  digestOfIssuance,
+  isForFormerAPI,
+  lifetimeOf,
+  parseRecord,
+  requestOf,
+  type SignedDigest,
+  supersededBy,
+  type TokenRecord,
+} from './record.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
 import { isOwnedBy, type SecretClaim, type StoredSecret } from './secret.ts';
 import type { StoredToken } from './spec.ts';
@@ -82,7 +91,7 @@ export interface TokenState {
   /** True if the Secret holds a different token than the issued one. */
   readonly forged: boolean;
   /** True if the target cluster rejected the token in a TokenReview. */
-  readonly refused: boolean;
+  readonly rejected: boolean;
   readonly expired: boolean;
   /** Time of renewal; undefined without a record. */
   readonly renewAt: number | undefined;
@@ -115,7 +124,7 @@ export function tokenState(observation: TokenObservation, now: number): TokenSta
     isLast: isLastToken(secret, observation.issuedDigest),
     otherCredential: isFromOther(record, observation),
     otherAudiences: record !== undefined && isForFormerAPI(record.issuedFor, observation.token, coveredCluster(observation)),
-    refused: verdict?.accepted === false && verdict.tokenDigest === secret?.tokenDigest,
+    rejected: verdict?.accepted === false && verdict.tokenDigest === secret?.tokenDigest,
     renewAt: record && renewalOf(record, observation, now),
     lastIssuedAt: lastIssuedAt(observation, record, now),
     revokeRequest: pendingRevocation(observation),
@@ -140,12 +149,12 @@ export function secretState(
 }
 
 /** Returns whether the Secret holds a token for this spec that the cluster has not rejected. */
-export function isHeld({ hasToken, record, superseded, forged, refused }: TokenState): boolean {
-  return hasToken && record !== undefined && superseded === undefined && !forged && !refused;
+export function hasCurrentToken({ hasToken, record, superseded, forged, rejected }: TokenState): boolean {
+  return hasToken && record !== undefined && superseded === undefined && !forged && !rejected;
 }
 
 /** Returns whether the Secret holds a token that Purser issued and that has not expired, for this spec or a former one. */
-export function isIssued({ hasToken, record, forged, expired }: TokenState): boolean {
+export function hasIssuedToken({ hasToken, record, forged, expired }: TokenState): boolean {
   return hasToken && record !== undefined && !forged && !expired;
 }
 

@@ -13,7 +13,7 @@ import { failureText, type TokenFailure } from './messages.ts';
 import { requestOf, type SignedDigest } from './record.ts';
 import { renewAt } from './rotation.ts';
 import type { StoredToken } from './spec.ts';
-import { isHeld, type Situation, type TokenObservation, type TokenState } from './state.ts';
+import { hasCurrentToken, type Situation, type TokenObservation, type TokenState } from './state.ts';
 
 /** Result of a run. */
 export interface Outcome {
@@ -67,7 +67,7 @@ function tokenFacts({ metadata, spec }: StoredToken, state: TokenState, { failur
 
 function tokenFact(state: TokenState): TokenFacts['token'] {
   if (state.superseded === undefined && state.expired) return 'expired';
-  return isHeld(state) ? 'valid' : 'none';
+  return hasCurrentToken(state) ? 'valid' : 'none';
 }
 
 /** Returns the fields about a token for this spec; empty without one. */

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { serverUrl } from '../../../src/targets/policy/registration.ts';
+import { isIssuedWith, serverUrl } from '../../../src/targets/policy/registration.ts';
+import { issuerOf } from '../../../src/targets/registry.ts';
+import { aCluster } from '../../support/builders.ts';
 
 describe('serverUrl', () => {
   it.each([
@@ -30,5 +32,28 @@ describe('serverUrl', () => {
     ['nothing', ''],
   ])('rejects %s', (_, address) => {
     expect(serverUrl(address)).toBeUndefined();
+  });
+});
+
+describe('isIssuedWith', () => {
+  const referring = (key: string, { clusterUID, secretUID = 's1' }: { clusterUID?: string; secretUID?: string } = {}) => {
+    const { spec, ...cluster } = aCluster(clusterUID);
+    const [namespace = '', name = ''] = key.split('/');
+    const registered = { ...cluster, spec: { ...spec, authInfo: { controller: { kind: 'Secret' as const, namespace, name } } } };
+    const credential = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name, uid: secretUID, resourceVersion: '1' } } as const;
+    return issuerOf({ cluster: registered, credential });
+  };
+  const issued = referring('purser-system/target-1-credential');
+
+  it.each([
+    ['the same credential', referring('purser-system/target-1-credential'), true],
+    ['another credential', referring('purser-system/other'), false],
+    // Both names have the same FNV-1a hash.
+    ['a credential whose name was chosen for a short hash', referring('fleet/credential-vdmwaayc'), false],
+    ['another Secret of the same name', referring('purser-system/target-1-credential', { secretUID: 's2' }), false],
+    ['a Cluster that was re-created', referring('purser-system/target-1-credential', { clusterUID: 'another' }), false],
+    ["Purser's own service account on the hub", issuerOf({ cluster: aCluster() }), false],
+  ])('compares with %s', (_, issuer, isSame) => {
+    expect(isIssuedWith(issued, issuer)).toBe(isSame);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AnchorFinalizer, Annotation } from '../../../src/api/names.ts';
 import { digestOf } from '../../../src/std/digest.ts';
-import type { TokenLimits } from '../../../src/targets/policy/token-request.ts';
+import type { TokenLimits } from '../../../src/targets/policy/grant.ts';
 import { planToken } from '../../../src/tokens/policy/plan.ts';
 import { type StoredSecret, withoutToken } from '../../../src/tokens/policy/secret.ts';
 import { situationOf, type TokenObservation } from '../../../src/tokens/policy/state.ts';
@@ -97,7 +97,7 @@ describe('planToken', () => {
       'ClusterReplaced',
       false,
     ],
-    ['when the target rejected the token', refused(aGrant().text()), 'TokenRejected', false],
+    ['when the target rejected the token', rejected(aGrant().text()), 'TokenRejected', false],
     [
       'when the annotation rotate requests it',
       HELD.changing((token) => token.annotated(Annotation.rotate, '1')),
@@ -120,7 +120,7 @@ describe('planToken', () => {
     const accountUID = '9d6a0f52-0000-4000-8000-00000000000a';
     expect(planFor(HELD.build(), RENEW_AT)).toMatchObject({ reason: 'RotationDue', accountUID, dropOld: false });
     expect(planFor(HELD.changing((token) => token.annotated(Annotation.rotate, '1')).build(), RENEW_AT)).toMatchObject({ accountUID });
-    expect(planFor(refused(aGrant().text()).build(), at('12:20:00'))).not.toHaveProperty('accountUID');
+    expect(planFor(rejected(aGrant().text()).build(), at('12:20:00'))).not.toHaveProperty('accountUID');
   });
 
   it('replaces an expired token, which must be removed from the Secret in any case', () => {
@@ -146,7 +146,7 @@ describe('planToken', () => {
   });
 
   it('issues no token because the target rejected another one', () => {
-    expect(planFor(refused('another token').build(), at('12:20:00')).type).toBe('wait');
+    expect(planFor(rejected('another token').build(), at('12:20:00')).type).toBe('wait');
   });
 
   it('issues no token for a change to expirationSeconds', () => {
@@ -635,7 +635,7 @@ function changed(spec: Parameters<ReturnType<typeof aToken>['with']>[0]) {
   return HELD.changing((token) => token.with(spec));
 }
 
-function refused(text: string) {
+function rejected(text: string) {
   return HELD.with({ verdict: { tokenDigest: digestOf(text), accepted: false } });
 }
 

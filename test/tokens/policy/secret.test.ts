@@ -4,7 +4,7 @@ import { Annotation, Label } from '../../../src/api/names.ts';
 import { digestOf } from '../../../src/std/digest.ts';
 import { parseRecord } from '../../../src/tokens/policy/record.ts';
 import { digestOfData, digestOfOutputs, earlierClaimant, holdsToken, isReserved, withoutToken } from '../../../src/tokens/policy/secret.ts';
-import { aCluster, aGrant, aToken, at, SERVER, stored, type TokenBuilder, targetOf, writtenSecret } from '../../support/builders.ts';
+import { aCluster, aGrant, aToken, at, contentOf, SERVER, stored, type TokenBuilder, writtenSecret } from '../../support/builders.ts';
 
 const ARGO_LABEL = 'argocd.argoproj.io/secret-type';
 
@@ -188,7 +188,7 @@ describe('digestOfOutputs', () => {
       .writing({ outputs: [output] })
       .build();
     const rendered = [SERVER, 'https://elsewhere.example.com'].map((server) =>
-      digestOfOutputs(targetOf(token, aCluster(undefined, [server]))),
+      digestOfOutputs(contentOf(token, aCluster(undefined, [server]))),
     );
     expect(new Set(rendered)).toHaveProperty('size', 2);
   });

@@ -3,7 +3,7 @@
 
 import { tooManyRequests } from '../../kubernetes/status.ts';
 
-export interface FairQueueLimits {
+export interface SeatLimits {
   /** Maximum number of seats for one caller. */
   readonly perCaller: number;
   /** Maximum number of seats. */
@@ -24,15 +24,15 @@ interface CallerQueue {
 
 const RETRY_AFTER_SECONDS = 1;
 
-export class FairQueue {
-  readonly #limits: FairQueueLimits;
+export class SeatQueue {
+  readonly #limits: SeatLimits;
   readonly #callers = new Map<string, CallerQueue>();
   /** Callers with waiting requests, in rotation: the caller that has waited longest since its last seat is first. */
   readonly #rotation = new Set<string>();
   #active = 0;
   #waiting = 0;
 
-  constructor(limits: FairQueueLimits) {
+  constructor(limits: SeatLimits) {
     this.#limits = limits;
   }
 

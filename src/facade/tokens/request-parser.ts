@@ -28,7 +28,7 @@ import {
   isSilentlyExtended,
   type TokenRequest as TargetTokenRequest,
   type TokenLimits,
-} from '../../targets/policy/token-request.ts';
+} from '../../targets/policy/grant.ts';
 import { type FacadeRequest, MAX_BODY_BYTES } from '../request.ts';
 
 /** Rules of the installation for token requests. */
@@ -206,7 +206,7 @@ function toOutgoing(
   { audiences, expirationSeconds }: Pick<PostedTokenRequest, 'audiences' | 'expirationSeconds'>,
 ): OutgoingRequest {
   const { boundObjectRef } = spec;
-  const boundObject = boundObjectOf(boundObjectRef);
+  const boundObject = toBoundObject(boundObjectRef);
   const expected = {
     namespace,
     name,
@@ -220,7 +220,7 @@ function toOutgoing(
   return { expected, body: objectText(sent, TOKEN_REQUEST) };
 }
 
-function boundObjectOf(reference: TokenRequest['spec']['boundObjectRef']): BoundObject | undefined {
+function toBoundObject(reference: TokenRequest['spec']['boundObjectRef']): BoundObject | undefined {
   if (reference === undefined) return undefined;
   const { kind, name = '', uid } = reference;
   return { kind: kind as BoundObject['kind'], name, ...(uid && { uid }) };

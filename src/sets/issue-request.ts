@@ -8,12 +8,12 @@ import type { StoredToken } from '../tokens/policy/spec.ts';
 import type { StoredSet } from './policy/template.ts';
 
 /** A service account on the hub, and the service account on the clusters whose tokens it requests. */
-export interface TokenRequest extends Pick<ManagedToken['spec'], 'requesterServiceAccountName' | 'serviceAccount'> {
+export interface IssueRequest extends Pick<ManagedToken['spec'], 'requesterServiceAccountName' | 'serviceAccount'> {
   readonly namespace: string;
 }
 
 /** Returns the request of the ManagedTokens that the template of a set renders. */
-export function templateRequest({ metadata: { namespace }, spec: { template } }: StoredSet): TokenRequest {
+export function templateRequest({ metadata: { namespace }, spec: { template } }: StoredSet): IssueRequest {
   const { requesterServiceAccountName, serviceAccount } = template.spec;
   return { namespace, requesterServiceAccountName, serviceAccount };
 }
@@ -25,17 +25,17 @@ export function permissionFor(set: StoredSet, cluster: string): string {
 }
 
 /** Returns the request of a ManagedToken as it is. */
-export function tokenRequest({ metadata: { namespace }, spec }: StoredToken): TokenRequest {
+export function issueRequestOf({ metadata: { namespace }, spec }: StoredToken): IssueRequest {
   const { requesterServiceAccountName, serviceAccount } = spec;
   return { namespace, requesterServiceAccountName, serviceAccount };
 }
 
 /** Returns the key of the requester. */
-export function requesterKeyOf({ namespace, requesterServiceAccountName }: TokenRequest): string {
+export function requesterKeyOf({ namespace, requesterServiceAccountName }: IssueRequest): string {
   return `${namespace}/${requesterServiceAccountName}`;
 }
 
 /** Returns the requester as a user of the hub. */
-export function requesterOf({ namespace, requesterServiceAccountName }: TokenRequest): User {
+export function requesterOf({ namespace, requesterServiceAccountName }: IssueRequest): User {
   return serviceAccountUser(namespace, requesterServiceAccountName);
 }

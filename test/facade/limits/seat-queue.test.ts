@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FairQueue } from '../../../src/facade/limits/fair-queue.ts';
+import { SeatQueue } from '../../../src/facade/limits/seat-queue.ts';
 import { settle } from '../listwatch/replica.ts';
 
 const LIMITS = { perCaller: 2, total: 4, waitingPerCaller: 3, waiting: 6 };
@@ -7,11 +7,11 @@ const LIMITS = { perCaller: 2, total: 4, waitingPerCaller: 3, waiting: 6 };
 /** Occupies seats and records the order of the callers. */
 class World {
   readonly seated: string[] = [];
-  readonly #queue: FairQueue;
+  readonly #queue: SeatQueue;
   readonly #releases: (() => void)[] = [];
 
   constructor(limits = LIMITS) {
-    this.#queue = new FairQueue(limits);
+    this.#queue = new SeatQueue(limits);
   }
 
   /** Number of callers that are kept in memory. */
@@ -35,7 +35,7 @@ class World {
   }
 }
 
-describe('FairQueue', () => {
+describe('SeatQueue', () => {
   it('admits two requests of one caller, and a third when one has ended', async () => {
     const world = new World();
     const all = Promise.all([world.acquire('a'), world.acquire('a'), world.acquire('a')]);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { tokenClaims } from '../../../src/targets/policy/token-claims.ts';
 import {
   checkGrant,
   grantedAudiences,
@@ -9,7 +8,8 @@ import {
   sameAudiences,
   type TokenRequest,
   tokenRequestFor,
-} from '../../../src/targets/policy/token-request.ts';
+} from '../../../src/targets/policy/grant.ts';
+import { tokenClaims } from '../../../src/targets/policy/token-claims.ts';
 import { ACCOUNT_UID, aGrant, aToken, at, jwt, NOON } from '../../support/builders.ts';
 
 const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;

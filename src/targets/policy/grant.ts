@@ -1,8 +1,10 @@
-// The token request that Purser sends to a target cluster, and the check of the target's response, which is not trusted.
+// The grant of a token: the request that Purser sends to a target cluster, its limits, and the check of the target's response, which is
+// not trusted.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { OwnAudiencePrefix } from '../../api/names.ts';
 import { isBearerToken } from '../../kubernetes/bearer-token.ts';
+import { subjectOf } from '../../kubernetes/service-account.ts';
 import { defined } from '../../std/defined.ts';
 import type { Sensitive } from '../../std/sensitive.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
@@ -78,22 +80,6 @@ export function tokenRequestFor(
 /** Returns the lifetime to request, shortened to the maximum of the installation. */
 export function requestedSeconds(expirationSeconds: number, { maxExpirationSeconds = Infinity }: TokenLimits): number {
   return Math.min(expirationSeconds, maxExpirationSeconds);
-}
-
-/** Returns the user name of a service account. */
-export function subjectOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
-  return `system:serviceaccount:${namespace}:${name}`;
-}
-
-/** Returns the namespace in the user name of a service account; undefined for other users. */
-export function serviceAccountNamespace(username: string): string | undefined {
-  return toServiceAccount(username)?.namespace;
-}
-
-/** Returns the service account of a user name; undefined for other users. */
-export function toServiceAccount(username: string): { readonly namespace: string; readonly name: string } | undefined {
-  const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(username) ?? [];
-  return namespace === undefined || name === undefined ? undefined : { namespace, name };
 }
 
 /** Returns the name of the anchor Secret that tokens with revocation BoundSecret are bound to. */

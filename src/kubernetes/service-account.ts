@@ -1,0 +1,17 @@
+// User names of service accounts, which are also the subjects of their tokens.
+
+/** Returns the user name of a service account. */
+export function subjectOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `system:serviceaccount:${namespace}:${name}`;
+}
+
+/** Returns the namespace in the user name of a service account; undefined for other users. */
+export function serviceAccountNamespace(username: string): string | undefined {
+  return toServiceAccount(username)?.namespace;
+}
+
+/** Returns the service account of a user name; undefined for other users. */
+export function toServiceAccount(username: string): { readonly namespace: string; readonly name: string } | undefined {
+  const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(username) ?? [];
+  return namespace === undefined || name === undefined ? undefined : { namespace, name };
+}
