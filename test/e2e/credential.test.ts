@@ -36,7 +36,9 @@ async function forget(): Promise<string> {
 describe('purser credential', () => {
   it('sends one request for 20 processes at once', async () => {
     const results = await Promise.all(Array.from({ length: 20 }, () => start()));
-    expect(new Set(results.map(({ code, stderr }) => `${code}${stderr}`))).toEqual(new Set(['0']));
+    // On a busy machine, some wait long enough to say so.
+    const messages = results.map(({ code, stderr }) => `${code}${stderr.replace(/^purser: waiting for another process, .+\n$/, '')}`);
+    expect(new Set(messages)).toEqual(new Set(['0']));
     expect(new Set(results.map(({ output }) => output)).size).toBe(1);
     expect(world.tokenRequests).toHaveLength(1);
     expect((await readdir(folder())).filter((name) => name.endsWith('.lock'))).toEqual([]);
