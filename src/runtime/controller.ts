@@ -75,6 +75,11 @@ const SOLE_PRIORITY: Priority = { lane: '', deadlineAt: Infinity };
 const MIN_REQUEUE_MS = 100;
 /** Maximum length of a timer, in milliseconds, because machines can be suspended and clocks can be set. */
 const MAX_SLEEP_MS = 60_000;
+/**
+ * Number of started keys after which the rest of the process has a turn. A reconcile with nothing to do waits for nothing: after a restart
+ * with 100,000 keys, the Lease would not be renewed and no request served until the last of them.
+ */
+const STARTS_PER_TURN = 100;
 /** Minimum step back of the wall clock, in milliseconds; smaller steps come from time synchronization. */
 const SET_BACK_MS = 1_000;
 
@@ -91,6 +96,8 @@ class Pump<K> {
   /** Wall-clock time of the start of the monotonic clock. */
   #epoch = -Infinity;
   #isScheduled = false;
+  /** Keys started since the rest of the process had a turn. */
+  #starts = 0;
   #isDraining = false;
 
   constructor(options: ControllerOptions<K>, outcomes: Subscriber<Outcome<K>>) {
@@ -131,16 +138,29 @@ class Pump<K> {
       this.#handleClockSetBack();
       for (let request = this.#take(); request !== undefined; request = this.#take()) {
         this.#run(request).catch((defect: unknown) => this.#outcomes.error(defect));
+        this.#starts += 1;
+        if (this.#isPaused) setImmediate(() => this.#resume());
       }
-      this.#arm(this.#isEnding ? undefined : this.#queue.nextDueAt());
+      this.#arm(this.#isEnding || this.#isPaused ? undefined : this.#queue.nextDueAt());
     } catch (defect) {
       this.#outcomes.error(defect);
     }
   }
 
-  /** Takes the next due key; none once the controller stops, which a reconcile may cause. */
+  /** True until the rest of the process has had a turn. */
+  get #isPaused(): boolean {
+    return this.#starts >= STARTS_PER_TURN;
+  }
+
+  /** Continues after the rest of the process had a turn. */
+  #resume(): void {
+    this.#starts = 0;
+    this.#startDue();
+  }
+
+  /** Takes the next due key; none during a pause, and none once the controller stops, which a reconcile may cause. */
   #take(): Request<K> | undefined {
-    return this.#isEnding ? undefined : this.#queue.take(this.#options.clock.now());
+    return this.#isEnding || this.#isPaused ? undefined : this.#queue.take(this.#options.clock.now());
   }
 
   /** Makes all keys due after the wall clock was set back; they would otherwise wait until the clock reaches their due times again. */

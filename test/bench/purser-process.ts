@@ -85,8 +85,11 @@ async function readAddresses(readyFile: string): Promise<Addresses | undefined> 
 async function readProgress(readyFile: string): Promise<string> {
   const served = await readAddresses(readyFile);
   if (served === undefined) return 'Purser is not ready';
-  const response = await fetch(`${served.metrics}/metrics`).catch(() => undefined);
-  const lines = (await response?.text())?.split('\n') ?? ['Purser is ready but does not serve metrics'];
+  // Metrics that are not sent within ten seconds end early.
+  const text = await fetch(`${served.metrics}/metrics`)
+    .then((response) => response.text())
+    .catch(() => 'Purser is ready but does not serve metrics');
+  const lines = text.split('\n');
   return lines.filter((line) => !line.startsWith('#') && PROGRESS.test(line)).join('\n');
 }
 

@@ -406,6 +406,7 @@ describe('runController', () => {
     await turn();
     expect(clock.pending).toBe(1);
     await advance(1_000);
+    while (outcomes.length < 10_000) await turn();
     expect([outcomes.length, new Set(outcomes.map(({ key }) => key)).size, clock.pending]).toEqual([10_000, 10_000, 0]);
   });
 });
@@ -413,6 +414,20 @@ describe('runController', () => {
 function broken(): never {
   throw new Error('broken');
 }
+
+it('lets other work of the process proceed between reconciles that wait for nothing', async () => {
+  const count = 1_000;
+  start({ reconcile: async () => ({}) });
+  let others = 0;
+  const proceed = () => {
+    others += 1;
+    if (outcomes.length < count) setImmediate(proceed);
+  };
+  setImmediate(proceed);
+  await request(...Array.from({ length: count }, (_, index) => `key-${index}`));
+  while (outcomes.length < count) await turn();
+  expect(others).toBeGreaterThanOrEqual(5);
+});
 
 describe('runController in the long run', () => {
   const step = fc.oneof(

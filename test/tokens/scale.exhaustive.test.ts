@@ -376,7 +376,11 @@ async function rush(all: readonly Due[], limits = LIMITS) {
   }).subscribe(({ key }) => done.push(key));
   while (done.length < all.length) {
     clock.advance(TAKES_MS);
-    await new Promise((resolve) => setImmediate(resolve));
+    // The controller pauses after some starts.
+    for (let started = -1; started !== runs.length; ) {
+      started = runs.length;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   }
   subscription.unsubscribe();
   return { runs, peak, lanePeak };
