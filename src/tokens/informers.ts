@@ -1,6 +1,6 @@
 // Informers of the hub for ManagedTokens, each kind reduced to the fields that Purser reads, and the indexes over them.
 
-import { setOf } from '../access/cluster-set.ts';
+import { clusterSetOf } from '../access/cluster-set.ts';
 import { IssueTokens } from '../access/issue-permission.ts';
 import { RbacIndex } from '../access/rbac-index.ts';
 import { Label, LabelValue } from '../api/names.ts';
@@ -123,9 +123,9 @@ export class HubView {
     this.countIssued = () => issued('');
   }
 
-  /** Returns the set of a cluster; NO_SET if the cluster has none or does not exist. */
-  setOfCluster(clusterName: string): string {
-    return setOf(this.registry.clusters.get(clusterName));
+  /** Returns the set of a cluster; NO_CLUSTER_SET if the cluster has none or does not exist. */
+  clusterSetOf(clusterName: string): string {
+    return clusterSetOf(this.registry.clusters.get(clusterName));
   }
 
   hasRequester(token: StoredToken): boolean {

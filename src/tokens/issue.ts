@@ -46,7 +46,7 @@ async function issueIfAllowed(run: TokenRun, plan: IssuePlan, situation: Situati
   await run.clients.use(registeredFor(run, token), async (target) => target.rejectIfOpen());
   const review = await run.authority.review(token, run.signal);
   if (review.allowed) {
-    run.tracked.reviewedSet = review.set;
+    run.tracked.reviewedClusterSet = review.clusterSet;
     return await issueAllowed(run, plan, situation);
   }
   const failure = { reason: 'Forbidden', message: review.message } as const;
@@ -57,7 +57,7 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   rejectUnwritable(run, observation.token);
   const { token, events: orphaned } = await recordAnchor(run, observation.token);
   // The Cluster may have joined or left a set since the review. The request below uses the Cluster as it is now.
-  if (run.view.setOfCluster(token.spec.clusterName) !== run.tracked.reviewedSet) {
+  if (run.view.clusterSetOf(token.spec.clusterName) !== run.tracked.reviewedClusterSet) {
     return { observation: withRegistration(run, { ...observation, token }), isDone: false, events: orphaned };
   }
   const { grant, isAccountNew, issuer, outputs } = await requestToken(run, plan, token, state);

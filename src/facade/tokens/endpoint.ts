@@ -1,7 +1,7 @@
 // POST …/serviceaccounts/{name}/token: authorizes the caller, parses the request, has the target cluster issue the token, and
 // writes the audit log.
 
-import { setOf } from '../../access/cluster-set.ts';
+import { clusterSetOf } from '../../access/cluster-set.ts';
 import type { Authorizer, IssueTarget } from '../../access/issue-permission.ts';
 import { RegistryGroup } from '../../api/names.ts';
 import { FailureReason } from '../../api/reasons.ts';
@@ -112,11 +112,11 @@ class Issuance {
     const { authorizer, registered } = this.#options;
     const { caller, signal } = this.#request;
     for (;;) {
-      const set = setOf(registered(this.#target.cluster)?.cluster);
-      await authorizer.authorize(caller.user, { ...this.#target, set }, signal);
+      const clusterSet = clusterSetOf(registered(this.#target.cluster)?.cluster);
+      await authorizer.authorize(caller.user, { ...this.#target, clusterSet }, signal);
       const registration = registered(this.#target.cluster);
       // A relabeled Cluster needs another review.
-      if (setOf(registration?.cluster) === set) return registration;
+      if (clusterSetOf(registration?.cluster) === clusterSet) return registration;
     }
   }
 
