@@ -147,6 +147,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   },
   app: {
     imports: [
+      'access',
       'api',
       'clusters',
       'config',

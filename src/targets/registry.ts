@@ -35,7 +35,7 @@ export interface RegistryInformersOptions {
   /** Namespaces in which Clusters may have their credentials. */
   readonly credentialNamespaces: readonly string[];
   /** Prefixes of the annotations of Clusters to keep; none by default. */
-  readonly annotationPrefixes?: readonly string[];
+  readonly annotationPrefixes?: readonly string[] | undefined;
 }
 
 /** Informers of the objects that register clusters. */
