@@ -55,7 +55,8 @@ async function issueIfAllowed(run: TokenRun, plan: IssuePlan, situation: Situati
 
 async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state }: Situation): Promise<Step> {
   rejectUnwritable(run, observation.token);
-  const { token, events: orphaned } = await recordAnchor(run, observation.token);
+  const { token: observed } = observation;
+  const { token, events: orphaned } = isRevocable(observed) ? await recordAnchor(run, observed) : { token: observed, events: [] };
   // The Cluster may have joined or left a set since the review. The request below uses the Cluster as it is now.
   if (run.view.clusterSetOf(token.spec.clusterName) !== run.tracked.reviewedClusterSet) {
     return { observation: withRegistration(run, { ...observation, token }), isDone: false, events: orphaned };
@@ -79,6 +80,11 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   // The token replaces an earlier failure of this run.
   const next = { ...written, issuedDigest, ...(revoked && { revoked }) };
   return { observation: next, isDone: false, issued, events, failure: undefined, error: undefined };
+}
+
+/** Returns whether tokens are bound to an anchor. */
+function isRevocable({ spec }: StoredToken): boolean {
+  return spec.revocation === 'BoundSecret';
 }
 
 /** Throws an IssueError if a token could not be written, before one is requested. Sends nothing. */
@@ -108,11 +114,10 @@ interface Requested {
 /** Requests a token, and requests it again if the service account or the anchor was re-created or deleted. Throws an IssueError. */
 async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, state: TokenState): Promise<Requested> {
   const registered = registeredFor(run, token);
-  const isRevocable = token.spec.revocation === 'BoundSecret';
   return await run.clients.use(registered, async (target) => {
     const issuedWith = { issuer: issuerOf(registered), outputs: outputsOf(token, target.endpoints) };
     const request = async (accountUID: string | undefined, knownAnchor: string | undefined) => {
-      const anchorUID = isRevocable ? (knownAnchor ?? (await ensureAnchorFor(run, token, target))) : undefined;
+      const anchorUID = isRevocable(token) ? (knownAnchor ?? (await ensureAnchorFor(run, token, target))) : undefined;
       const details = defined<IssueDetails>({ accountUID, anchorUID, apiAudiences: registered.cluster.status?.apiAudiences });
       const wanted = tokenRequestFor(token, details, run.settings.limits);
       const grant = await issueToken(target, wanted, run.signal);
@@ -128,7 +133,7 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, 
       return { grant: await request(plan.accountUID, knownAnchor), isAccountNew: false, ...issuedWith };
     } catch (error) {
       const { reason } = toIssueError(error, run.signal);
-      if (reason !== 'ServiceAccountRecreated' && !(reason === 'BoundObjectNotFound' && isRevocable)) throw error;
+      if (reason !== 'ServiceAccountRecreated' && !(reason === 'BoundObjectNotFound' && isRevocable(token))) throw error;
       return { grant: await request(undefined, undefined), isAccountNew: reason === 'ServiceAccountRecreated', ...issuedWith };
     }
   });
