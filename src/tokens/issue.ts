@@ -40,7 +40,10 @@ export async function issue(run: TokenRun, plan: IssuePlan, situation: Situation
   return isReviewed ? await issueAllowed(run, plan, situation) : await issueIfAllowed(run, plan, situation);
 }
 
-/** Requests the review of this issuance. The last known permission still applies, so an open circuit may be reported first. */
+/**
+ * Reviews the permission for this issuance, whereas `confirmPermission` reviews permissions in doubt, before any report about the Cluster.
+ * Here the last known permission still applies: an open circuit may be reported first, and a failed review hides nothing.
+ */
 async function issueIfAllowed(run: TokenRun, plan: IssuePlan, situation: Situation): Promise<Step> {
   const { token } = situation.observation;
   await run.clients.use(registeredFor(run, token), async (target) => target.rejectIfOpen());
