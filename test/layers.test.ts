@@ -147,6 +147,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   },
   app: {
     imports: [
+      'access',
       'api',
       'clusters',
       'config',
@@ -270,7 +271,7 @@ describe('layers of the source', () => {
 
   it("requests tokens for Purser's own service account only for their renewal", () => {
     const users = files.filter((file) => /\bissueOwnToken\b/.test(readFileSync(join(root, file), 'utf8')));
-    expect(users).toEqual(['src/credentials/renew.ts', 'src/targets/token-exchange.ts']);
+    expect(users).toEqual(['src/credentials/renew.ts', 'src/targets/issue-token.ts']);
   });
 
   it('keeps pure layers free of node: modules, clocks and randomness', () => {

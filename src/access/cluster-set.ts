@@ -5,23 +5,23 @@ import type { ApiObject } from '../api/resources.ts';
 import { labelValueProblems } from '../kubernetes/names.ts';
 
 /** Prefix of set names in RBAC rules. No Cluster has a name with a colon. */
-const SET_PREFIX = 'set:';
+const CLUSTER_SET_PREFIX = 'set:';
 
 /** Name in place of a set for Clusters without one, and for clusters that do not exist. It is not a valid label value, so no Cluster is in it. */
-export const NO_SET = '-';
+export const NO_CLUSTER_SET = '-';
 
-/** Returns the set of a Cluster; NO_SET without a set, and for undefined, which is a cluster that does not exist. */
-export function setOf(cluster: Pick<ApiObject, 'metadata'> | undefined): string {
-  const set = cluster?.metadata.labels?.[Label.set] ?? '';
-  return set === '' || labelValueProblems(set).length > 0 ? NO_SET : set;
+/** Returns the set of a Cluster; NO_CLUSTER_SET without a set, and for undefined, which is a cluster that does not exist. */
+export function clusterSetOf(cluster: Pick<ApiObject, 'metadata'> | undefined): string {
+  const clusterSet = cluster?.metadata.labels?.[Label.clusterSet] ?? '';
+  return clusterSet === '' || labelValueProblems(clusterSet).length > 0 ? NO_CLUSTER_SET : clusterSet;
 }
 
 /** Returns the name of a set in RBAC rules. */
-export function setName(set: string): string {
-  return `${SET_PREFIX}${set}`;
+export function clusterSetName(clusterSet: string): string {
+  return `${CLUSTER_SET_PREFIX}${clusterSet}`;
 }
 
 /** Returns whether a name in an RBAC rule is the name of a set. */
-export function isSetName(name: string): boolean {
-  return name.startsWith(SET_PREFIX);
+export function isClusterSetName(name: string): boolean {
+  return name.startsWith(CLUSTER_SET_PREFIX);
 }

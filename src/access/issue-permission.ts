@@ -11,7 +11,7 @@ import { FreshCache } from '../std/fresh-cache.ts';
 import { goQuote } from '../std/go-text.ts';
 import { Recent } from '../std/recent.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { NO_SET, setName } from './cluster-set.ts';
+import { clusterSetName, NO_CLUSTER_SET } from './cluster-set.ts';
 import { type AccessAttributes, isAllowed } from './hub-review.ts';
 import type { Permission } from './rbac-index.ts';
 import { type User, userKey } from './user.ts';
@@ -33,8 +33,8 @@ export interface IssueTarget {
 
 /** The subject of a review: a service account, and the set of its cluster at the time of the review. */
 export interface ReviewedTarget extends IssueTarget {
-  /** Set of the cluster; NO_SET if the cluster has none or does not exist. */
-  readonly set: string;
+  /** Set of the cluster; NO_CLUSTER_SET if the cluster has none or does not exist. */
+  readonly clusterSet: string;
 }
 
 /** Namespaces that an RBAC rule must name by default: a rule for the whole cluster does not cover their service accounts. */
@@ -52,12 +52,12 @@ export function protectionOf({ namespace }: IssueTarget, protectedNamespaces: re
 
 /**
  * Returns the names to review, in order: the name that was allowed last time, then those of the cluster and those of its set, from the most
- * to the least specific. One allowed name is enough, except for the names of NO_SET, which `grantsPermission` excludes.
+ * to the least specific. One allowed name is enough, except for the names of NO_CLUSTER_SET, which `grantsPermission` excludes.
  */
 export function issueNames(target: ReviewedTarget, lastAllowed?: string, protectedNamespaces = PROTECTED_NAMESPACES): readonly string[] {
-  const { cluster, namespace, serviceAccount, set } = target;
+  const { cluster, namespace, serviceAccount, clusterSet } = target;
   const isProtected = protectedNamespaces.includes(namespace);
-  const names = [cluster, setName(set)].flatMap((scope) => [
+  const names = [cluster, clusterSetName(clusterSet)].flatMap((scope) => [
     `${scope}/${namespace}/${serviceAccount}`,
     `${scope}/${namespace}`,
     ...(isProtected ? [] : [scope]),
@@ -71,11 +71,11 @@ export function grantingNames(names: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns whether a rule for the name grants the permission. The names of NO_SET are reviewed only so that a refusal takes as many reviews
+ * Returns whether a rule for the name grants the permission. The names of NO_CLUSTER_SET are reviewed only so that a refusal takes as many reviews
  * for a cluster without a set, or without a Cluster, as for any other: a rule for them would make the removal of a label a grant.
  */
 function grantsPermission(name: string): boolean {
-  return name !== setName(NO_SET) && !name.startsWith(`${setName(NO_SET)}/`);
+  return name !== clusterSetName(NO_CLUSTER_SET) && !name.startsWith(`${clusterSetName(NO_CLUSTER_SET)}/`);
 }
 
 /** Reviews one name after another. Returns the first allowed name; undefined if none is. */
@@ -115,7 +115,7 @@ export class Authorizer {
 
   /** Resolves if the user is permitted to issue a token for this service account. Throws 403, or 503 if the review fails. */
   async authorize(user: User, target: ReviewedTarget, signal: AbortSignal): Promise<void> {
-    const key = `${userKey(user)}/${target.set}/${exactName(target)}`;
+    const key = `${userKey(user)}/${target.clusterSet}/${exactName(target)}`;
     // Several requests may wait for one review, so none of them can cancel it.
     const allowed =
       this.#decisions.get(key) ??

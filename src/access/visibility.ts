@@ -2,7 +2,7 @@
 
 import { compareUtf8 } from '../std/go-text.ts';
 import { fnv1a, mix } from '../std/hash.ts';
-import { isSetName } from './cluster-set.ts';
+import { isClusterSetName } from './cluster-set.ts';
 
 /** Fingerprint in versions that no caller can resume from. */
 export const NOT_RESUMABLE = 0;
@@ -40,7 +40,7 @@ export interface VisibleObject {
   /** Name, with its namespace if it has one. */
   readonly key: string;
   /** Name of the set that the object is in, as rules write it; undefined if it is in none. */
-  readonly setName: string | undefined;
+  readonly clusterSetName: string | undefined;
 }
 
 /** A set of names, whether or not their objects exist. Users with the same roles share one instance. */
@@ -52,7 +52,7 @@ export class Visibility {
   #fingerprint: number | undefined;
   #sorted: readonly string[] | undefined;
   #spansNamespaces: boolean | undefined;
-  #hasSets: boolean | undefined;
+  #hasClusterSets: boolean | undefined;
 
   /** Creates the visibility of these names; undefined for all names. A salt other than 0 changes the fingerprint. */
   constructor(names?: ReadonlySet<string>, salt = 0) {
@@ -92,8 +92,8 @@ export class Visibility {
    * Returns whether the names include the key of an object, its name in any namespace, its namespace, or the set that it is in. An object
    * that joins or leaves a set becomes visible or hidden by its own change; the names and their fingerprint stay the same.
    */
-  includesObject({ key, setName }: VisibleObject): boolean {
-    if (this.includes(key) || (setName !== undefined && this.includes(setName))) return true;
+  includesObject({ key, clusterSetName }: VisibleObject): boolean {
+    if (this.includes(key) || (clusterSetName !== undefined && this.includes(clusterSetName))) return true;
     const end = key.indexOf(SLASH);
     return end >= 0 && (this.includes(allOf(key.slice(0, end))) || this.includes(inAnyNamespace(key.slice(end + 1))));
   }
@@ -115,9 +115,9 @@ export class Visibility {
   }
 
   /** True if one of the names is the name of a set. */
-  get hasSets(): boolean {
-    this.#hasSets ??= this.names.some(isSetName);
-    return this.#hasSets;
+  get hasClusterSets(): boolean {
+    this.#hasClusterSets ??= this.names.some(isClusterSetName);
+    return this.#hasClusterSets;
   }
 
   /** The names in the order of lists; empty for everything. */

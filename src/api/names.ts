@@ -24,7 +24,7 @@ export const Label = {
   /** On the Secret with the renewed token of a credential. */
   renewed: `${RegistryGroup}/renewed`,
   /** On a Cluster, by administrators: name of the set of Clusters that it belongs to. */
-  set: `${RegistryGroup}/set`,
+  clusterSet: `${RegistryGroup}/set`,
   /** On an anchor of Purser's own token: hash of the UID of the registered Secret on the hub. */
   credential: `${RegistryGroup}/credential`,
 } as const;

@@ -8,18 +8,16 @@ import { KubeClient } from '../kube/client.ts';
 import type { Informer } from '../kube/informer.ts';
 import { createTransport } from '../kube/transport.ts';
 import { type Component, Lifecycle } from '../runtime/lifecycle.ts';
-import { createSetInformer } from '../sets/informers.ts';
 import { defined } from '../std/defined.ts';
 import { ClusterClients } from '../targets/cluster-clients.ts';
 import { proxyPolicy } from '../targets/dial-policy.ts';
 import { FederatedAddresses } from '../targets/federated-addresses.ts';
 import { readBuild } from '../telemetry/build.ts';
 import { Metrics } from '../telemetry/metrics.ts';
-import { createTokenInformers, type TokenInformers } from '../tokens/informers.ts';
 import { certificateUpkeep, servingCertificate } from './certificate.ts';
 import { leaderWork } from './controllers.ts';
 import { facade, facadeInformers } from './facade.ts';
-import { caches, customResources } from './hub.ts';
+import { caches, createHubInformers, customResources, type HubInformers } from './hub.ts';
 import { operations, ProcessState } from './operations.ts';
 import type { AppOptions } from './options.ts';
 
@@ -70,12 +68,12 @@ interface Parts {
 function componentsOf(options: AppOptions, { client, state, served }: Parts): readonly Component[] {
   const { clock, random, log, settings } = options;
   const { credentialNamespaces, namespaces, facadeAnnotations: annotationPrefixes, components } = settings;
-  const informers = createTokenInformers({ client, clock, random, credentialNamespaces, namespaces, annotationPrefixes });
-  const sets = createSetInformer({ client, clock, random, namespaces });
+  const informers = createHubInformers({ client, clock, random, credentialNamespaces, namespaces, annotationPrefixes });
   const clients = clusterClients(options, client, informers);
   const certificate = servingCertificate(options, client);
   const reviewLimit = new ReviewLimit(clock);
-  const metrics = new Metrics({ build: readBuild(), tokens: informers.tokens.store, sets: sets.store, clusters: informers.clusters.store });
+  const { tokens, sets, clusters } = informers;
+  const metrics = new Metrics({ build: readBuild(), tokens: tokens.store, sets: sets.store, clusters: clusters.store });
   const onListening = (part: keyof Served) => (url: string) => {
     served[part] = url;
   };
@@ -83,10 +81,10 @@ function componentsOf(options: AppOptions, { client, state, served }: Parts): re
   return [
     operations(options, { hub: client, metrics, health: state.health, certificate, reviewLimit, onListening: onListening('metrics') }),
     customResources(options, client),
-    caches(hasController ? { ...informers, sets } : facadeInformers(informers), client, { clock, log }),
-    targetClusters(clients, informers.clusters),
+    caches(hasController ? informers : facadeInformers(informers), client, { clock, log }),
+    targetClusters(clients, clusters),
     ...(hasController && !hasFacade && settings.facadeTlsSecret !== undefined ? [certificateUpkeep(options, certificate)] : []),
-    ...(hasController ? leaderWork(options, { hub: client, informers: { ...informers, sets }, clients, metrics }) : []),
+    ...(hasController ? leaderWork(options, { hub: client, informers, clients, metrics }) : []),
     // Last, because it may wait for its certificate.
     ...(hasFacade
       ? facade(options, { hub: client, clients, informers, metrics, certificate, reviewLimit, onListening: onListening('facade') })
@@ -94,7 +92,7 @@ function componentsOf(options: AppOptions, { client, state, served }: Parts): re
   ];
 }
 
-function clusterClients({ clock, settings }: AppOptions, client: KubeClient, { credentials }: TokenInformers): ClusterClients {
+function clusterClients({ clock, settings }: AppOptions, client: KubeClient, { credentials }: HubInformers): ClusterClients {
   const { credentialNamespaces, allowLoopback, hubCluster, namespace, ownAddress } = settings;
   const hub = { clusterName: hubCluster, client, namespace };
   const reach = { allowLoopback, proxyFor: proxyPolicy(settings), ownAddress };

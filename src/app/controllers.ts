@@ -15,19 +15,18 @@ import { whileLeading } from '../runtime/leadership.ts';
 import { type Component, streamComponent } from '../runtime/lifecycle.ts';
 import { report } from '../runtime/report.ts';
 import { createSetController } from '../sets/controller.ts';
-import type { SetInformers } from '../sets/informers.ts';
 import { defined } from '../std/defined.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { tokenLimits } from '../targets/policy/grant.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createTokenController } from '../tokens/controller.ts';
-import type { TokenInformers } from '../tokens/informers.ts';
+import type { HubInformers } from './hub.ts';
 import type { AppOptions } from './options.ts';
 
 export interface WorkParts {
   readonly hub: KubeClient;
-  readonly informers: TokenInformers & SetInformers;
+  readonly informers: HubInformers;
   readonly clients: ClusterClients;
   readonly metrics: Metrics;
 }

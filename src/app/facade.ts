@@ -7,9 +7,8 @@ import type { Problem } from '../kube/informer.ts';
 import { type Component, STOP_MS } from '../runtime/lifecycle.ts';
 import { Registry } from '../targets/registry.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { TokenInformers } from '../tokens/informers.ts';
 import { untilFound } from './certificate.ts';
-import { logProblem } from './hub.ts';
+import { type HubInformers, logProblem } from './hub.ts';
 import type { AppOptions } from './options.ts';
 
 export interface FacadeParts extends Pick<FacadeOptions, 'hub' | 'clients' | 'certificate' | 'reviewLimit'> {
@@ -19,13 +18,13 @@ export interface FacadeParts extends Pick<FacadeOptions, 'hub' | 'clients' | 'ce
 }
 
 /** Informers that the façade needs: those of its lists, of credentials and of RBAC. */
-type FacadeInformers = Pick<TokenInformers, keyof typeof LISTS | 'credentials' | 'roles' | 'bindings'>;
+type FacadeInformers = Pick<HubInformers, keyof typeof LISTS | 'credentials' | 'roles' | 'bindings'>;
 
 /** Returns the informers of a process without controllers. */
-export function facadeInformers(informers: TokenInformers): FacadeInformers {
+export function facadeInformers(informers: HubInformers): FacadeInformers {
   const { credentials, roles, bindings } = informers;
   const listed = (Object.keys(LISTS) as readonly (keyof typeof LISTS)[]).map((name) => [name, informers[name]] as const);
-  return { ...(Object.fromEntries(listed) as Pick<TokenInformers, keyof typeof LISTS>), credentials, roles, bindings };
+  return { ...(Object.fromEntries(listed) as Pick<HubInformers, keyof typeof LISTS>), credentials, roles, bindings };
 }
 
 /** Creates the components of the façade; they start after the caches are synced. */

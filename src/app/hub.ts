@@ -1,6 +1,7 @@
-// Prerequisites on the hub: Purser's CustomResourceDefinitions and synced caches.
+// The hub: its informers, and the prerequisites on it, which are Purser's CustomResourceDefinitions and synced caches.
 
 import { combineLatest, filter, firstValueFrom, merge, Subscription } from 'rxjs';
+import { createClusterRbacInformers } from '../access/informers.ts';
 import { type ApiObject, Clusters, ManagedTokenSets, ManagedTokens } from '../api/resources.ts';
 import { isExpired, type KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
@@ -9,11 +10,12 @@ import type { Informer, Problem } from '../kube/informer.ts';
 import { applyAll, readManifests } from '../kube/manifests.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Component } from '../runtime/lifecycle.ts';
-import type { SetInformers } from '../sets/informers.ts';
+import { createSetInformer, type SetInformers } from '../sets/informers.ts';
 import { retryUntilDone } from '../std/backoff.ts';
 import { defined } from '../std/defined.ts';
+import { createRegistryInformers, type RegistryInformersOptions } from '../targets/registry.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import type { TokenInformers } from '../tokens/informers.ts';
+import { createTokenInformers, type TokenInformersOptions } from '../tokens/informers.ts';
 import type { AppOptions, AppSettings } from './options.ts';
 
 /** Creates the component that installs the CustomResourceDefinitions, if enabled, and waits until the hub serves them. */
@@ -60,8 +62,22 @@ async function install({ clock, random, log }: Tools, client: KubeClient, signal
 
 type Tools = Pick<AppOptions, 'clock' | 'random' | 'log'>;
 
+/** All informers on the hub. The controller of sets needs all of them. */
+export type HubInformers = SetInformers;
+
+/** Creates the informers, which start on subscription. */
+export function createHubInformers(options: RegistryInformersOptions & TokenInformersOptions): HubInformers {
+  const { credentialNamespaces, annotationPrefixes, namespaces, ...common } = options;
+  return {
+    ...createRegistryInformers({ ...common, credentialNamespaces, annotationPrefixes }),
+    ...createTokenInformers({ ...common, namespaces }),
+    ...createClusterRbacInformers(common),
+    sets: createSetInformer({ ...common, namespaces }),
+  };
+}
+
 /** Informers of this process; a façade without a controller needs none for ManagedTokens. */
-type Watched = Omit<TokenInformers, 'tokens' | 'secrets' | 'requesters'> & Partial<TokenInformers & Pick<SetInformers, 'sets'>>;
+type Watched = Pick<HubInformers, 'clusters' | 'credentials' | 'roles' | 'bindings'> & Partial<HubInformers>;
 
 /** Creates the component that runs the informers, on the leader and on followers, and waits until they are synced. */
 export function caches({ credentials, ...others }: Watched, client: KubeClient, tools: Pick<Tools, 'clock' | 'log'>): Component {

@@ -103,7 +103,7 @@ function checkTogether({ serviceAccount, federated, output, dryRun }: AddOptions
 async function registrationFor(connections: Connections, name: string, options: AddOptions): Promise<TargetRegistration> {
   const { toRegistration } = await import('./cluster/context.ts');
   const { namespace = DefaultNamespace, label: given = [], set } = options;
-  const labels = Object.fromEntries([...given, ...(set === undefined ? [] : [[Label.set, set] as const])]);
+  const labels = Object.fromEntries([...given, ...(set === undefined ? [] : [[Label.clusterSet, set] as const])]);
   const context = { name: options.context, ...(await connections.serverOf(options.context)) };
   return await toRegistration({ ...options, name, namespace, labels, context });
 }

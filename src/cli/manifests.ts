@@ -25,7 +25,7 @@ export async function targetAccess({ namespaces: names, user }: TargetAccessOpti
 export async function registration(set?: string): Promise<string> {
   const cluster = await readManifest('deploy/samples/cluster.yaml');
   // Quoted: YAML would read some names as numbers.
-  const labeled = set === undefined ? cluster : cluster.replace('  labels:\n', (labels) => `${labels}    ${Label.set}: '${set}'\n`);
+  const labeled = set === undefined ? cluster : cluster.replace('  labels:\n', (labels) => `${labels}    ${Label.clusterSet}: '${set}'\n`);
   return `${registrationRecipe(set)}${labeled}`;
 }
 

@@ -60,7 +60,7 @@ export function issuableOption(): Option {
 
 /** Defines `--set` of a Cluster. */
 export function setOption(): Option {
-  return singleOption('--set <NAME>', `set of Clusters to add the Cluster to, as label ${Label.set}`, labelValue);
+  return singleOption('--set <NAME>', `set of Clusters to add the Cluster to, as label ${Label.clusterSet}`, labelValue);
 }
 
 /** Parses the value of a label that is not empty. */

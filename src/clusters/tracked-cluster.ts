@@ -2,7 +2,8 @@
 // setting the system clock neither delays probes nor makes all probes due together.
 
 import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
-import { isSameExceptRenewal, isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from '../targets/registry.ts';
+import { isSameExceptRenewal, isSameRegistration, type Registration } from '../targets/policy/registration.ts';
+import { type RegisteredCluster, registrationOf } from '../targets/registry.ts';
 import { type Health, parseHealth } from './policy/health.ts';
 import type { IssueScope } from './probe.ts';
 

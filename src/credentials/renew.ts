@@ -10,6 +10,7 @@ import { sentence } from '../std/sentence.ts';
 import { toWholeSecond } from '../std/timestamp.ts';
 import { readCredential, readCredentialInUse, readTokenInUse } from '../targets/credential.ts';
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
+import { issueOwnToken } from '../targets/issue-token.ts';
 import { deleteOwnAnchor, ensureOwnAnchor, listOwnAnchors } from '../targets/own-anchors.ts';
 import { type Grant } from '../targets/policy/grant.ts';
 import {
@@ -28,7 +29,6 @@ import { tokenClaims } from '../targets/policy/token-claims.ts';
 import { type RegisteredCluster, reduceCredential } from '../targets/registry.ts';
 import { ownUsername } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';
-import { issueOwnToken } from '../targets/token-exchange.ts';
 import type { CredentialRun } from './run.ts';
 
 /** Renews the token in use. Throws an IssueError, or the reason of the run's signal if it aborts. */

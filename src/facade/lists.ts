@@ -1,5 +1,5 @@
-// All filtered lists of the façade. To add a list, describe it as in clusters/cluster-list.ts, and add it to LISTINGS, and to
-// LISTS, or to `listsOnDemand` if a process needs its objects only for the list.
+// All filtered lists of the façade. To add a list, describe it as in clusters/cluster-list.ts, and add it to LISTS, or to
+// LISTS_ON_DEMAND if a process needs its objects only for the list.
 
 import { Subscription } from 'rxjs';
 import type { ApiObject } from '../api/resources.ts';
@@ -18,8 +18,11 @@ import { MANAGED_TOKEN_LIST } from './managed-tokens/managed-token-list.ts';
 /** Lists by the name of their objects' informer. */
 export const LISTS = { clusters: CLUSTER_LIST };
 
+/** Lists whose objects are followed only while callers use them. */
+const LISTS_ON_DEMAND = [{ list: MANAGED_TOKEN_LIST, createInformers: createManagedTokenInformers }] as const;
+
 /** All lists of the façade. */
-export const LISTINGS: readonly Listing[] = [CLUSTER_LIST, MANAGED_TOKEN_LIST];
+export const LISTINGS: readonly Listing[] = [...Object.values(LISTS), ...LISTS_ON_DEMAND.map(({ list }) => list)];
 
 type ListsByInformer = Readonly<Record<string, FilteredList<ApiObject>>>;
 type ObjectOf<L> = L extends FilteredList<infer T> ? T : never;
@@ -49,16 +52,20 @@ interface OnDemandSettings extends Omit<ManagedTokenInformersOptions, 'client' |
   readonly onProblem: (problem: Problem, forbiddenRemedy: string) => void;
 }
 
-/** Returns the list of ManagedTokens. A façade without a controller has no other use for them and for the permissions of namespaces. */
+/** Returns the lists on demand. A façade without a controller has no other use for ManagedTokens and for the permissions of namespaces. */
 export function listsOnDemand({ hub: client, log, onProblem, ...options }: OnDemandSettings): readonly ListOnDemand[] {
   const onOverBudget = (namespace: string, resource: string) =>
     log.warn({ namespace, resource, remedy: BUDGET_REMEDY }, 'namespace exceeds its budget for the list of ManagedTokens');
-  const informers = {
-    createInformers: () => createManagedTokenInformers({ ...options, client, onOverBudget }),
-    onProblem: (problem: Problem) => onProblem(problem, LIST_REMEDY),
-  };
-  const list = MANAGED_TOKEN_LIST;
-  return [{ listing: list, create: (shared) => createOnDemandList({ ...shared, ...informers, list }) }];
+  return LISTS_ON_DEMAND.map(({ list, createInformers }) => ({
+    listing: list,
+    create: (shared) =>
+      createOnDemandList({
+        ...shared,
+        list,
+        createInformers: () => createInformers({ ...options, client, onOverBudget }),
+        onProblem: (problem) => onProblem(problem, LIST_REMEDY),
+      }),
+  }));
 }
 
 const LIST_REMEDY =

@@ -1,7 +1,7 @@
 // The clusters that the requester of a set may issue tokens for. Only the indexed RBAC rules decide: requests for each selected Cluster
 // would reveal, by their number and delay, Clusters that the requester may not know. Each ManagedToken is authorized separately.
 
-import { setOf } from '../access/cluster-set.ts';
+import { clusterSetOf } from '../access/cluster-set.ts';
 import { grantingNames, issueNames, reviewIssue } from '../access/issue-permission.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { Stored } from '../api/resources.ts';
@@ -62,7 +62,7 @@ export class SetAuthority {
   }
 
   #namesFor({ serviceAccount: { namespace, name } }: IssueRequest, clusterName: string, cluster: Stored<Cluster> | undefined) {
-    const target = { cluster: clusterName, namespace, serviceAccount: name, set: setOf(cluster) };
+    const target = { cluster: clusterName, namespace, serviceAccount: name, clusterSet: clusterSetOf(cluster) };
     return issueNames(target, undefined, this.#options.protectedNamespaces);
   }
 }

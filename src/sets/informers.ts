@@ -31,8 +31,7 @@ export interface SetInformerOptions {
 }
 
 /** Informers that the controller of sets needs. */
-export interface SetInformers
-  extends Pick<TokenInformers, 'tokens' | 'secrets' | 'clusters' | 'credentials' | 'requesters' | 'roles' | 'bindings'> {
+export interface SetInformers extends TokenInformers {
   readonly sets: Informer<StoredSet>;
 }
 

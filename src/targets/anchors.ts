@@ -6,8 +6,8 @@ import { type Secret, Secrets, ServiceAccounts } from '../api/resources.ts';
 import { hasReason, StatusError, type StatusReason } from '../kubernetes/status.ts';
 import { fieldsOf, textOf, uidOf } from '../kubernetes/untrusted.ts';
 import { IssueError, statusFailure } from './issue-error.ts';
+import { checkServiceAccount, serviceAccountNotFound } from './issue-token.ts';
 import type { Target, TargetCall } from './target.ts';
-import { checkServiceAccount, serviceAccountNotFound } from './token-exchange.ts';
 
 /** Name of an anchor on a target. */
 export interface AnchorName {

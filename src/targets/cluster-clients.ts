@@ -12,7 +12,8 @@ import type { PinnedEndpoints } from './endpoints.ts';
 import { type CredentialSecrets, FreshCredentials } from './fresh-credentials.ts';
 import { HubTokens } from './hub-tokens.ts';
 import { IssueError, isRejection } from './issue-error.ts';
-import { isSameExceptRenewal, isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from './registry.ts';
+import { isSameExceptRenewal, isSameRegistration, type Registration } from './policy/registration.ts';
+import { type RegisteredCluster, registrationOf } from './registry.ts';
 import type { Target } from './target.ts';
 
 /** Keeps one target per Cluster. */

@@ -4,8 +4,9 @@ import { type Secret, Secrets, type Stored } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import { SingleFlight } from '../std/single-flight.ts';
+import { isSameRegistration, type Registration } from './policy/registration.ts';
 import { renewedName } from './policy/renewed-secret.ts';
-import { isSameRegistration, type RegisteredCluster, type Registration, reduceCredential, registrationOf } from './registry.ts';
+import { type RegisteredCluster, reduceCredential, registrationOf } from './registry.ts';
 
 /** The registered Secret of a cluster, and the one with its renewed token. */
 export type CredentialSecrets = Pick<RegisteredCluster, 'credential' | 'renewed'>;

@@ -9,7 +9,7 @@ import type { AddressToken, HubTokenTimes } from './credential.ts';
 import type { HubSettings } from './hub.ts';
 import { HubAccounts } from './hub-accounts.ts';
 import { IssueError } from './issue-error.ts';
-import { type HubTokenName, issueHubToken } from './token-exchange.ts';
+import { type HubTokenName, issueHubToken } from './issue-token.ts';
 
 /** Keeps one token per service account and address, for all targets. */
 export class HubTokens {

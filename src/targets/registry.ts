@@ -16,7 +16,7 @@ import type { Store } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
 import { digestOf } from '../std/digest.ts';
 import { clustersOf } from './credential.ts';
-import { credentialKey, type Issuer } from './policy/registration.ts';
+import { credentialKey, type Issuer, type Registration } from './policy/registration.ts';
 import { isRenewedSecret, renewedName } from './policy/renewed-secret.ts';
 
 /** A Cluster with Purser's credential for it. */
@@ -35,7 +35,7 @@ export interface RegistryInformersOptions {
   /** Namespaces in which Clusters may have their credentials. */
   readonly credentialNamespaces: readonly string[];
   /** Prefixes of the annotations of Clusters to keep; none by default. */
-  readonly annotationPrefixes?: readonly string[];
+  readonly annotationPrefixes?: readonly string[] | undefined;
 }
 
 /** Informers of the objects that register clusters. */
@@ -164,29 +164,13 @@ export function issuerOf({ cluster, credential }: RegisteredCluster): Issuer {
   return { clusterUID: cluster.metadata.uid, credential: digest };
 }
 
-/** Identity of a registration, which changes with the Cluster, its spec, its credential and the renewal of the credential. */
-export interface Registration {
-  readonly cluster: string;
-  readonly credential: string;
-  readonly renewed: string;
-}
-
+/** Returns the identity of the registration as it is now. */
 export function registrationOf({ cluster, credential, renewed }: RegisteredCluster): Registration {
   return {
     cluster: `${cluster.metadata.uid}/${cluster.metadata.generation}`,
     credential: versionOf(credential),
     renewed: versionOf(renewed),
   };
-}
-
-/** Returns whether two registrations are the same. */
-export function isSameRegistration(a: Registration, b: Registration): boolean {
-  return isSameExceptRenewal(a, b) && a.renewed === b.renewed;
-}
-
-/** Returns whether two registrations differ at most in the renewed token. */
-export function isSameExceptRenewal(a: Registration, b: Registration): boolean {
-  return a.cluster === b.cluster && a.credential === b.credential;
 }
 
 function versionOf(secret: Stored<Secret> | undefined): string {

@@ -54,7 +54,6 @@ export async function recordAnchor(
   run: TokenRun,
   token: StoredToken,
 ): Promise<{ readonly token: StoredToken; readonly events: readonly Note[] }> {
-  if (token.spec.revocation !== 'BoundSecret') return { token, events: [] };
   const registered = registeredAt(run, wantedAnchor(token));
   if (!hasRoom(token)) throw new IssueError('TooManyAnchors');
   await deleteFirst(run, token);

@@ -1,7 +1,7 @@
 // The permission of a ManagedToken's requester to issue the token: reviewed on the hub, and cached until RBAC or the set of the cluster
 // changes.
 
-import { setOf } from '../access/cluster-set.ts';
+import { clusterSetOf } from '../access/cluster-set.ts';
 import { type AccessAttributes, reviewAccess } from '../access/hub-review.ts';
 import { exactName, grantingNames, issueNames, protectionOf, type ReviewedTarget, reviewIssue } from '../access/issue-permission.ts';
 import { serviceAccountUser, type User } from '../access/user.ts';
@@ -16,7 +16,7 @@ import type { TrackedTokens } from './tracked-token.ts';
 
 export interface AuthorityOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'list'>;
-  readonly view: Pick<HubView, 'hasRequester' | 'permissions' | 'setOfCluster'>;
+  readonly view: Pick<HubView, 'hasRequester' | 'permissions' | 'clusterSetOf'>;
   readonly memory: TrackedTokens;
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Namespaces whose service accounts a rule must name. */
@@ -29,7 +29,7 @@ export type Review = Permit | Refusal;
 export interface Permit {
   readonly allowed: true;
   /** Set of the cluster for which the token was reviewed. The decision does not apply to the cluster in another set. */
-  readonly set: string;
+  readonly clusterSet: string;
 }
 
 export interface Refusal {
@@ -65,14 +65,14 @@ export class Authority {
     const isIndexed = view.permissions.allows(requester, this.#namesFor(token, target));
     const isKnown = view.hasRequester(token);
     if (name === undefined) {
-      await this.#confirmSet(target, signal);
+      await this.#confirmClusterSet(target, signal);
       const message = forbiddenMessage(token, exactName(target), protectionOf(target, protectedNamespaces));
       return { allowed: false, message, isRequesterMissing: false, isUnexpected: isIndexed };
     }
     const reviewKey = reviewKeyOf(token, target);
     const allowance = { name, reviewKey, rbacChanges, isExpected: isIndexed && isKnown, isLasting: isKnown };
     tracked.allow(allowance, clock.monotonic());
-    return { allowed: true, set: target.set };
+    return { allowed: true, clusterSet: target.clusterSet };
   }
 
   /**
@@ -91,8 +91,8 @@ export class Authority {
   }
 
   #targetOf({ spec: { clusterName, serviceAccount } }: StoredToken): ReviewedTarget {
-    const set = this.#options.view.setOfCluster(clusterName);
-    return { cluster: clusterName, namespace: serviceAccount.namespace, serviceAccount: serviceAccount.name, set };
+    const clusterSet = this.#options.view.clusterSetOf(clusterName);
+    return { cluster: clusterName, namespace: serviceAccount.namespace, serviceAccount: serviceAccount.name, clusterSet };
   }
 
   /** Returns the names that can grant the permission. */
@@ -118,10 +118,10 @@ export class Authority {
    * Looks up the set of a refused token's cluster, for existing and missing clusters alike. Throws if the informer has another one: a list
    * that is empty by mistake must not cause the removal of a Secret.
    */
-  async #confirmSet({ cluster, set }: ReviewedTarget, signal: AbortSignal): Promise<void> {
+  async #confirmClusterSet({ cluster, clusterSet }: ReviewedTarget, signal: AbortSignal): Promise<void> {
     const listed = this.#options.hub.list(Clusters, { fieldSelector: `metadata.name=${cluster}`, signal });
     const { items } = await orIssueError(listed, 'AuthorizationFailed', signal);
-    if (setOf(items[0]) !== set) throw new IssueError('AuthorizationFailed', "the cluster's set changed during the review");
+    if (clusterSetOf(items[0]) !== clusterSet) throw new IssueError('AuthorizationFailed', "the cluster's set changed during the review");
   }
 
   /** Looks up a requester that the informer does not have: a list that is empty by mistake must not cause the removal of a Secret. */
@@ -157,7 +157,7 @@ function isHarmless(evaluationError: string): boolean {
 
 /** Returns the key of a review: a decision applies only to ManagedTokens with the same key, while their cluster is in the same set. */
 function reviewKeyOf(token: StoredToken, target: ReviewedTarget): string {
-  return `${token.spec.requesterServiceAccountName} ${target.set} ${exactName(target)}`;
+  return `${token.spec.requesterServiceAccountName} ${target.clusterSet} ${exactName(target)}`;
 }
 
 function requesterOf({ metadata, spec }: StoredToken): User {

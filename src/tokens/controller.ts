@@ -1,7 +1,7 @@
 // The ManagedToken controller: triggers, priorities, budgets and retries.
 
 import { filter, finalize, map, merge, mergeMap, type Observable, Subject, switchMap, takeUntil, tap } from 'rxjs';
-import { NO_SET, setOf } from '../access/cluster-set.ts';
+import { clusterSetOf, NO_CLUSTER_SET } from '../access/cluster-set.ts';
 import { serviceAccountsOf } from '../access/user.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import { TokensGroup } from '../api/names.ts';
@@ -234,7 +234,7 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
       mergeMap(({ key }) => view.registry.clustersOfCredential(key)),
       mergeMap(({ metadata }) => keysOf(view.tokensForCluster(metadata.name))),
     ),
-    merge(permissionTriggers(informers, view), setTriggers(informers, view)).pipe(
+    merge(permissionTriggers(informers, view), clusterSetTriggers(informers, view)).pipe(
       // Earlier reviews may no longer apply.
       tap(({ metadata }) => memory.keep(metadata.uid).recordRbacChange()),
       map(objectKey),
@@ -268,15 +268,15 @@ function permissionTriggers(informers: TokenInformers, view: HubView): Observabl
 }
 
 /** Emits the ManagedTokens of each Cluster that joins or leaves a set, including by its creation or deletion. */
-function setTriggers({ clusters }: TokenInformers, view: HubView): Observable<StoredToken> {
+function clusterSetTriggers({ clusters }: TokenInformers, view: HubView): Observable<StoredToken> {
   return clusters.changes$.pipe(
-    filter(hasChangedSet),
+    filter(hasChangedClusterSet),
     mergeMap(({ key }) => view.tokensForCluster(key)),
   );
 }
 
-function hasChangedSet(change: Change<Cluster>): boolean {
-  return setOf(change.object) !== (change.type === 'updated' ? setOf(change.previous) : NO_SET);
+function hasChangedClusterSet(change: Change<Cluster>): boolean {
+  return clusterSetOf(change.object) !== (change.type === 'updated' ? clusterSetOf(change.previous) : NO_CLUSTER_SET);
 }
 
 function tokensOfSubject(subject: string, view: HubView): readonly StoredToken[] {

@@ -1,42 +1,46 @@
-// Informers of the hub for ManagedTokens, each kind reduced to the fields that Purser reads, and the indexes over them.
+// Informers of ManagedTokens, their Secrets and their requesters, each kind reduced to the fields that Purser reads, and the indexes over
+// them and over the other objects on the hub that the controller needs.
 
-import { setOf } from '../access/cluster-set.ts';
+import { clusterSetOf } from '../access/cluster-set.ts';
+import type { ClusterRbacInformers } from '../access/informers.ts';
 import { IssueTokens } from '../access/issue-permission.ts';
 import { RbacIndex } from '../access/rbac-index.ts';
+import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Label, LabelValue } from '../api/names.ts';
-import {
-  type ClusterRole,
-  type ClusterRoleBinding,
-  ClusterRoleBindings,
-  ClusterRoles,
-  ManagedTokens,
-  Secrets,
-  type ServiceAccount,
-  ServiceAccounts,
-} from '../api/resources.ts';
+import { ManagedTokens, Secrets, type ServiceAccount, ServiceAccounts } from '../api/resources.ts';
 import type { NamespacedMeta, StoredIdentity } from '../api/wire.ts';
 import type { Selection } from '../kube/client.ts';
-import { createReducedInformer, type Informer, unionOf } from '../kube/informer.ts';
+import { createReducedInformer, type Informer, type InformerOptions, unionOf } from '../kube/informer.ts';
 import { objectKey } from '../kube/paths.ts';
 import type { Store } from '../kube/store.ts';
-import { createRegistryInformers, Registry, type RegistryInformers, type RegistryInformersOptions } from '../targets/registry.ts';
+import { Registry, type RegistryInformers } from '../targets/registry.ts';
 import { byAge, type StoredSecret, secretNameOf } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
 import { MAX_OWNERS, reduceSecret, reduceToken, SECRET_BUDGET, TOKEN_BUDGET } from './reduce.ts';
 
-export interface InformersOptions extends RegistryInformersOptions {
+/** Informers that the controller of ManagedTokens needs. */
+export interface TokenInformers extends RegistryInformers, ClusterRbacInformers {
+  readonly tokens: Informer<StoredToken>;
+  /** Secrets that Purser writes. */
+  readonly secrets: Informer<StoredSecret>;
+  /** Service accounts, which must exist to request tokens. */
+  readonly requesters: Informer<ServiceAccount>;
+}
+
+export interface TokenInformersOptions extends Pick<InformerOptions<ManagedToken>, 'client' | 'clock' | 'random'> {
   /** Namespaces to watch for ManagedTokens; all by default. */
   readonly namespaces?: readonly string[] | undefined;
 }
 
-/** Creates the informers, which start on subscription. */
-export function createTokenInformers({ namespaces, ...registryOptions }: InformersOptions): TokenInformers {
-  const { credentialNamespaces: _, annotationPrefixes: __, ...options } = registryOptions;
+/** Creates the informers of ManagedTokens, their Secrets and their requesters, which start on subscription. */
+export function createTokenInformers({
+  namespaces,
+  ...options
+}: TokenInformersOptions): Pick<TokenInformers, 'tokens' | 'secrets' | 'requesters'> {
   const everywhere: readonly Selection[] = [{}];
   const places = namespaces?.map((namespace): Selection => ({ namespace })) ?? everywhere;
   const ours = `${Label.managedBy}=${LabelValue.managedBy}`;
   return {
-    ...createRegistryInformers(registryOptions),
     tokens: unionOf(
       places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokens, selection }, reduceToken, TOKEN_BUDGET)),
     ),
@@ -48,39 +52,15 @@ export function createTokenInformers({ namespaces, ...registryOptions }: Informe
     requesters: unionOf(
       places.map((selection) =>
         createReducedInformer({ ...options, resource: ServiceAccounts, selection }, ({ metadata }) => ({
-          metadata: namespacedIdentityOf(metadata),
+          metadata: requesterIdentityOf(metadata),
         })),
       ),
     ),
-    roles: createReducedInformer({ ...options, resource: ClusterRoles }, ({ metadata, rules = [] }) => ({
-      metadata: identityOf(metadata),
-      rules,
-    })),
-    bindings: createReducedInformer({ ...options, resource: ClusterRoleBindings }, ({ metadata, roleRef, subjects = [] }) => ({
-      metadata: identityOf(metadata),
-      roleRef,
-      subjects,
-    })),
   };
 }
 
-function identityOf({ name, uid, resourceVersion }: StoredIdentity): StoredIdentity {
-  return { name, uid, resourceVersion };
-}
-
-function namespacedIdentityOf({ namespace, ...metadata }: NamespacedMeta & StoredIdentity): NamespacedMeta & StoredIdentity {
-  return { ...identityOf(metadata), namespace };
-}
-
-/** Informers on the hub. */
-export interface TokenInformers extends RegistryInformers {
-  readonly tokens: Informer<StoredToken>;
-  /** Secrets that Purser writes. */
-  readonly secrets: Informer<StoredSecret>;
-  /** Service accounts, which must exist to request tokens. */
-  readonly requesters: Informer<ServiceAccount>;
-  readonly roles: Informer<ClusterRole>;
-  readonly bindings: Informer<ClusterRoleBinding>;
+function requesterIdentityOf({ namespace, name, uid, resourceVersion }: NamespacedMeta & StoredIdentity): NamespacedMeta & StoredIdentity {
+  return { name, uid, resourceVersion, namespace };
 }
 
 /** Stores of the informers and indexes over them; sends no requests. */
@@ -123,9 +103,9 @@ export class HubView {
     this.countIssued = () => issued('');
   }
 
-  /** Returns the set of a cluster; NO_SET if the cluster has none or does not exist. */
-  setOfCluster(clusterName: string): string {
-    return setOf(this.registry.clusters.get(clusterName));
+  /** Returns the set of a cluster; NO_CLUSTER_SET if the cluster has none or does not exist. */
+  clusterSetOf(clusterName: string): string {
+    return clusterSetOf(this.registry.clusters.get(clusterName));
   }
 
   hasRequester(token: StoredToken): boolean {

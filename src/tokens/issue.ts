@@ -7,12 +7,12 @@ import { digestOf } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
+import { issueToken } from '../targets/issue-token.ts';
 import { anchorName, type Grant, type IssueDetails, tokenRequestFor } from '../targets/policy/grant.ts';
 import type { Issuer } from '../targets/policy/registration.ts';
 import { issuerOf, type RegisteredCluster } from '../targets/registry.ts';
 import { checkAcceptedByAPI } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';
-import { issueToken } from '../targets/token-exchange.ts';
 import { recordAnchor, unlistedEvents } from './anchors.ts';
 import { unrevokedEvents } from './events.ts';
 import { type OutputContent, outputsForAPI } from './outputs/outputs.ts';
@@ -40,13 +40,16 @@ export async function issue(run: TokenRun, plan: IssuePlan, situation: Situation
   return isReviewed ? await issueAllowed(run, plan, situation) : await issueIfAllowed(run, plan, situation);
 }
 
-/** Requests the review of this issuance. The last known permission still applies, so an open circuit may be reported first. */
+/**
+ * Reviews the permission for this issuance, whereas `confirmPermission` reviews permissions in doubt, before any report about the Cluster.
+ * Here the last known permission still applies: an open circuit may be reported first, and a failed review hides nothing.
+ */
 async function issueIfAllowed(run: TokenRun, plan: IssuePlan, situation: Situation): Promise<Step> {
   const { token } = situation.observation;
   await run.clients.use(registeredFor(run, token), async (target) => target.rejectIfOpen());
   const review = await run.authority.review(token, run.signal);
   if (review.allowed) {
-    run.tracked.reviewedSet = review.set;
+    run.tracked.reviewedClusterSet = review.clusterSet;
     return await issueAllowed(run, plan, situation);
   }
   const failure = { reason: 'Forbidden', message: review.message } as const;
@@ -55,9 +58,10 @@ async function issueIfAllowed(run: TokenRun, plan: IssuePlan, situation: Situati
 
 async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state }: Situation): Promise<Step> {
   rejectUnwritable(run, observation.token);
-  const { token, events: orphaned } = await recordAnchor(run, observation.token);
+  const { token: observed } = observation;
+  const { token, events: orphaned } = isRevocable(observed) ? await recordAnchor(run, observed) : { token: observed, events: [] };
   // The Cluster may have joined or left a set since the review. The request below uses the Cluster as it is now.
-  if (run.view.setOfCluster(token.spec.clusterName) !== run.tracked.reviewedSet) {
+  if (run.view.clusterSetOf(token.spec.clusterName) !== run.tracked.reviewedClusterSet) {
     return { observation: withRegistration(run, { ...observation, token }), isDone: false, events: orphaned };
   }
   const { grant, isAccountNew, issuer, outputs } = await requestToken(run, plan, token, state);
@@ -79,6 +83,11 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   // The token replaces an earlier failure of this run.
   const next = { ...written, issuedDigest, ...(revoked && { revoked }) };
   return { observation: next, isDone: false, issued, events, failure: undefined, error: undefined };
+}
+
+/** Returns whether tokens are bound to an anchor. */
+function isRevocable({ spec }: StoredToken): boolean {
+  return spec.revocation === 'BoundSecret';
 }
 
 /** Throws an IssueError if a token could not be written, before one is requested. Sends nothing. */
@@ -108,11 +117,10 @@ interface Requested {
 /** Requests a token, and requests it again if the service account or the anchor was re-created or deleted. Throws an IssueError. */
 async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, state: TokenState): Promise<Requested> {
   const registered = registeredFor(run, token);
-  const isRevocable = token.spec.revocation === 'BoundSecret';
   return await run.clients.use(registered, async (target) => {
     const issuedWith = { issuer: issuerOf(registered), outputs: outputsOf(token, target.endpoints) };
     const request = async (accountUID: string | undefined, knownAnchor: string | undefined) => {
-      const anchorUID = isRevocable ? (knownAnchor ?? (await ensureAnchorFor(run, token, target))) : undefined;
+      const anchorUID = isRevocable(token) ? (knownAnchor ?? (await ensureAnchorFor(run, token, target))) : undefined;
       const details = defined<IssueDetails>({ accountUID, anchorUID, apiAudiences: registered.cluster.status?.apiAudiences });
       const wanted = tokenRequestFor(token, details, run.settings.limits);
       const grant = await issueToken(target, wanted, run.signal);
@@ -128,7 +136,7 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, 
       return { grant: await request(plan.accountUID, knownAnchor), isAccountNew: false, ...issuedWith };
     } catch (error) {
       const { reason } = toIssueError(error, run.signal);
-      if (reason !== 'ServiceAccountRecreated' && !(reason === 'BoundObjectNotFound' && isRevocable)) throw error;
+      if (reason !== 'ServiceAccountRecreated' && !(reason === 'BoundObjectNotFound' && isRevocable(token))) throw error;
       return { grant: await request(undefined, undefined), isAccountNew: reason === 'ServiceAccountRecreated', ...issuedWith };
     }
   });

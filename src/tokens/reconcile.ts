@@ -146,7 +146,7 @@ async function confirmPermission(run: TokenRun, observation: TokenObservation): 
   try {
     const review = await run.authority.review(observation.token, run.signal);
     if (review.allowed) {
-      run.tracked.reviewedSet = review.set;
+      run.tracked.reviewedClusterSet = review.clusterSet;
       return { observation, isDone: false, isReviewed: true };
     }
     // While the Secret holds a valid token, a binding that is replaced within seconds is not reported.

@@ -85,7 +85,7 @@ export class TrackedToken {
   /** Name under which RBAC allowed the last issuance. */
   allowedAs: string | undefined;
   /** Set of the cluster in the last review that allowed a run to issue the token; undefined before the first one. */
-  reviewedSet: string | undefined;
+  reviewedClusterSet: string | undefined;
   /** Time of the next reconcile that the plans of the last run requested; undefined if they requested none, or if the run failed first. */
   requeueAt: number | undefined;
   /** Failure of the last run; undefined if it succeeded. */

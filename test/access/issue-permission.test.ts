@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { NO_SET, setOf } from '../../src/access/cluster-set.ts';
+import { clusterSetOf, NO_CLUSTER_SET } from '../../src/access/cluster-set.ts';
 import { Authorizer, issueNames } from '../../src/access/issue-permission.ts';
 import type { User } from '../../src/access/user.ts';
 import { FakeClock } from '../support/clock.ts';
 import { silentLog } from '../support/silent-log.ts';
 
-const target = { cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer', set: 'prod' };
+const target = { cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer', clusterSet: 'prod' };
 const [exact, inNamespace, whole] = ['prod-eu/deploy/deployer', 'prod-eu/deploy', 'prod-eu'];
 const ofSet = ['set:prod/deploy/deployer', 'set:prod/deploy', 'set:prod'];
 
@@ -22,7 +22,14 @@ describe('issueNames', () => {
   });
 
   it('returns the same number of names for a cluster without a set', () => {
-    expect(issueNames({ ...target, set: NO_SET })).toEqual([exact, inNamespace, whole, 'set:-/deploy/deployer', 'set:-/deploy', 'set:-']);
+    expect(issueNames({ ...target, clusterSet: NO_CLUSTER_SET })).toEqual([
+      exact,
+      inNamespace,
+      whole,
+      'set:-/deploy/deployer',
+      'set:-/deploy',
+      'set:-',
+    ]);
   });
 
   it.each(['kube-system', 'kube-public', 'kube-node-lease'])(
@@ -43,22 +50,26 @@ describe('issueNames', () => {
   });
 });
 
-describe('setOf', () => {
-  const labelled = (set: string) => setOf({ metadata: { labels: { 'registry.purser.dev/set': set } } });
+describe('clusterSetOf', () => {
+  const labelled = (set: string) => clusterSetOf({ metadata: { labels: { 'registry.purser.dev/set': set } } });
 
   it('returns the value of the label', () => {
     expect(['prod', 'A_b.c-1', 'x'.repeat(63)].map(labelled)).toEqual(['prod', 'A_b.c-1', 'x'.repeat(63)]);
   });
 
   it.each([[''], ['-'], ['a/b'], ['prod/'], ['set:prod'], ['x'.repeat(64)], ['a b'], ['a\n']])(
-    'returns NO_SET for the value %j',
+    'returns NO_CLUSTER_SET for the value %j',
     (value) => {
-      expect(labelled(value)).toBe(NO_SET);
+      expect(labelled(value)).toBe(NO_CLUSTER_SET);
     },
   );
 
-  it('returns NO_SET for a Cluster without the label and for a missing Cluster', () => {
-    expect([setOf(undefined), setOf({ metadata: {} }), setOf({ metadata: { labels: { set: 'prod' } } })]).toEqual([NO_SET, NO_SET, NO_SET]);
+  it('returns NO_CLUSTER_SET for a Cluster without the label and for a missing Cluster', () => {
+    expect([clusterSetOf(undefined), clusterSetOf({ metadata: {} }), clusterSetOf({ metadata: { labels: { set: 'prod' } } })]).toEqual([
+      NO_CLUSTER_SET,
+      NO_CLUSTER_SET,
+      NO_CLUSTER_SET,
+    ]);
   });
 });
 
@@ -101,8 +112,8 @@ describe('Authorizer', () => {
   it('reviews again as soon as the cluster is in another set', async () => {
     const { names, authorize } = world(['set:prod']);
     await authorize(alice());
-    await expect(authorize(alice(), { ...target, set: 'dev' })).rejects.toMatchObject({ code: 403 });
-    await expect(authorize(alice(), { ...target, set: NO_SET })).rejects.toMatchObject({ code: 403 });
+    await expect(authorize(alice(), { ...target, clusterSet: 'dev' })).rejects.toMatchObject({ code: 403 });
+    await expect(authorize(alice(), { ...target, clusterSet: NO_CLUSTER_SET })).rejects.toMatchObject({ code: 403 });
     expect(names.filter((name) => name.startsWith('set:'))).toEqual([
       ...ofSet,
       ...ofSet.map((name) => name.replace('prod', 'dev')),
@@ -113,9 +124,9 @@ describe('Authorizer', () => {
   it.each([['set:-'], ['set:-/deploy'], ['set:-/deploy/deployer'], ['*'], ['set:*'], ['set:'], ['set:prod/'], ['set:prod/deploy/']])(
     'refuses a caller whose rule names only %s, for clusters with and without a set',
     async (name) => {
-      for (const set of ['prod', NO_SET]) {
+      for (const clusterSet of ['prod', NO_CLUSTER_SET]) {
         const { names, authorize } = world([name]);
-        await expect(authorize(alice(), { ...target, set })).rejects.toMatchObject({
+        await expect(authorize(alice(), { ...target, clusterSet })).rejects.toMatchObject({
           code: 403,
           message: expect.not.stringContaining('set:'),
         });

@@ -167,7 +167,7 @@ describe('RbacIndex', () => {
           );
           for (const [at, user] of USERS.entries()) {
             const now = index.namesFor(user);
-            expect(KEYS.filter((key) => now.includesObject({ key, setName: undefined }))).toEqual(
+            expect(KEYS.filter((key) => now.includesObject({ key, clusterSetName: undefined }))).toEqual(
               KEYS.filter((key) => mayReadToken(user, key, policy)),
             );
             if (now.fingerprint !== before[at]?.fingerprint) expect(subjectsOf(user).some((key) => affected.has(key))).toBe(true);
@@ -272,7 +272,7 @@ describe('RbacIndex', () => {
     index.setRole('some', { rules: [{ ...seeing('one'), resourceNames: ['one', 'team-a/two', '*'] }] });
     const visible = index.namesFor(aUser('alice', 'team'));
     const keys = ['team-a/one', 'team-b/one', 'team-a/two', 'one'];
-    expect(keys.filter((key) => visible.includesObject({ key, setName: undefined }))).toEqual(['team-a/one', 'team-b/one']);
+    expect(keys.filter((key) => visible.includesObject({ key, clusterSetName: undefined }))).toEqual(['team-a/one', 'team-b/one']);
     index.setRole('some', { rules: [{ ...seeing('one'), resourceNames: [] }] });
     expect(index.namesFor(aUser('alice', 'team'))).toBe(Visibility.everything);
   });

@@ -1,9 +1,8 @@
 import { expect, it } from '@jest/globals';
 import type { ApiObject } from '../../src/api/resources.ts';
-import { caches } from '../../src/app/hub.ts';
+import { caches, type HubInformers } from '../../src/app/hub.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import type { TokenInformers } from '../../src/tokens/informers.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { FakeClock } from '../support/clock.ts';
 
@@ -13,7 +12,7 @@ it('logs unsynced informers every ten seconds', async () => {
   const [clusters, roles, bindings, credentials] = [informer(), informer(), informer(), informer()];
   const lines: string[] = [];
   const log = createLogger({ level: 'warn', readable: false, write: (line) => lines.push(line) });
-  const informers = { clusters, roles, bindings, credentials: [credentials] } as unknown as TokenInformers;
+  const informers = { clusters, roles, bindings, credentials: [credentials] } as unknown as HubInformers;
   const part = caches(informers, { transport: {} } as KubeClient, { log, clock });
   const started = part.start(new AbortController().signal);
   roles.list();

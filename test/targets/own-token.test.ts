@@ -2,8 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
+import { issueOwnToken, issueToken } from '../../src/targets/issue-token.ts';
 import type { RegisteredCluster } from '../../src/targets/registry.ts';
-import { issueOwnToken, issueToken } from '../../src/targets/token-exchange.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireServer } from '../support/wire-server.ts';
 import { CREDENTIAL, registered, settings } from './registration.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { NO_SET } from '../../src/access/cluster-set.ts';
+import { NO_CLUSTER_SET } from '../../src/access/cluster-set.ts';
 import { IssueTokens } from '../../src/access/issue-permission.ts';
 import { RbacIndex } from '../../src/access/rbac-index.ts';
 import { tooManyRequests } from '../../src/kubernetes/status.ts';
@@ -29,7 +29,7 @@ function authorityOn(accounts: () => Promise<readonly string[]>, response: unkno
       return { items: (await accounts()).map((name) => ({ metadata: { name } })) };
     },
   };
-  const view = { hasRequester: () => false, permissions: new RbacIndex(IssueTokens), setOfCluster: () => NO_SET };
+  const view = { hasRequester: () => false, permissions: new RbacIndex(IssueTokens), clusterSetOf: () => NO_CLUSTER_SET };
   const options = {
     hub,
     view,
@@ -43,7 +43,7 @@ function authorityOn(accounts: () => Promise<readonly string[]>, response: unkno
 describe('Authority.review with a requester that the informer does not have', () => {
   it('looks up the requester on the hub before it denies the permission', async () => {
     const { authority, listed } = authorityOn(async () => ['default']);
-    expect(await authority.review(token, signal)).toEqual({ allowed: true, set: NO_SET });
+    expect(await authority.review(token, signal)).toEqual({ allowed: true, clusterSet: NO_CLUSTER_SET });
     expect(listed).toEqual(['team-a metadata.name=default']);
   });
 
@@ -88,7 +88,7 @@ describe('Authority.review of a decision', () => {
 });
 
 describe('Authority.review for a cluster in a set', () => {
-  interface SetHub {
+  interface ClusterSetHub {
     /** Set of the cluster in the informer. */
     informed: string;
     /** Labels of the Cluster on the hub; undefined if there is none. */
@@ -97,8 +97,8 @@ describe('Authority.review for a cluster in a set', () => {
     readonly names: string[];
   }
 
-  function setAuthority(change: Partial<SetHub>) {
-    const state: SetHub = { informed: 'prod', labels: { 'registry.purser.dev/set': 'prod' }, allowed: [], names: [], ...change };
+  function clusterSetAuthority(change: Partial<ClusterSetHub>) {
+    const state: ClusterSetHub = { informed: 'prod', labels: { 'registry.purser.dev/set': 'prod' }, allowed: [], names: [], ...change };
     const hub = {
       createReview: async (_: unknown, { spec }: { spec: { resourceAttributes: { name: string } } }) => {
         state.names.push(spec.resourceAttributes.name);
@@ -108,43 +108,43 @@ describe('Authority.review for a cluster in a set', () => {
     };
     const memory = new TrackedTokens();
     memory.keep('u');
-    const view = { hasRequester: () => true, permissions: new RbacIndex(IssueTokens), setOfCluster: () => state.informed };
+    const view = { hasRequester: () => true, permissions: new RbacIndex(IssueTokens), clusterSetOf: () => state.informed };
     const options = { hub, view, memory, clock: new FakeClock(), protectedNamespaces: [] } as unknown as AuthorityOptions;
     return { state, authority: new Authority(options) };
   }
 
   it.each([['set:prod/deploy/deployer'], ['set:prod/deploy'], ['set:prod']])('allows a token for a rule that names %s', async (name) => {
-    const { authority } = setAuthority({ allowed: [name] });
-    expect(await authority.review(token, signal)).toEqual({ allowed: true, set: 'prod' });
+    const { authority } = clusterSetAuthority({ allowed: [name] });
+    expect(await authority.review(token, signal)).toEqual({ allowed: true, clusterSet: 'prod' });
     expect(authority.needsReview(token)).toBe(false);
   });
 
   it('requires another review as soon as the cluster is in another set', async () => {
-    const { authority, state } = setAuthority({ allowed: ['set:prod'] });
+    const { authority, state } = clusterSetAuthority({ allowed: ['set:prod'] });
     await authority.review(token, signal);
     state.informed = 'dev';
     expect(authority.needsReview(token)).toBe(true);
-    state.informed = NO_SET;
+    state.informed = NO_CLUSTER_SET;
     expect(authority.needsReview(token)).toBe(true);
   });
 
   it.each([
     ['in a set', 'prod', { 'registry.purser.dev/set': 'prod' }],
-    ['in no set', NO_SET, {}],
-    ['that does not exist', NO_SET, undefined],
+    ['in no set', NO_CLUSTER_SET, {}],
+    ['that does not exist', NO_CLUSTER_SET, undefined],
   ])('refuses after six reviews for a cluster %s, and names no set', async (_, informed, labels) => {
-    const { authority, state } = setAuthority({ informed, labels, allowed: ['set:-', 'set:-/deploy', 'set:-/deploy/deployer'] });
+    const { authority, state } = clusterSetAuthority({ informed, labels, allowed: ['set:-', 'set:-/deploy', 'set:-/deploy/deployer'] });
     const review = await authority.review(token, signal);
     expect(review).toMatchObject({ allowed: false, message: expect.not.stringContaining('set:') });
     expect(state.names).toHaveLength(6);
   });
 
   it.each([
-    ['does not have the Cluster', NO_SET, { 'registry.purser.dev/set': 'prod' }],
+    ['does not have the Cluster', NO_CLUSTER_SET, { 'registry.purser.dev/set': 'prod' }],
     ['has the Cluster in another set', 'dev', { 'registry.purser.dev/set': 'prod' }],
     ['still has a deleted Cluster', 'prod', undefined],
   ])('throws AuthorizationFailed instead of a refusal while the informer %s', async (_, informed, labels) => {
-    const { authority } = setAuthority({ informed, labels });
+    const { authority } = clusterSetAuthority({ informed, labels });
     await expect(authority.review(token, signal)).rejects.toMatchObject({ reason: 'AuthorizationFailed' });
   });
 });

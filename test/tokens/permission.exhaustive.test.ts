@@ -393,7 +393,7 @@ describe('token controller after a withdrawal', () => {
 
 describe('token controller and a grant for a set of clusters', () => {
   const label = async (set: string | null) => {
-    await world.hub.admin.patch(Clusters, { name: world.cluster }, { metadata: { labels: { [Label.set]: set } } });
+    await world.hub.admin.patch(Clusters, { name: world.cluster }, { metadata: { labels: { [Label.clusterSet]: set } } });
   };
 
   it.each([['set:prod/deploy/deployer'], ['set:prod/deploy'], ['set:prod']])(

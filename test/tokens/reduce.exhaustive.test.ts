@@ -286,7 +286,7 @@ describe('createTokenInformers on a hub without WatchList', () => {
       clock,
       { maxBytes },
     );
-    const informers = createTokenInformers({ client: world.client, clock, random: () => 0, credentialNamespaces: [] });
+    const informers = createTokenInformers({ client: world.client, clock, random: () => 0 });
     const running = informers.tokens.changes$.subscribe();
     while (!informers.tokens.synced) await new Promise((resolve) => setImmediate(resolve));
     const kept = informers.tokens.store.list();

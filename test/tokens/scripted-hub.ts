@@ -17,7 +17,7 @@ export class ScriptedHub {
   readonly secrets = new Map<string, Secret>();
   isAllowed = true;
   /** Set of the Cluster; undefined for none. */
-  set: string | undefined;
+  clusterSet: string | undefined;
   /** True if the hub rejects all writes of Secrets. */
   isReadOnly = false;
   /** Faults for the next requests, one each. */
@@ -66,7 +66,7 @@ export class ScriptedHub {
   }
 
   #clusterList(): object {
-    const labels = this.set === undefined ? {} : { [Label.set]: this.set };
+    const labels = this.clusterSet === undefined ? {} : { [Label.clusterSet]: this.clusterSet };
     return {
       kind: 'ClusterList',
       metadata: { resourceVersion: '1' },

@@ -135,7 +135,7 @@ export class TestReconciler {
     const [cluster] = this.#clusters.store.list();
     if (cluster === undefined) throw new Error('no Cluster');
     const resourceVersion = `${cluster.metadata.resourceVersion}0`;
-    this.#clusters.list({ ...cluster, metadata: { ...cluster.metadata, resourceVersion, labels: { [Label.set]: set } } });
+    this.#clusters.list({ ...cluster, metadata: { ...cluster.metadata, resourceVersion, labels: { [Label.clusterSet]: set } } });
   }
 
   /** Delivers to the informers that the binding of `grantPermission` was deleted. */

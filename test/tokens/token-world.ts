@@ -27,6 +27,7 @@ import {
   ServiceAccounts,
 } from '../../src/api/resources.ts';
 import type { ObjectMeta } from '../../src/api/wire.ts';
+import { createHubInformers } from '../../src/app/hub.ts';
 import { createClusterController } from '../../src/clusters/controller.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { waitUntilServed } from '../../src/kube/discovery.ts';
@@ -39,13 +40,11 @@ import { hasReason } from '../../src/kubernetes/status.ts';
 import type { Outcome } from '../../src/runtime/controller.ts';
 import { report } from '../../src/runtime/report.ts';
 import { createSetController } from '../../src/sets/controller.ts';
-import { createSetInformer } from '../../src/sets/informers.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import type { Metrics, Orphan } from '../../src/telemetry/metrics.ts';
 import { createTokenController } from '../../src/tokens/controller.ts';
-import { createTokenInformers } from '../../src/tokens/informers.ts';
 import type { TokenSettings } from '../../src/tokens/run.ts';
 import { eventually } from '../contract/eventually.ts';
 import { turns } from '../kube/eventually.ts';
@@ -255,7 +254,7 @@ export class TokenWorld {
     logLevel = 'trace',
   }: RunOptions = {}): Promise<RunningController> {
     const real = { client: hub, clock: systemClock, random: () => 0 };
-    const informers = createTokenInformers({ ...real, credentialNamespaces: [CREDENTIALS] });
+    const { sets, ...informers } = createHubInformers({ ...real, credentialNamespaces: [CREDENTIALS] });
     const clients = new ClusterClients({
       clock: patient(this.clock),
       allowLoopback: true,
@@ -281,7 +280,6 @@ export class TokenWorld {
     });
     const probing = { informers, hub: this.hub.admin, clients, recorder, clock: this.clock, random: () => 0, settings: PROBING };
     const probes$ = isProbing ? createClusterController(probing) : () => EMPTY;
-    const sets = createSetInformer(real);
     const setHub = new KubeClient(hub.transport, SetFieldManager);
     const setSettings = { protectedNamespaces: PROTECTED_NAMESPACES, credentialNamespaces: [CREDENTIALS] };
     const setOptions = {

@@ -342,7 +342,7 @@ describe('reconcileToken for a Cluster that joins another set during the review'
     const { hub } = world;
     hub.faults.push((request, reply) => {
       hub.serve(request, reply);
-      hub.set = 'dev';
+      hub.clusterSet = 'dev';
       hub.isAllowed = false;
       reconciler.labelCluster('dev');
     });
@@ -358,7 +358,7 @@ describe('reconcileToken for a Cluster that joins another set during the review'
     const { hub } = world;
     hub.faults.push((request, reply) => {
       hub.serve(request, reply);
-      hub.set = 'dev';
+      hub.clusterSet = 'dev';
       reconciler.labelCluster('dev');
     });
     await reconciler.reconcile();

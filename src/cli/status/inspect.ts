@@ -1,6 +1,6 @@
 // Reads the evidence for the chain of a ManagedToken, with the user's permissions.
 
-import { setOf } from '../../access/cluster-set.ts';
+import { clusterSetOf } from '../../access/cluster-set.ts';
 import { reviewAccess, tokenReviewStatus } from '../../access/hub-review.ts';
 import { exactName, issueNames, PROTECTED_NAMESPACES, reviewIssue } from '../../access/issue-permission.ts';
 import { serviceAccountUser } from '../../access/user.ts';
@@ -70,14 +70,14 @@ async function checkPermission(
   token: Stored<ManagedToken>,
   cluster: Checked<Stored<Cluster> | undefined>,
 ): Promise<Checked<string | undefined>> {
-  const set = setOf('value' in cluster ? cluster.value : undefined);
-  const issueName = await check('create on subjectaccessreviews.authorization.k8s.io', () => reviewPermission(hub, token, set));
+  const clusterSet = clusterSetOf('value' in cluster ? cluster.value : undefined);
+  const issueName = await check('create on subjectaccessreviews.authorization.k8s.io', () => reviewPermission(hub, token, clusterSet));
   return 'value' in issueName && issueName.value === undefined && 'needs' in cluster ? cluster : issueName;
 }
 
-async function reviewPermission(hub: KubeClient, token: Stored<ManagedToken>, set: string): Promise<string | undefined> {
+async function reviewPermission(hub: KubeClient, token: Stored<ManagedToken>, clusterSet: string): Promise<string | undefined> {
   const user = serviceAccountUser(token.metadata.namespace, token.spec.requesterServiceAccountName);
-  const names = issueNames({ ...issueTargetOf(token), set }, undefined, PROTECTED_NAMESPACES);
+  const names = issueNames({ ...issueTargetOf(token), clusterSet }, undefined, PROTECTED_NAMESPACES);
   return await reviewIssue(names, async (attributes) => (await reviewAccess(hub, user, attributes)).allowed);
 }
 

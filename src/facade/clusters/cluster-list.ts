@@ -1,6 +1,6 @@
 // The cluster list: public fields of a Cluster, their OpenAPI schema, and table columns.
 
-import { NO_SET, setName, setOf } from '../../access/cluster-set.ts';
+import { clusterSetName, clusterSetOf, NO_CLUSTER_SET } from '../../access/cluster-set.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { ClusterColumns, ClusterSchema } from '../../api/cluster-schema.gen.ts';
 import { ClusterConditionType } from '../../api/names.ts';
@@ -19,9 +19,9 @@ const HUB_COLUMNS: ReadonlySet<string> = new Set(['Endpoint', 'Last Probe']);
 /** Columns of the cluster list. */
 export const CLUSTER_COLUMNS: readonly PrinterColumn[] = ClusterColumns.filter(({ name }) => !HUB_COLUMNS.has(name));
 
-function setNameOf(cluster: Cluster): string | undefined {
-  const set = setOf(cluster);
-  return set === NO_SET ? undefined : setName(set);
+function clusterSetNameOf(cluster: Cluster): string | undefined {
+  const clusterSet = clusterSetOf(cluster);
+  return clusterSet === NO_CLUSTER_SET ? undefined : clusterSetName(clusterSet);
 }
 
 /** Reason of a condition that Purser did not write. */
@@ -144,7 +144,7 @@ function closed(schema: OpenApiSchema): OpenApiSchema {
 export const CLUSTER_LIST = filteredList({
   resource: Clusters,
   verbs: ['get', 'list'],
-  setNameOf,
+  clusterSetNameOf,
   publicFields,
   schema: SCHEMA,
   columns: CLUSTER_COLUMNS,

@@ -10,7 +10,7 @@ import { type FacadeVersion, versionAt } from './version.ts';
 /** One version of an object in its public form, with its bytes, which all callers share. */
 export class Item implements VisibleObject {
   readonly key: string;
-  readonly setName: string | undefined;
+  readonly clusterSetName: string | undefined;
   /** The hub's resourceVersion of the object. */
   readonly revision: number;
   readonly object: KubeObject;
@@ -21,9 +21,9 @@ export class Item implements VisibleObject {
   #versionAt = 0;
   #versionEnd = 0;
 
-  constructor(object: KubeObject, weight: number, setName?: string) {
+  constructor(object: KubeObject, weight: number, clusterSetName?: string) {
     this.key = objectKey(object);
-    this.setName = setName;
+    this.clusterSetName = clusterSetName;
     this.revision = Number(object.metadata.resourceVersion ?? 0);
     this.object = object;
     this.weight = weight;
@@ -151,7 +151,7 @@ export class Collection {
     if (visibility.isEverything) return this.from(start);
     if (visibility.spansNamespaces || visibility.names.length > this.size) return this.#included(visibility, start);
     const named = this.#named(visibility.names, start);
-    return visibility.hasSets ? union(named, this.#members(visibility, start)) : named;
+    return visibility.hasClusterSets ? union(named, this.#members(visibility, start)) : named;
   }
 
   *#visibleIn(namespace: string, visibility: Visibility, start: string): Generator<Item> {
@@ -224,7 +224,7 @@ export class Collection {
 class Block {
   readonly items: readonly Item[];
   #bytes: Buffer | undefined;
-  #bySet: ReadonlyMap<string | undefined, readonly Item[]> | undefined;
+  #byClusterSet: ReadonlyMap<string | undefined, readonly Item[]> | undefined;
 
   constructor(items: readonly Item[]) {
     this.items = items;
@@ -239,8 +239,8 @@ class Block {
 
   /** Returns the items of visible sets, sorted by key. */
   membersOf(visibility: Visibility): readonly Item[] {
-    this.#bySet ??= Map.groupBy(this.items, ({ setName }) => setName);
-    const members = [...this.#bySet].flatMap(([name, items]) => (name !== undefined && visibility.includes(name) ? [items] : []));
+    this.#byClusterSet ??= Map.groupBy(this.items, ({ clusterSetName }) => clusterSetName);
+    const members = [...this.#byClusterSet].flatMap(([name, items]) => (name !== undefined && visibility.includes(name) ? [items] : []));
     return members.length === 1 ? (members[0] ?? []) : members.flat().sort((a, b) => order(a.key, b.key));
   }
 

@@ -15,7 +15,7 @@ export interface ListDescription<T extends ApiObject> {
   /** Verbs of RBAC on the resource; each of them lets a caller see an object. A caller who may list all objects sees all. */
   readonly verbs: readonly string[];
   /** Returns the name in RBAC of the set that an object is in; undefined if it is in none. Objects are in no sets by default. */
-  readonly setNameOf?: (object: T) => string | undefined;
+  readonly clusterSetNameOf?: (object: T) => string | undefined;
   /** Returns the public fields of an object besides its type and metadata: an allow-list. */
   readonly publicFields: (object: T) => Fields;
   /** OpenAPI schemas of the public fields. */
@@ -54,7 +54,7 @@ export interface Listing {
 export interface FilteredList<T extends ApiObject> extends Listing {
   readonly permission: Permission;
   /** Returns the name in RBAC of the set that an object is in; undefined if it is in none. */
-  setNameOf(object: T): string | undefined;
+  clusterSetNameOf(object: T): string | undefined;
   /** Returns the public form of an object, with annotations under one of the prefixes if they are public. Other fields are not kept. */
   toPublic(object: T, annotationPrefixes?: readonly string[]): KubeObject;
   /** Returns the approximate size of the public form in memory, in bytes. */
@@ -64,7 +64,7 @@ export interface FilteredList<T extends ApiObject> extends Listing {
 /** Returns the list of a description. */
 export function filteredList<T extends ApiObject>(description: ListDescription<T>): FilteredList<T> {
   const { resource, verbs, publicFields, columns, selectableFields = {}, hasAnnotations = false, weightOf, exampleName } = description;
-  const { setNameOf = () => undefined } = description;
+  const { clusterSetNameOf = () => undefined } = description;
   const { group, version, kind, plural, namespaced } = resource;
   const apiVersion = apiVersionOf(resource);
   const metadataFields = namespaced ? ['namespace', ...METADATA] : METADATA;
@@ -84,7 +84,7 @@ export function filteredList<T extends ApiObject>(description: ListDescription<T
     },
     schema: objectSchema(description),
     permission: { verbs, group, resource: plural, namespaced },
-    setNameOf,
+    clusterSetNameOf,
     toPublic: (stored, prefixes) => ({
       apiVersion,
       kind,

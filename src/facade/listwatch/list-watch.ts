@@ -107,7 +107,8 @@ export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T
   };
   const list: Endpoint = (request) => (flag(request.query, 'watch') ? watchObjects(deps, request) : listObjects(deps, request));
   const get: Endpoint = (request) => getObject(deps, request);
-  const toItem = (object: T) => new Item(listing.toPublic(object, annotationPrefixes), listing.weightOf(object), listing.setNameOf(object));
+  const toItem = (object: T) =>
+    new Item(listing.toPublic(object, annotationPrefixes), listing.weightOf(object), listing.clusterSetNameOf(object));
   return {
     list,
     get,

@@ -8,7 +8,7 @@ import { withoutTokens } from '../../std/sensitive.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import { TokenBucket } from '../../std/token-bucket.ts';
 import { IssueError } from '../../targets/issue-error.ts';
-import type { IssuedToken } from '../../targets/token-exchange.ts';
+import type { IssuedToken } from '../../targets/issue-token.ts';
 import { auditLogger, type Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { FacadeRequest } from '../request.ts';

@@ -1,7 +1,7 @@
 // POST …/serviceaccounts/{name}/token: authorizes the caller, parses the request, has the target cluster issue the token, and
 // writes the audit log.
 
-import { setOf } from '../../access/cluster-set.ts';
+import { clusterSetOf } from '../../access/cluster-set.ts';
 import type { Authorizer, IssueTarget } from '../../access/issue-permission.ts';
 import { RegistryGroup } from '../../api/names.ts';
 import { FailureReason } from '../../api/reasons.ts';
@@ -29,10 +29,10 @@ import { goQuote } from '../../std/go-text.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import type { ClusterClients } from '../../targets/cluster-clients.ts';
 import { IssueError } from '../../targets/issue-error.ts';
+import { checkServiceAccount, type IssuedToken, issueTokenWithBody } from '../../targets/issue-token.ts';
 import { type Part, readObject } from '../../targets/read-object.ts';
 import type { RegisteredCluster } from '../../targets/registry.ts';
 import type { TokenSource } from '../../targets/target.ts';
-import { checkServiceAccount, exchangeToken, type IssuedToken } from '../../targets/token-exchange.ts';
 import { checkCaller, type Endpoint, type FacadeRequest } from '../request.ts';
 import type { Audit, AuditedRequest } from './audit.ts';
 import type { PostedTokenRequest, TokenRequestParser } from './request-parser.ts';
@@ -112,11 +112,11 @@ class Issuance {
     const { authorizer, registered } = this.#options;
     const { caller, signal } = this.#request;
     for (;;) {
-      const set = setOf(registered(this.#target.cluster)?.cluster);
-      await authorizer.authorize(caller.user, { ...this.#target, set }, signal);
+      const clusterSet = clusterSetOf(registered(this.#target.cluster)?.cluster);
+      await authorizer.authorize(caller.user, { ...this.#target, clusterSet }, signal);
       const registration = registered(this.#target.cluster);
       // A relabeled Cluster needs another review.
-      if (setOf(registration?.cluster) === set) return registration;
+      if (clusterSetOf(registration?.cluster) === clusterSet) return registration;
     }
   }
 
@@ -167,7 +167,7 @@ async function requestToken(
 ): Promise<IssuedToken> {
   const { expected, body } = outgoing;
   try {
-    return await exchangeToken(source, expected, body, signal);
+    return await issueTokenWithBody(source, expected, body, signal);
   } catch (error) {
     // An older server ignores the UID of the request, and issues a token that is discarded here.
     if (error instanceof IssueError && error.reason === 'ServiceAccountRecreated' && error.status === undefined) {

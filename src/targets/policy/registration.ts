@@ -1,4 +1,4 @@
-// The registration of a cluster: its addresses, the credential that it refers to, and the identity that tokens are issued with.
+// The registration of a cluster: its identity, its addresses, the credential that it refers to, and the identity that tokens are issued with.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 
@@ -18,6 +18,23 @@ export interface Issuer {
 /** Returns whether a token or its anchor was created with this credential, whose pins then apply to the token. */
 export function isIssuedWith(issued: Issuer, { clusterUID, credential }: Issuer): boolean {
   return issued.clusterUID === clusterUID && issued.credential === credential;
+}
+
+/** Identity of a registration, which changes with the Cluster, its spec, its credential and the renewal of the credential. */
+export interface Registration {
+  readonly cluster: string;
+  readonly credential: string;
+  readonly renewed: string;
+}
+
+/** Returns whether two registrations are the same. */
+export function isSameRegistration(a: Registration, b: Registration): boolean {
+  return isSameExceptRenewal(a, b) && a.renewed === b.renewed;
+}
+
+/** Returns whether two registrations differ at most in the renewed token. */
+export function isSameExceptRenewal(a: Registration, b: Registration): boolean {
+  return a.cluster === b.cluster && a.credential === b.credential;
 }
 
 /** Returns the https URL of a registered address in one spelling; undefined for an address that is not allowed. */

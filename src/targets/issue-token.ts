@@ -43,7 +43,12 @@ export interface IssuedToken extends Grant {
 /** Requests a token. Throws an IssueError, or the reason of `signal` if it aborts. */
 export async function issueToken(target: Target, request: TokenRequest, signal: AbortSignal): Promise<Grant> {
   checkNames(request);
-  const { token, issuedAt, expiresAt, audiences, claims } = await exchangeToken(target, request, JSON.stringify(bodyOf(request)), signal);
+  const { token, issuedAt, expiresAt, audiences, claims } = await issueTokenWithBody(
+    target,
+    request,
+    JSON.stringify(bodyOf(request)),
+    signal,
+  );
   return defined({ token, issuedAt, expiresAt, audiences, claims });
 }
 
@@ -51,11 +56,16 @@ export async function issueToken(target: Target, request: TokenRequest, signal: 
  * Sends `body`, which must request the same as `request`. Returns a token that was checked against `request`. Throws an IssueError,
  * or the reason of `signal` if it aborts.
  */
-export async function exchangeToken(target: TokenSource, request: TokenRequest, body: string, signal: AbortSignal): Promise<IssuedToken> {
+export async function issueTokenWithBody(
+  target: TokenSource,
+  request: TokenRequest,
+  body: string,
+  signal: AbortSignal,
+): Promise<IssuedToken> {
   const reserved = request.audiences.find(isReservedAudience);
   if (reserved !== undefined) throw new IssueError('InvalidSpec', `the audience ${reserved} is reserved for Purser's own tokens`);
   await checkServiceAccount(target, request, signal);
-  return await exchange(target, request, body, signal);
+  return await requestToken(target, request, body, signal);
 }
 
 /**
@@ -67,7 +77,7 @@ export async function issueOwnToken(target: Target, request: Omit<TokenRequest, 
   checkNames(own);
   if ((await ownUsername(target, signal)) !== subjectOf(own))
     throw new IssueError('IdentityUnknown', "the request is not for Purser's own service account");
-  const { token, issuedAt, expiresAt, audiences, claims } = await exchange(target, own, JSON.stringify(bodyOf(own)), signal);
+  const { token, issuedAt, expiresAt, audiences, claims } = await requestToken(target, own, JSON.stringify(bodyOf(own)), signal);
   return defined({ token, issuedAt, expiresAt, audiences, claims });
 }
 
@@ -91,7 +101,7 @@ export async function issueHubToken(
   const request = { namespace, name: serviceAccount, audiences: [audience], expirationSeconds: HUB_TOKEN_SECONDS };
   try {
     const hub = { call, clock, credential: undefined };
-    const { token, issuedAt, expiresAt, audiences, claims } = await exchange(
+    const { token, issuedAt, expiresAt, audiences, claims } = await requestToken(
       hub,
       request,
       JSON.stringify(bodyOf(request)),
@@ -117,9 +127,9 @@ const HUB_TIMEOUT_MS = 5_000;
 /** Lifetime of tokens from the hub, in seconds. */
 const HUB_TOKEN_SECONDS = 3_600;
 
-type Exchanging = Pick<TokenSource, 'call' | 'clock' | 'credential'>;
+type RequestTarget = Pick<TokenSource, 'call' | 'clock' | 'credential'>;
 
-async function exchange(target: Exchanging, request: TokenRequest, body: string, signal: AbortSignal): Promise<IssuedToken> {
+async function requestToken(target: RequestTarget, request: TokenRequest, body: string, signal: AbortSignal): Promise<IssuedToken> {
   const sentAt = target.clock.now();
   const response = await send(target, request, body, signal);
   const issued = toIssuedToken(request, { fields: parseResponse(response), sentAt, serverAt: serverTime(response, target.clock.now()) });
@@ -197,7 +207,7 @@ function bodyOf(request: TokenRequest): object {
   };
 }
 
-async function send(target: Exchanging, request: TokenRequest, body: string, signal: AbortSignal): Promise<HttpResponse> {
+async function send(target: RequestTarget, request: TokenRequest, body: string, signal: AbortSignal): Promise<HttpResponse> {
   const path = objectPath(ServiceAccounts, request, 'token');
   const headers = { 'content-type': 'application/json' };
   const maxBytes = RESPONSE_BYTES + RESPONSE_FACTOR * body.length;

@@ -4,15 +4,15 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { callerOf, HandHub, Replica, type WatchedEvent, type WatchStream } from './replica.ts';
 
 const ALICE = callerOf('alice');
-const inSet = (set: string) => ({ 'registry.purser.dev/set': set });
+const inClusterSet = (set: string) => ({ 'registry.purser.dev/set': set });
 
 let hub: HandHub;
 let replica: Replica;
 
 beforeEach(() => {
   hub = new HandHub();
-  hub.putCluster('a', inSet('prod'));
-  hub.putCluster('b', inSet('dev'));
+  hub.putCluster('a', inClusterSet('prod'));
+  hub.putCluster('b', inClusterSet('dev'));
   hub.putCluster('c');
   hub.putCluster('prod');
   hub.grant('alice', ['set:prod'], { kind: 'User', name: 'alice' });
@@ -38,7 +38,7 @@ describe('list and get of a set of clusters', () => {
   });
 
   it('returns clusters of the set together with named ones, in order and on pages', async () => {
-    hub.putCluster('z', inSet('prod'));
+    hub.putCluster('z', inClusterSet('prod'));
     hub.grant('alice', ['set:prod', 'c', 'missing'], { kind: 'User', name: 'alice' });
     await replica.catchUp();
     expect(await listed()).toEqual(['a', 'c', 'z']);
@@ -60,7 +60,7 @@ describe('list and get of a set of clusters', () => {
   it.each([['-'], [''], ['a/b'], ['prod/x'], ['x'.repeat(64)]])(
     'hides a cluster with the label value %j, which no set can have',
     async (value) => {
-      hub.putCluster('c', inSet(value));
+      hub.putCluster('c', inClusterSet(value));
       hub.grant('alice', [`set:${value}`, 'set:-', 'set:'], { kind: 'User', name: 'alice' });
       await replica.catchUp();
       expect(await listed()).toEqual([]);
@@ -71,23 +71,23 @@ describe('list and get of a set of clusters', () => {
 describe('watch of a set of clusters', () => {
   it('sends ADDED, MODIFIED and DELETED as a cluster joins, changes and leaves', async () => {
     const stream = await replica.watch(`resourceVersion=${await versionFor()}`, ALICE);
-    hub.putCluster('c', inSet('prod'));
-    hub.putCluster('c', { ...inSet('prod'), env: 'x' });
-    hub.putCluster('c', inSet('dev'));
+    hub.putCluster('c', inClusterSet('prod'));
+    hub.putCluster('c', { ...inClusterSet('prod'), env: 'x' });
+    hub.putCluster('c', inClusterSet('dev'));
     hub.putCluster('c');
-    hub.putCluster('a', inSet('dev'));
+    hub.putCluster('a', inClusterSet('dev'));
     await replica.catchUp();
     expect(eventsOf(stream)).toEqual(['ADDED c', 'MODIFIED c', 'DELETED c', 'DELETED a']);
   });
 
   it('sends the last visible state of a cluster that leaves, with a version to resume from', async () => {
     const stream = await replica.watch(`resourceVersion=${await versionFor()}`, ALICE);
-    hub.putCluster('a', { ...inSet('dev'), secret: 'x' });
+    hub.putCluster('a', { ...inClusterSet('dev'), secret: 'x' });
     await replica.catchUp();
     const [left] = stream.take();
-    expect(left?.object.metadata.labels).toEqual(inSet('prod'));
+    expect(left?.object.metadata.labels).toEqual(inClusterSet('prod'));
     expect(left?.object.metadata.resourceVersion).toBe(await versionFor());
-    hub.putCluster('a', inSet('prod'));
+    hub.putCluster('a', inClusterSet('prod'));
     await replica.catchUp();
     const resumed = await replica.watch(`resourceVersion=${left?.object.metadata.resourceVersion}`, ALICE);
     expect(eventsOf(resumed)).toEqual(['ADDED a']);
@@ -96,7 +96,7 @@ describe('watch of a set of clusters', () => {
   it('resumes at another replica across changes of sets', async () => {
     const version = await versionFor();
     hub.putCluster('a');
-    hub.putCluster('c', inSet('prod'));
+    hub.putCluster('c', inClusterSet('prod'));
     const other = new Replica(hub);
     await replica.catchUp();
     expect(eventsOf(await replica.watch(`resourceVersion=${version}`, ALICE))).toEqual(['DELETED a', 'ADDED c']);
@@ -115,9 +115,9 @@ describe('watch of a set of clusters', () => {
   it('sends DELETED and ADDED for a cluster that is re-created in another set and then in the first set', async () => {
     const stream = await replica.watch(`resourceVersion=${await versionFor()}`, ALICE);
     hub.clusters.delete('a');
-    hub.putCluster('a', inSet('dev'));
+    hub.putCluster('a', inClusterSet('dev'));
     hub.clusters.delete('a');
-    hub.putCluster('a', inSet('prod'));
+    hub.putCluster('a', inClusterSet('prod'));
     await replica.catchUp();
     expect(eventsOf(stream)).toEqual(['DELETED a', 'ADDED a']);
   });

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Clusters } from '../../src/api/resources.ts';
 import { systemClock } from '../../src/std/clock.ts';
-import { createTokenInformers } from '../../src/tokens/informers.ts';
-import { TokenWorld } from './token-world.ts';
+import { createRegistryInformers } from '../../src/targets/registry.ts';
+import { TokenWorld } from '../tokens/token-world.ts';
 
 let world: TokenWorld;
 
@@ -13,12 +13,12 @@ beforeEach(() => world.begin());
 afterEach(() => world.end());
 afterAll(() => world.close());
 
-describe('createTokenInformers', () => {
+describe('createRegistryInformers', () => {
   it('keeps only public annotations of Clusters, and a write of the status leaves the others unchanged', async () => {
     const { admin } = world.hub;
     const annotations = { 'example.com/filler': 'x'.repeat(200_000), 'public.example.com/region': 'eu' };
     await admin.patch(Clusters, { name: world.cluster }, { metadata: { annotations, labels: { team: 'a' } } });
-    const informers = createTokenInformers({
+    const informers = createRegistryInformers({
       client: admin,
       clock: systemClock,
       random: () => 0,

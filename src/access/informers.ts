@@ -1,0 +1,32 @@
+// Informers of ClusterRoles and ClusterRoleBindings on the hub, reduced to the fields that the index of permissions reads.
+
+import { type ClusterRole, type ClusterRoleBinding, ClusterRoleBindings, ClusterRoles } from '../api/resources.ts';
+import type { StoredIdentity } from '../api/wire.ts';
+import { createReducedInformer, type Informer, type InformerOptions } from '../kube/informer.ts';
+
+/** Informers of RBAC for the whole hub. */
+export interface ClusterRbacInformers {
+  readonly roles: Informer<ClusterRole>;
+  readonly bindings: Informer<ClusterRoleBinding>;
+}
+
+/** Creates the informers, which start on subscription. */
+export function createClusterRbacInformers(
+  options: Pick<InformerOptions<ClusterRole>, 'client' | 'clock' | 'random'>,
+): ClusterRbacInformers {
+  return {
+    roles: createReducedInformer({ ...options, resource: ClusterRoles }, ({ metadata, rules = [] }) => ({
+      metadata: identityOf(metadata),
+      rules,
+    })),
+    bindings: createReducedInformer({ ...options, resource: ClusterRoleBindings }, ({ metadata, roleRef, subjects = [] }) => ({
+      metadata: identityOf(metadata),
+      roleRef,
+      subjects,
+    })),
+  };
+}
+
+function identityOf({ name, uid, resourceVersion }: StoredIdentity): StoredIdentity {
+  return { name, uid, resourceVersion };
+}
