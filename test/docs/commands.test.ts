@@ -267,6 +267,11 @@ describe('license', () => {
 });
 
 describe('docs/contributing.md', () => {
+  const steps = [...readText('docs/contributing.md').matchAll(/^\d+\. `(src\/[^`]+)`, `(?:\w+\.)?([#\w]+)`/gm)];
+  it.each(steps.map(([, path = '', name = '']) => [path, name]))('names a step of a walk that %s defines: %s', (path, name) => {
+    expect(readText(path)).toMatch(new RegExp(`(function\\*? |const |class |readonly |async |  |#)${name.replace('#', '')}\\b`));
+  });
+
   it('has a row for every folder of src', () => {
     const named = new Set([...readText('docs/contributing.md').matchAll(/`(src\/[\w.-]+)`/g)].map(([, path]) => path));
     const folders = globSync('src/*/', { cwd: REPOSITORY }).map((path) => path.replace(/\/$/, ''));
