@@ -79,7 +79,7 @@ const MAX_SLEEP_MS = 60_000;
  * Number of started keys after which the rest of the process has a turn. A reconcile with nothing to do waits for nothing: after a restart
  * with 100,000 keys, the Lease would not be renewed and no request served until the last of them.
  */
-const STARTS_PER_TURN = 100;
+const STARTS_PER_TURN = 16;
 /** Minimum step back of the wall clock, in milliseconds; smaller steps come from time synchronization. */
 const SET_BACK_MS = 1_000;
 
