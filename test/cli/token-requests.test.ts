@@ -129,7 +129,7 @@ describe('inspect', () => {
     expect(await chain()).toMatchObject({ permission: 'failed' });
   });
 
-  it('sends nothing to the target without its client', async () => {
+  it('sends nothing to the target without --target-context', async () => {
     await issued();
     expect(await chain({ target: undefined })).toMatchObject({ 'service account': 'not checked (needs --target-context)', token: 'ok' });
   });

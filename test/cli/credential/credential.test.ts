@@ -170,7 +170,7 @@ describe('cache of purser credential', () => {
     });
   });
 
-  it('replaces a cache file that was not used', async () => {
+  it('replaces a cache file that other users can read', async () => {
     await credential();
     const [file = ''] = await files('.json');
     await writeFile(file, 'x');
