@@ -42,7 +42,7 @@ describe('server-side apply', () => {
     expect(body['spec']).toEqual({ color: 'red', size: 1 });
   });
 
-  it('shares ownership of unchanged fields', async () => {
+  it('shares ownership of a field between managers that apply the same value', async () => {
     await apply('shared', 'one', configMap('shared', { data: { a: '1' } }));
     const { status, body } = await apply('shared', 'two', configMap('shared', { data: { a: '1' } }));
     expect([status, fieldManagers(body).toSorted()]).toEqual([200, ['one Apply {"f:data":{"f:a":{}}}', 'two Apply {"f:data":{"f:a":{}}}']]);

@@ -11,7 +11,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const NOW = /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 describe('new object', () => {
-  it('contains metadata that the server sets, not forged metadata', async () => {
+  it('contains the metadata that the server sets instead of forged metadata', async () => {
     const forged = {
       uid: '00000000-0000-4000-8000-000000000000',
       creationTimestamp: '2001-01-01T00:00:00Z',

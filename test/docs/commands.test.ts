@@ -152,7 +152,7 @@ describe('documentation', () => {
     expect(output).toBe(await targetAccess({}));
   });
 
-  it('selects only tests that exist after the language of a fenced block', () => {
+  it('names only existing tests after the language of a fenced block', () => {
     const places = ['', 'tour', 'install', 'outside', 'hub', 'hub-itself', 'facade', 'monitoring', 'helm', 'orphans', 'pods', 'providers'];
     expect(new Set(commands.map(({ place }) => place))).toEqual(new Set(places));
   });
@@ -228,7 +228,7 @@ describe('README.md', () => {
     expect(samples.find(({ kind }) => kind === 'ManagedToken')).toMatchObject(parse(shown?.text ?? '') as object);
   });
 
-  it('has ten lines of YAML', () => {
+  it('shows ten lines of YAML', () => {
     expect(shown?.text.trim().split('\n')).toHaveLength(10);
   });
 });
@@ -260,7 +260,7 @@ describe('SECURITY.md', () => {
 });
 
 describe('license', () => {
-  it.each(['README.md', 'CONTRIBUTING.md'])('matches package.json in %s', (path) => {
+  it.each(['README.md', 'CONTRIBUTING.md'])('has the same name in %s as in package.json', (path) => {
     const { license } = JSON.parse(readText('package.json')) as { readonly license: string };
     expect(readText(path)).toContain(license);
   });

@@ -122,7 +122,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   '`continue` of another replica, or after a change of permissions': [
     RECORDED_LISTS,
-    'rejects continue tokens from before its start as expired',
+    'rejects continue tokens from before the start of the façade as expired',
   ],
   '`labelSelector` or `fieldSelector` above 1 KiB, or both together with more than 32 requirements or 64 values': [
     LIST,
