@@ -166,7 +166,7 @@ describe('credential controller', () => {
     expect(world.target.issued.get(token)?.expiresAt).toBeLessThanOrEqual(world.clock.now() + 60 * MINUTE_MS);
   });
 
-  it('ignores the terms of a Cluster that the Secret does not name', async () => {
+  it('ignores the renewal settings of a Cluster that the Secret does not name', async () => {
     await world.begin();
     await world.addCluster('intruder', { renewal: 'Manual' });
     await world.run({ isProbing: false });
