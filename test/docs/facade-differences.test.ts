@@ -103,7 +103,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   'the first request for ManagedTokens, or the first after ten minutes without a request and a watch': [
     'facade/listwatch/on-demand.test.ts',
-    'responds with 503 if the hub has not been listed within five seconds, and lists later',
+    'returns 503 if the first list takes more than five seconds, and returns the objects once it completes',
   ],
   'the hub forbids Purser to list or watch ManagedTokens, Roles or RoleBindings, or sends no event of one of them for five minutes': [
     'facade/listwatch/on-demand.test.ts',

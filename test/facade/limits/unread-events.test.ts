@@ -78,7 +78,7 @@ describe('UnreadEvents', () => {
     expect(written(watches)).toEqual([true, true, true]);
   });
 
-  it('closes no watch while no other waits, and keeps no timer', () => {
+  it('closes no watch and keeps no timer while no other watch waits', () => {
     const watches = writing('a', 'a');
     clock.advance(60_000);
     expect(watches.map(({ isClosed }) => isClosed)).toEqual([false, false]);
