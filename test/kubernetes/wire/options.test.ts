@@ -40,7 +40,7 @@ describe('writeOptions', () => {
     });
   });
 
-  it('returns the first of repeated values', () => {
+  it('returns the first value of a repeated parameter', () => {
     expect(writeOptions(query('fieldValidation=Strict&fieldValidation=Nonsense'), 'CreateOptions').fieldValidation).toBe('Strict');
   });
 
@@ -132,7 +132,7 @@ describe('listOptions', () => {
     ['watch=FALSE', false],
     ['watch=0&watch=1', false],
     ['', false],
-  ])('returns for %j watch=%s', (text, watch) => {
+  ])('parses the query %j as watch=%s', (text, watch) => {
     expect(listOptions(query(text)).watch).toBe(watch);
   });
 
