@@ -66,7 +66,7 @@ describe('token controller after a restart', () => {
     expect(await snapshot()).toEqual(stored);
   });
 
-  it('creates a lost record key, logs no part of it, and writes nothing else', async () => {
+  it('re-creates a lost record key, logs no part of the key, and writes nothing else', async () => {
     const before = await world.run();
     await issued();
     await before.stop();

@@ -308,7 +308,7 @@ describe('Verification', () => {
 });
 
 describe('token controller and a clock that was set back', () => {
-  it('verifies tokens in turn, as before', async () => {
+  it('verifies tokens in turn after the clock was set back', async () => {
     const clock = new FakeClock(Date.now());
     const hub = new ScriptedHub(
       aManagedToken()

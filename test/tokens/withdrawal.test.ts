@@ -244,7 +244,7 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
     await third.close();
   });
 
-  it('ignores a forged Secret that needed no change', async () => {
+  it('ignores a forged Secret that Purser did not have to change', async () => {
     const first = world.reconciler();
     await issue(first);
     world.reset();

@@ -87,7 +87,7 @@ describe('replacedAnchor', () => {
     ['the Cluster of the list', aCluster(), undefined],
     ['a Cluster that was re-created', aCluster('another'), HERE],
     ['a Cluster that refers to another credential', otherCredential, HERE],
-  ])('compares the location in the spec with %s', (_, each, expected) => {
+  ])('compares the listed location of the spec with %s', (_, each, expected) => {
     expect(replacedAnchor(listed(THERE, HERE), issuerOf({ cluster: each }))).toEqual(expected);
   });
 });
