@@ -417,7 +417,7 @@ describe('ClusterProfiles without permission', () => {
     await untilPublished('True Published');
   });
 
-  it('updates and removes ClusterProfiles while the hub rejects new ones, such as for a quota', async () => {
+  it('updates and removes ClusterProfiles while the hub rejects new ones, for example because of a quota', async () => {
     await begin('b', 'c');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-b', 'fleet-c']);

@@ -28,7 +28,7 @@ function writes(): readonly string[] {
 }
 
 describe('set controller', () => {
-  it('creates one ManagedToken for each selected Cluster, which the set controls', async () => {
+  it('creates one ManagedToken, controlled by the set, for each selected Cluster', async () => {
     await begin(['a', 'b']);
     await world.register(['c'], { env: 'test' });
     await allow(['c']);
@@ -185,7 +185,7 @@ describe('set controller', () => {
     await world.admin.patch(Clusters, { name: 'a' }, { metadata: { finalizers: null } });
   });
 
-  it('removes a ManagedToken that a user gives to the set under a name that belongs to no cluster', async () => {
+  it('removes a ManagedToken with the set as its owner and a name that belongs to no cluster', async () => {
     await begin(['a']);
     const { metadata } = await world.create();
     await world.until(complete(1));
@@ -203,7 +203,7 @@ describe('set controller', () => {
     expect(await world.names()).toEqual(['fleet-a']);
   });
 
-  it('does not report a Cluster that the requester may not issue for, until it may', async () => {
+  it('reports a Cluster only once the requester may issue tokens for it', async () => {
     await world.register(['a', 'hidden']);
     await allow(['a']);
     await world.tokens.run({ hasSets: true });

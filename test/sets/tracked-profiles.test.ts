@@ -68,14 +68,14 @@ describe('TrackedProfiles', () => {
     expect(tracked.isOverridden('fleet-a', { ...digests, status: 's' })).toBe(false);
   });
 
-  it('moves a ClusterProfile that another client took from the set to the foreign ones', () => {
+  it('treats a ClusterProfile that another client took from the set as foreign', () => {
     const tracked = new TrackedProfiles();
     tracked.observe(aProfile('fleet-a'), SET);
     tracked.observe(aProfile('fleet-a', { controllerUid: 'other' }), SET);
     expect([[...tracked.foreign], tracked.controlled.size]).toEqual([['fleet-a'], 0]);
   });
 
-  it('requests another list after one that failed', async () => {
+  it('requests another list after a failed list', async () => {
     const tracked = new TrackedProfiles();
     tracked.listedAt = 7;
     const failing = (async function* () {

@@ -49,7 +49,7 @@ describe('Backoff', () => {
     expect([backoff.nextMs(0), backoff.nextMs(1), backoff.nextMs(2)]).toEqual([0, 0, 800]);
   });
 
-  it('returns the rest of a delay until it is reset', () => {
+  it('returns the rest of a delay until the backoff is reset', () => {
     const backoff = new Backoff(steady);
     backoff.nextMs(100);
     expect([backoff.remainingMs(100), backoff.remainingMs(600), backoff.remainingMs(1_000)]).toEqual([800, 300, 0]);

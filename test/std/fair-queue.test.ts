@@ -14,7 +14,7 @@ describe('FairQueue', () => {
     expect(drain(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
   });
 
-  it('limits a tenant to as many items as are free, and accepts items of another tenant', () => {
+  it('limits one tenant to half of an empty queue, and accepts items of other tenants', () => {
     const queue = new FairQueue<string>(10);
     const accepted = Array.from({ length: 8 }, (_, index) => queue.add('a', `a${index}`));
     expect(accepted.filter(Boolean)).toHaveLength(5);

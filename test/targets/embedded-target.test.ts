@@ -145,7 +145,7 @@ describe('issueToken on the embedded API server', () => {
     await admin.patch(ServiceAccounts, kept, { metadata: { finalizers: null } });
   });
 
-  it("rejects a service account in the namespace of Purser's own", async () => {
+  it("rejects a service account in the namespace of Purser's own service account", async () => {
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' };
     const subjects = [{ kind: 'ServiceAccount', namespace, name: 'deployer' }];
     await admin.create(ClusterRoleBindings, { metadata: { name: namespace }, roleRef, subjects });

@@ -67,7 +67,7 @@ describe('Target', () => {
     return scripts;
   }
 
-  it('keeps its address when a request is canceled', async () => {
+  it('keeps using the same address when a request is canceled', async () => {
     const scripts = createScriptedTarget();
     const calling = new AbortController();
     const cutShort: TargetCall<never> = async (_, { signal }) => {

@@ -48,7 +48,7 @@ function administrator(server = world.url): Peer {
 }
 
 describe('renewCredential', () => {
-  it('requests a renewal of a valid credential, and prints the expiry', async () => {
+  it('waits until Purser has renewed a valid credential, and prints the expiry', async () => {
     await world.begin();
     await world.run();
     const first = await world.nextToken();

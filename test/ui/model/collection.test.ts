@@ -167,7 +167,7 @@ describe('Collection', () => {
     expect(script.pauses).toEqual([0, 0]);
   });
 
-  it('is not live until the watch is open', async () => {
+  it('reports live data only after the watch is open', async () => {
     const script = new Script(list('7', ['a']), refused(503, 'stopping'), new TypeError('x'), 'open');
     await script.run();
     expect(script.phases.map(({ type }) => type)).toEqual(['retrying', 'retrying']);

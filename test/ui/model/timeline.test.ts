@@ -9,14 +9,14 @@ describe('scaleOf', () => {
     expect(positionOf(NOW, scale)).toBeCloseTo(0.2);
   });
 
-  it('reaches from an hour to a year', () => {
+  it('offers spans from one hour to one year', () => {
     expect(Math.min(...Object.values(ZOOMS))).toBe(HOUR);
     expect(Math.max(...Object.values(ZOOMS))).toBe(365 * DAY);
   });
 });
 
 describe('zoomBy', () => {
-  it('selects the next span, and stays at either end', () => {
+  it('selects the next span, and keeps the shortest and the longest', () => {
     expect(zoomBy('1h', 1)).toBe('6h');
     expect(zoomBy('1h', -1)).toBe('1h');
     expect(zoomBy('1y', 1)).toBe('1y');
@@ -51,7 +51,7 @@ describe('laneOf', () => {
     });
   });
 
-  it('has no bars without a token', () => {
+  it('returns no bars for a ManagedToken without a token', () => {
     expect(laneOf(aToken({ expiresAt: undefined }), scale)).toEqual({ bars: [], renewal: undefined, expiry: undefined, beyond: undefined });
   });
 
