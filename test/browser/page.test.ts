@@ -49,7 +49,7 @@ describe('page of the web UI', () => {
     ['details of a failing token', '#/tokens?token=identity/backup-prod-us-east'],
     ['details of a failing cluster', '#/clusters?cluster=staging-eu-west'],
     ['filter without results', '#/tokens?q=nothing'],
-  ])('is accessible in light and dark: %s', async (_name, hash) => {
+  ])('has no accessibility problems in light and dark mode: %s', async (_name, hash) => {
     for (const scheme of ['light', 'dark'] as const) {
       await withPage(
         hash,

@@ -205,7 +205,7 @@ describe('validation of an apply', () => {
     expect(outcome(await apply('checked', manager, object))).toBe(expected);
   });
 
-  it('requires a name for a new object only', async () => {
+  it('rejects a new object without a name, and accepts an existing one without a name', async () => {
     await objects.create(CONFIG_MAPS, configMap('nameless'));
     const nameless = { apiVersion: 'v1', kind: 'ConfigMap', metadata: {} };
     expect((await apply('nameless', 'm', nameless)).status).toBe(200);

@@ -147,7 +147,7 @@ describe('documentation', () => {
     expect(shown?.text).toBe(sample.replace(/^(#.*\n)+/, ''));
   });
 
-  it('shows a command of npm that prints manifests only', async () => {
+  it('shows an npm command that prints only manifests', async () => {
     const { output } = await run('npm', ['run', 'purser', '--silent', '--', 'print', 'target-rbac'], PLAIN);
     expect(output).toBe(await targetAccess({}));
   });
@@ -268,7 +268,7 @@ describe('license', () => {
 
 describe('docs/contributing.md', () => {
   const steps = [...readText('docs/contributing.md').matchAll(/^\d+\. `(src\/[^`]+)`, `(?:\w+\.)?([#\w]+)`/gm)];
-  it.each(steps.map(([, path = '', name = '']) => [path, name]))('names a step of a walk that %s defines: %s', (path, name) => {
+  it.each(steps.map(([, path = '', name = '']) => [path, name]))('names a step that %s defines: %s', (path, name) => {
     expect(readText(path)).toMatch(new RegExp(`(function\\*? |const |class |readonly |async |  |#)${name.replace('#', '')}\\b`));
   });
 

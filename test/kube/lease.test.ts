@@ -241,7 +241,7 @@ describe('createElection', () => {
     expect(a.problems.length).toBeGreaterThan(1);
   });
 
-  it('measures the tenure from the start of a slow renewal', async () => {
+  it('measures the leadership from the start of a slow renewal', async () => {
     const a = campaign('a');
     await leading(a);
     let respond: (() => void) | undefined;
@@ -291,7 +291,7 @@ describe('createElection', () => {
     await leading(a, false);
   });
 
-  it('does not extend the tenure when the wall clock is set back', async () => {
+  it('does not extend the leadership when the wall clock is set back', async () => {
     const a = campaign('a');
     await leading(a);
     server.handle(() => undefined);

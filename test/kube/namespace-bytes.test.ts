@@ -82,7 +82,7 @@ describe('KeptObjects', () => {
     expect(stubsOf(kept)).toEqual([]);
   });
 
-  it('can restore a stub after enough objects in its namespace are deleted', () => {
+  it('reports that a stub can be restored after enough objects in its namespace are deleted', () => {
     const kept = keep(sized('x', 50), sized('y', 30), sized('z', 60), sized('x', 99, 'b'));
     expect(kept.canRestore).toBe(false);
     expect(kept.delete('a/y')).toMatchObject({ data: { size: '30' } });

@@ -162,7 +162,7 @@ describe('Recorder', () => {
     expect(problems.map(String)).toEqual(['DroppedEventsError: 5 events dropped: too many were pending']);
   });
 
-  it('forgets the oldest Events', async () => {
+  it('forgets the oldest of more than 4,096 Events', async () => {
     const calls: string[] = [];
     const create = async () => (calls.push('create'), undefined as never);
     const patch = async () => (calls.push('patch'), undefined as never);

@@ -81,7 +81,7 @@ describe('transport', () => {
   it.each([
     [3, { status: 200 }],
     [9, { code: 'EBADMSG' }],
-  ])('reads a response after %i interim responses, of which more than eight are an error', async (count, expected) => {
+  ])('accepts at most eight interim responses before a response: %i', async (count, expected) => {
     const server = await serve((_, reply) => {
       reply.raw(`${'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'.repeat(count)}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}`);
     });

@@ -82,7 +82,7 @@ describe('purser kubeconfig', () => {
     ]);
   });
 
-  it('uses --server, --name and --namespace', async () => {
+  it('writes the values of --server, --name and --namespace into the context', async () => {
     const { output } = await world.run(`${COMMAND} --server https://elsewhere.example.com --name mine -n team-a`);
     expect(parse(output)).toMatchObject({
       clusters: [{ cluster: { server: 'https://elsewhere.example.com' } }],

@@ -65,7 +65,7 @@ describe('writeOptions', () => {
 });
 
 describe('patchOptions', () => {
-  it('requires a manager for apply, and rejects force without apply', () => {
+  it('rejects an apply without a manager, and force without an apply', () => {
     expect(rejection(() => patchOptions(query(''), true)).message).toBe(
       'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
     );

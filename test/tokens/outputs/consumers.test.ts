@@ -72,7 +72,7 @@ describe('the Secret of the output ArgoCD', () => {
     expect(Object.keys(written(argo({ clusterResources: false })).data ?? {})).not.toContain('clusterResources');
   });
 
-  it('has the labels of the Cluster that labelsFromCluster names, for generators of ApplicationSets', () => {
+  it('contains the labels of the Cluster that labelsFromCluster names, for generators of ApplicationSets', () => {
     const token = argo({ labelsFromCluster: ['env', 'region', 'tier'] }).writing({ labels: { env: 'spec' } });
     const { labels } = argoCluster(written(token, { env: 'prod', region: 'eu', owner: 'x' })) ?? {};
     expect(labels).toEqual({ env: 'spec', region: 'eu', 'tokens.purser.dev/managed-by': 'purser' });

@@ -116,7 +116,7 @@ describe('planToken', () => {
     expect(planFor(HELD.build(), at(time))).toMatchObject({ type });
   });
 
-  it('requires the same UID of the service account only when it renews a token', () => {
+  it('sets the expected UID of the service account only when it renews a token', () => {
     const accountUID = '9d6a0f52-0000-4000-8000-00000000000a';
     expect(planFor(HELD.build(), RENEW_AT)).toMatchObject({ reason: 'RotationDue', accountUID, dropOld: false });
     expect(planFor(HELD.changing((token) => token.annotated(Annotation.rotate, '1')).build(), RENEW_AT)).toMatchObject({ accountUID });
@@ -574,7 +574,7 @@ describe('planToken for a ManagedToken that is being deleted', () => {
     token.withMetadata({ deletionTimestamp: '2026-03-01T12:00:00Z', finalizers: ['example.com/other'] }),
   );
 
-  it('does nothing without a Secret', () => {
+  it('plans nothing without a Secret', () => {
     expect(planFor(deleted.with({ secret: undefined }).build(), at('12:59:00'))).toEqual({ type: 'none' });
   });
 

@@ -56,7 +56,7 @@ describe('chainOf', () => {
     ]);
   });
 
-  it('waits for a new ManagedToken', () => {
+  it('marks all links of a new ManagedToken as waiting', () => {
     expect(verdicts(aToken({ ready: undefined, expiresAt: undefined, createdAt: NOW }), NOW)).toEqual(Array(5).fill('waiting'));
   });
 });

@@ -3,7 +3,7 @@ import { binsOf, laneOf, positionOf, scaleOf, ticksOf, ZOOM_NAMES, ZOOMS, zoomBy
 import { aToken, condition, DAY, HOUR, MINUTE, NOW } from './tokens.ts';
 
 describe('scaleOf', () => {
-  it.each(ZOOM_NAMES)('puts now at a fifth of the span %s', (zoom) => {
+  it.each(ZOOM_NAMES)('places the current time at a fifth of the span %s', (zoom) => {
     const scale = scaleOf(zoom, NOW);
     expect(scale.to - scale.from).toBe(ZOOMS[zoom]);
     expect(positionOf(NOW, scale)).toBeCloseTo(0.2);
@@ -55,7 +55,7 @@ describe('laneOf', () => {
     expect(laneOf(aToken({ expiresAt: undefined }), scale)).toEqual({ bars: [], renewal: undefined, expiry: undefined, beyond: undefined });
   });
 
-  it('stays within the scale for any times', () => {
+  it('returns bars within the scale for any times', () => {
     const times = [undefined, -1e15, 0, NOW - DAY, NOW, NOW + MINUTE, NOW + 400 * DAY, 8e15];
     const all = times.flatMap((issuedAt) => times.flatMap((renewsAt) => times.map((expiresAt) => ({ issuedAt, renewsAt, expiresAt }))));
     const bars = all.flatMap((each) => laneOf(aToken(each), scale).bars);
