@@ -179,7 +179,7 @@ describe('page of the web UI', () => {
     });
   });
 
-  it('shows changes and removals at once', async () => {
+  it('shows changes and removals immediately', async () => {
     await withPage('#/tokens?q=identity/backup-prod-us-east', async (tab, stage) => {
       await tab.untilText('.space .row .badge', 'Failing');
       const healed = tokenAt(11, Date.now(), SIZES);

@@ -52,7 +52,7 @@ describe('purser print', () => {
   });
 
   it.each([[['--namespaces', 'deploy,argocd']], [['--namespaces=deploy,argocd,deploy']]])(
-    'grants the same permissions for %j, but only in those namespaces',
+    'grants the same permissions for %j, but only in the named namespaces',
     async (options) => {
       const isWide = ({ kind, metadata }: Printed) => kind === 'ClusterRoleBinding' && metadata.name === 'purser';
       const everywhere = await print('target-rbac');

@@ -19,7 +19,7 @@ describe('namespacesToReview', () => {
     expect(namespaces[0]).toBe('z');
   });
 
-  it('returns nothing without ManagedTokens', () => expect(namespacesToReview([])).toEqual([]));
+  it('returns no namespaces without ManagedTokens', () => expect(namespacesToReview([])).toEqual([]));
 });
 
 describe('toIssueScope', () => {

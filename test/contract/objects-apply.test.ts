@@ -70,7 +70,7 @@ describe('server-side apply', () => {
     await objects.merge(`${CONFIG_MAPS}/meta`, { metadata: { finalizers: null } });
   });
 
-  it('stores nothing on a dry run', async () => {
+  it('stores no object on a dry run', async () => {
     expect((await apply('dry', 'one', configMap('dry'), '&dryRun=All')).status).toBe(201);
     expect((await objects.get(`${CONFIG_MAPS}/dry`)).status).toBe(404);
   });
@@ -238,7 +238,7 @@ describe('validation of an apply', () => {
     );
   });
 
-  it('rejects an invalid result', async () => {
+  it('rejects an apply whose result is invalid', async () => {
     expect(outcome(await apply(`${WIDGETS}/invalid`, 'm', widget('invalid', { spec: { size: 101 } })))).toBe(
       `422 Invalid: Widget.${GROUP} "invalid" is invalid: spec.size: Invalid value: 101: spec.size in body should be less than or equal to 100`,
     );

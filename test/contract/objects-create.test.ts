@@ -100,7 +100,7 @@ describe('new object', () => {
     expect([status, Number(body.metadata.resourceVersion) > 0]).toEqual([201, true]);
   });
 
-  it('rejects a valid resourceVersion', async () => {
+  it('rejects a new object with a valid resourceVersion', async () => {
     const rejection = '500: resourceVersion should not be set on objects to be created';
     expect(outcome(await objects.post(CONFIG_MAPS, configMap('versioned', {}, { resourceVersion: '5' })))).toBe(rejection);
     await objects.create(CONFIG_MAPS, configMap('versioned'));

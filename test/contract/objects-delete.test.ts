@@ -112,7 +112,7 @@ describe('deletion', () => {
 });
 
 describe('object with finalizers', () => {
-  it('exists with a deletionTimestamp until its last finalizer is removed', async () => {
+  it('keeps an object with a deletionTimestamp until its last finalizer is removed', async () => {
     await objects.create(WIDGETS, widget('held', { spec: { size: 1 } }, { finalizers: ['a.b/c', 'd.e/f'] }));
     const events = await collectEvents(
       WIDGETS,

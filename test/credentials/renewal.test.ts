@@ -39,7 +39,7 @@ describe('credential controller', () => {
     await world.until(async () => (await world.events()).includes('Normal CredentialRenewed'));
   });
 
-  it('uses the new token for probes', async () => {
+  it('probes the cluster with the new token', async () => {
     await world.begin();
     await world.run();
     const token = await world.nextToken();

@@ -253,7 +253,7 @@ describe('SECURITY.md', () => {
     expect(text).not.toMatch(/\w@\w|mailto:/);
   });
 
-  it('supports the current minor version', () => {
+  it('names the current minor version as supported', () => {
     const { version } = JSON.parse(readText('package.json')) as { readonly version: string };
     expect(text).toContain(`| latest minor version, ${version.split('.').slice(0, 2).join('.')} | yes |`);
   });

@@ -264,7 +264,7 @@ describe('requests over HTTP/2', () => {
     expect(Buffer.from(String(headers['warning']), 'latin1').toString('utf8')).toBe('299 - "größer ✓"');
   });
 
-  it('serves HEAD without a body', async () => {
+  it('serves a HEAD request without a body', async () => {
     const { status, headers, body } = await responseTo(send(open(), { ':method': 'HEAD' }));
     expect([status, headers['content-length'], body]).toEqual([200, '3', '']);
   });
@@ -366,7 +366,7 @@ describe('the limits on HTTP/2 connections', () => {
   }
 
   onlyExhaustive(() => {
-    it('selects HTTP/1.1 above 256 connections, and HTTP/2 again after one has closed', async () => {
+    it('selects HTTP/1.1 above 256 connections, and HTTP/2 again after a connection has closed', async () => {
       const filled = await Promise.all(ADDRESSES.map((address) => fill(address, '/things')));
       clock.advance(1_000);
       expect(await protocolFor('127.0.0.9')).toBe('http/1.1');

@@ -54,7 +54,7 @@ describe('createInformer', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('keeps no managedFields', async () => {
+  it('removes managedFields from stored objects', async () => {
     collection.put('a', '1', { managedFields: [{ manager: 'kubectl', operation: 'Update' }] });
     const informer = inform();
     follow(informer);

@@ -115,7 +115,7 @@ describe('inClusterConfig', () => {
     expect(found.getCurrentUser()).toMatchObject({ authProvider: { config: { tokenFile: '/run/sa/token' } } });
   });
 
-  it('throws outside a cluster', () => {
+  it('throws if the process does not run in a cluster', () => {
     expect(() => inClusterConfig({})).toThrow('not in a cluster');
   });
 });

@@ -446,7 +446,7 @@ describe('transport', () => {
       expect(clock.pending).toBe(0);
     });
 
-    it('returns an error response completely', async () => {
+    it('returns the complete body of an error response', async () => {
       const server = await serve((_, reply) => reply.text(429, 'later', { 'retry-after': '7' }));
       const stream = await connect(server).stream({ ...GET, idleMs: 1_000 });
       expect(stream).toMatchObject({ type: 'rejected', response: { status: 429, body: 'later', headers: { 'retry-after': '7' } } });

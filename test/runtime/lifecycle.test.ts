@@ -44,7 +44,7 @@ describe('Lifecycle', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('stops started components when one fails to start, and rejects with its error', async () => {
+  it('stops started components when a component fails to start, and rejects with the error of that component', async () => {
     const lifecycle = lifecycleOf(
       component('a'),
       component('b'),
@@ -85,7 +85,7 @@ describe('Lifecycle', () => {
     expect(story).toEqual(['probes starts', 'probes stops']);
   });
 
-  it('gives each component its own time to stop and returns those that exceed it', async () => {
+  it('gives each component its own time to stop, and returns the components that exceed their time', async () => {
     let late: AbortSignal | undefined;
     const lifecycle = lifecycleOf(
       component('log'),

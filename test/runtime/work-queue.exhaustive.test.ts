@@ -221,7 +221,7 @@ describe('WorkQueue with lanes', () => {
     }
   });
 
-  it('forgets idle lanes', () => {
+  it('removes idle lanes from memory', () => {
     const queue = queueOf();
     for (let index = 0; index < 500; index++) queue.add(`lane-${index}/key`, index < 400 ? 0 : 10);
     runAll(queue, 0);

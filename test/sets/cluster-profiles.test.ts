@@ -210,7 +210,7 @@ describe('ClusterProfiles of a set', () => {
     await untilPublished('');
   });
 
-  it('writes nothing after a restart', async () => {
+  it('writes no ClusterProfile after a restart if nothing has changed', async () => {
     await begin('a');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a']);
@@ -342,7 +342,7 @@ describe('ClusterProfiles of a set', () => {
     expect(JSON.stringify(await profiles(world))).not.toContain('hidden');
   });
 
-  it('removes ClusterProfiles with the set', async () => {
+  it('removes ClusterProfiles when the set is deleted', async () => {
     await begin('a');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a']);

@@ -50,7 +50,7 @@ describe('set controller', () => {
     expect((await world.tokens.secret('a-deployer'))?.metadata.labels?.['env']).toBe('prod');
   });
 
-  it('writes nothing while idle', async () => {
+  it('sends no request to the hub while idle', async () => {
     await begin(['a', 'b']);
     await world.create();
     await world.until(complete(2));
@@ -250,7 +250,7 @@ describe('set controller', () => {
     expect((await world.get()).status?.failures?.map(({ reason }) => reason)).toEqual(['SecretConflict']);
   });
 
-  it('reports TemplateInvalid for a cluster whose labels render no valid name, and serves the others', async () => {
+  it('reports TemplateInvalid for a cluster whose labels render no valid name, and serves the other clusters', async () => {
     await begin(['a', 'b']);
     await world.label('a', { x: 'y' });
     await world.create('fleet', { spec: { secret: { name: '{{cluster}}-{{label "x"}}' } } });
@@ -286,7 +286,7 @@ describe('set controller', () => {
     world.tokens.namespace = namespace;
   });
 
-  it('removes all ManagedTokens with the set', async () => {
+  it('removes all ManagedTokens when the set is deleted', async () => {
     await begin(['a', 'b']);
     await world.create();
     await world.until(complete(2));

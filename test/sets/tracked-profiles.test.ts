@@ -25,7 +25,7 @@ async function* pages(...lists: readonly (readonly Stored<ClusterProfile>[])[]):
 }
 
 describe('TrackedProfiles', () => {
-  it('keeps the digests of ClusterProfiles of clusters, and only the identity of others', async () => {
+  it('keeps the digests of ClusterProfiles with a cluster, and only the identity of other ClusterProfiles', async () => {
     const tracked = new TrackedProfiles();
     await tracked.replace(pages([aProfile('fleet-a'), aProfile('fleet-x')]), SET, new Set(['fleet-a']));
     expect([...tracked.controlled].map(([name, { digests }]) => [name, digests.main !== ''])).toEqual([

@@ -7,7 +7,7 @@ import { FakeClock } from '../support/clock.ts';
 const steady = { ...REFLECTOR_BACKOFF, random: () => 0 };
 
 describe('Backoff', () => {
-  it('doubles from 0.8 s to 10 s', () => {
+  it('doubles the delay from 0.8 s to 10 s', () => {
     const backoff = new Backoff(steady);
     const delays = Array.from({ length: 8 }, (_, index) => backoff.nextMs(index));
     expect(delays).toEqual([800, 1600, 3200, 6400, 10_000, 10_000, 10_000, 10_000]);

@@ -28,7 +28,7 @@ describe('FairQueue', () => {
     expect(queue.add('d', 'd')).toBe(true);
   });
 
-  it('keeps one copy of an item', () => {
+  it('keeps an item that is added twice only once', () => {
     const queue = new FairQueue<string>(10);
     expect([queue.add('a', 'x'), queue.add('a', 'x'), drain(queue)]).toEqual([true, true, ['x']]);
     expect([queue.add('a', 'x'), drain(queue)]).toEqual([true, ['x']]);

@@ -168,7 +168,7 @@ describe('ClusterClients with a service account on the hub', () => {
     expect(clients.hubTokenFailure(cluster.cluster)).toBeUndefined();
   });
 
-  it('returns the times of the token for the address in use, even of an expired one while the renewal fails', async () => {
+  it('returns the times of the token for the address in use, even of an expired token while the renewal fails', async () => {
     const cluster = federated([target.url, other.url]);
     expect(clients.hubTokenTimes(cluster.cluster)).toBeUndefined();
     const issuedAt = clock.now();

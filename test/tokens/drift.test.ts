@@ -87,7 +87,7 @@ describe('token controller and drift of a Secret', () => {
     expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
   });
 
-  it('keeps labels and annotations of another client', async () => {
+  it('keeps labels and annotations of another client when it rotates the token', async () => {
     await world.hub.admin.patch(Secrets, ci(), { metadata: { labels: { theirs: 'a' }, annotations: { 'their/note': 'b' } } });
     await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/rotate': 'now' } } });
     await world.renewed(first);

@@ -71,7 +71,7 @@ async function withdraw(): Promise<void> {
 
 describe('token controller and a failing revocation', () => {
   onlyExhaustive(() => {
-    it('revokes the tokens bound to the other listed anchors', async () => {
+    it('revokes the tokens bound to other listed anchors if one anchor cannot be deleted', async () => {
       const clusterName = await registerUnreachable();
       await world.run();
       const token = await issued();

@@ -342,7 +342,7 @@ describe('token controller while 80 ManagedTokens in two namespaces dial a targe
 });
 
 describe('token controller with anchors of former specs on a target that does not respond', () => {
-  it('dials the cluster of the spec for a rotation that is requested in the meantime', async () => {
+  it('dials the cluster of the spec for a rotation that is requested before the former anchors are deleted', async () => {
     const { token, secret } = holding(anchored(aTokenOf('team').with({ clusterName: 'fast' }), 1));
     const world = new Queues(
       [{ token: { ...token, spec: { ...token.spec, rotation: { ...token.spec.rotation, suspend: true } } }, ...(secret && { secret }) }],

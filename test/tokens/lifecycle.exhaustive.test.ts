@@ -116,7 +116,7 @@ describe('token controller that was stopped', () => {
 });
 
 describe('token controller with two leaders at once', () => {
-  it('converges on one token', async () => {
+  it('converges to one token', async () => {
     await world.run();
     await world.run();
     const first = await issued();

@@ -307,7 +307,7 @@ describe('token controller after a withdrawal', () => {
     await world.eventually(async () => expect((await world.get()).status?.secretRef).toBeUndefined());
   });
 
-  it("keeps another owner's Secret that has the name of a withdrawn one", async () => {
+  it("keeps another owner's Secret that has the name of a withdrawn Secret", async () => {
     await world.run();
     await issued();
     await world.reconciled();

@@ -112,7 +112,7 @@ describe('token controller while a target is down', () => {
     await world.expectEvents(['Normal Issued', 'Warning ClusterUnreachable', 'Normal Issued']);
   });
 
-  it('removes an expired token from the Secret, and issues one when the target recovers', async () => {
+  it('removes an expired token from the Secret, and issues a new token when the target recovers', async () => {
     await world.run();
     const first = await issued();
     await world.target.stop();

@@ -81,7 +81,7 @@ describe('renewCredential', () => {
     expect(printed).toBe('');
   });
 
-  it('refuses the context of another cluster, and writes nothing', async () => {
+  it('refuses the context of another cluster, and writes no Secret', async () => {
     await world.begin();
     await world.run();
     await world.nextToken();

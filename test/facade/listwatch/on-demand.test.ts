@@ -255,7 +255,7 @@ describe('createOnDemandList', () => {
     expect(stream.writableEnded).toBe(true);
   });
 
-  it('stops the informers ten minutes after the last request, and starts new ones with the next', async () => {
+  it('stops the informers ten minutes after the last request, and starts new informers with the next request', async () => {
     await start(tokenOf('a'));
     passTime(IDLE_MS - 1);
     expect(await namesListed()).toEqual(['a']);

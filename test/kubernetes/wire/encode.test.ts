@@ -56,7 +56,7 @@ describe('objectText and formatBody', () => {
     expect(custom.length).toBeGreaterThan(20);
   });
 
-  it('encodes errors as recorded', () => {
+  it('encodes an error as recorded', () => {
     const errors = objects.filter(({ object: { kind } }) => kind === 'Status');
     expect(errors.length).toBeGreaterThan(100);
     for (const { body, object } of errors) {

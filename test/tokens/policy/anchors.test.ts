@@ -54,7 +54,7 @@ describe('withWantedAnchor', () => {
     expect(withWantedAnchor(listed(THERE, HERE), issuerOf({ cluster: aCluster() }))).toEqual([THERE, HERE]);
   });
 
-  it('adds the location in the spec to the listed ones', () => {
+  it('adds the location in the spec to the listed locations', () => {
     expect(withWantedAnchor(listed(THERE), issuerOf({ cluster: aCluster() }))).toEqual([THERE, HERE]);
   });
 

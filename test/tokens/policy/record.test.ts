@@ -211,11 +211,11 @@ describe('supersededBy', () => {
     expect(supersededBy(before, token.build(), aCluster())).toBe(reason);
   });
 
-  it('detects a re-created Cluster', () => {
+  it('returns ClusterReplaced for a re-created Cluster', () => {
     expect(supersededBy(issued, aToken().build(), aCluster('another'))).toBe('ClusterReplaced');
   });
 
-  it('ignores a missing Cluster', () => {
+  it('returns undefined for a missing Cluster', () => {
     expect(supersededBy(issued, aToken().build(), undefined)).toBeUndefined();
   });
 });

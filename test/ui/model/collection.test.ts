@@ -93,7 +93,7 @@ describe('Collection', () => {
     expect(script.phases.slice(0, 2)).toEqual([{ type: 'loading', loaded: 2, remaining: 1 }, { type: 'live' }]);
   });
 
-  it('applies events, and resumes from the version of the last one', async () => {
+  it('applies events, and resumes from the version of the last event', async () => {
     const events = watch(
       ['ADDED', object('b')],
       ['MODIFIED', object('a', 'new')],
