@@ -242,7 +242,7 @@ function reachableFrom(file: string): ReadonlySet<string> {
 }
 
 describe('layers of the source', () => {
-  it('has an entry in the table for every folder', () => {
+  it('lists every folder in the table of layers', () => {
     expect(files.length).toBeGreaterThan(100);
     expect(imports.length).toBeGreaterThan(files.length);
     expect([...new Set(files.map(layerOf))].filter((layer) => LAYERS[layer] === undefined)).toEqual([]);
@@ -269,7 +269,7 @@ describe('layers of the source', () => {
     expect(violations).toEqual([]);
   });
 
-  it("requests tokens for Purser's own service account only for their renewal", () => {
+  it("requests tokens for Purser's own service account only to renew its credential", () => {
     const users = files.filter((file) => /\bissueOwnToken\b/.test(readFileSync(join(root, file), 'utf8')));
     expect(users).toEqual(['src/credentials/renew.ts', 'src/targets/issue-token.ts']);
   });

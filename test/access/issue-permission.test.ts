@@ -21,7 +21,7 @@ describe('issueNames', () => {
     expect(issueNames(target, lastAllowed)).toEqual(names);
   });
 
-  it('returns the same number of names for a cluster without a set', () => {
+  it('returns as many names for a cluster without a set as for a cluster in a set', () => {
     expect(issueNames({ ...target, clusterSet: NO_CLUSTER_SET })).toEqual([
       exact,
       inNamespace,
@@ -33,7 +33,7 @@ describe('issueNames', () => {
   });
 
   it.each(['kube-system', 'kube-public', 'kube-node-lease'])(
-    'returns neither the bare cluster name nor the bare set name for the namespace %s',
+    'returns neither the bare cluster name nor the bare set name for the protected namespace %s',
     (namespace) => {
       const scopes = ['prod-eu', 'set:prod'];
       const names = scopes.flatMap((scope) => [`${scope}/${namespace}/deployer`, `${scope}/${namespace}`]);
@@ -41,7 +41,7 @@ describe('issueNames', () => {
     },
   );
 
-  it('protects the configured namespaces', () => {
+  it('returns no bare names for the configured protected namespaces, and bare names for all other namespaces', () => {
     expect(issueNames({ ...target, namespace: 'kube-system' }, undefined, ['deploy'])).toEqual(
       expect.arrayContaining(['prod-eu', 'set:prod']),
     );
@@ -53,7 +53,7 @@ describe('issueNames', () => {
 describe('clusterSetOf', () => {
   const labelled = (set: string) => clusterSetOf({ metadata: { labels: { 'registry.purser.dev/set': set } } });
 
-  it('returns the value of the label', () => {
+  it('returns the value of the set label', () => {
     expect(['prod', 'A_b.c-1', 'x'.repeat(63)].map(labelled)).toEqual(['prod', 'A_b.c-1', 'x'.repeat(63)]);
   });
 
@@ -90,14 +90,14 @@ function world(allowed?: readonly string[]) {
 }
 
 describe('Authorizer', () => {
-  it('reviews once for two users with the same attributes', async () => {
+  it('sends one review for two users with the same attributes', async () => {
     const { names, authorize } = world();
     await authorize(alice());
     await authorize(alice());
     expect(names).toHaveLength(1);
   });
 
-  it('reviews again for different groups and for another service account', async () => {
+  it('sends another review for different groups and for another service account', async () => {
     const { names, authorize } = world();
     await authorize(alice());
     await authorize(alice(['more']));
@@ -105,11 +105,11 @@ describe('Authorizer', () => {
     expect(names).toHaveLength(3);
   });
 
-  it('allows a token for each name of the set', async () => {
+  it("allows a token if a review allows any of the names of the cluster's set", async () => {
     for (const name of ofSet) await expect(world([name]).authorize(alice())).resolves.toBeUndefined();
   });
 
-  it('reviews again as soon as the cluster is in another set', async () => {
+  it('sends another review as soon as the cluster is in another set', async () => {
     const { names, authorize } = world(['set:prod']);
     await authorize(alice());
     await expect(authorize(alice(), { ...target, clusterSet: 'dev' })).rejects.toMatchObject({ code: 403 });

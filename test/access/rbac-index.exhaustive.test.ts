@@ -178,7 +178,7 @@ describe('RbacIndex', () => {
     );
   });
 
-  it('returns current names after several changes, and reports the subjects whose names have changed since then', () => {
+  it('returns current names after any changes, and reports every subject whose names have changed since the last lookup', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(grantingChange, fc.boolean()), { maxLength: 40 }), (changes) => {
         const [index, roles, bindings] = [new RbacIndex(SeeTokens), new Map<string, readonly PolicyRule[]>(), new Map<string, Binding>()];
@@ -203,7 +203,7 @@ describe('RbacIndex', () => {
     );
   });
 
-  it('reports a change for every subject after it has forgotten which ones changed', () => {
+  it('reports a change for every subject once there are too many changed subjects to remember', () => {
     const index = new RbacIndex(SeeTokens);
     index.setRole('all', { rules: [SEE_TOKENS] });
     const { changes } = index;
@@ -228,7 +228,7 @@ describe('RbacIndex', () => {
     expect(index.namesFor(aUser('alice', 'team')).size).toBe(44 + 256);
   });
 
-  it('grants all objects by an empty name only with the verb list, whose requests have no name', () => {
+  it('grants all objects by an empty resource name only with the verb list, because list requests have no name', () => {
     const index = new RbacIndex(SeeTokens);
     index.setBinding('team-a/b', bindingTo('empty'));
     for (const [verb, names] of [
@@ -240,14 +240,14 @@ describe('RbacIndex', () => {
     }
   });
 
-  it('grants no Role in another namespace to a binding of a ClusterRole whose name has a slash', () => {
+  it('does not take a ClusterRole whose name contains a slash for a Role in another namespace', () => {
     const index = new RbacIndex(SeeTokens);
     index.setRole('team-b/r', { rules: [SEE_TOKENS] });
     index.setBinding('team-a/b', bindingTo('team-b/r'));
     expect(index.namesFor(aUser('alice', 'team')).isNothing).toBe(true);
   });
 
-  it('grants a RoleBinding the objects in its namespace, by name or all, from a Role or a ClusterRole', () => {
+  it('grants the subjects of a RoleBinding the objects in its namespace, by name or all, from a Role or a ClusterRole', () => {
     const index = new RbacIndex(SeeTokens);
     index.setRole('reader', { rules: [{ ...SEE_TOKENS, resourceNames: ['one'] }] });
     index.setRole('team-a/reader', { rules: [SEE_TOKENS] });
@@ -266,7 +266,7 @@ describe('RbacIndex', () => {
     expect(index.namesFor(aUser('system:serviceaccount:ci:bot')).names).toEqual(['ci/']);
   });
 
-  it('covers the objects of a namespaced kind in any namespace by their name alone', () => {
+  it('grants the objects of a namespaced kind in any namespace by their name alone', () => {
     const index = new RbacIndex({ ...SeeClusters, namespaced: true });
     index.setBinding('b', bindingTo('some'));
     index.setRole('some', { rules: [{ ...seeing('one'), resourceNames: ['one', 'team-a/two', '*'] }] });
@@ -382,7 +382,7 @@ describe('rulesFor', () => {
 const COLLIDING = 'n1405131';
 
 describe('Visibility', () => {
-  it('differs from other names that join to the same string, despite the same fingerprint', () => {
+  it('compares as different from other names with the same joined string and the same fingerprint', () => {
     const [names, forged] = [[`team-a/${COLLIDING}`, 'team-b/'], [`team-a/${COLLIDING},team-b/`]].map(
       (each) => new Visibility(new Set(each)),
     );
@@ -391,7 +391,7 @@ describe('Visibility', () => {
     expect(Visibility.everything.equals(Visibility.nothing)).toBe(false);
   });
 
-  it('returns the fingerprint 1 for everything, and one above 1 for nothing', () => {
+  it('returns the fingerprint 1 for everything, and a greater fingerprint for nothing', () => {
     expect(Visibility.everything.fingerprint).toBe(1);
     expect(Visibility.nothing.fingerprint).toBeGreaterThan(1);
   });

@@ -17,7 +17,7 @@ describe.each([
     if (each.rejected !== undefined) expect(errors[0]?.split(': ')[0]).toBe(each.rejected.field);
   });
 
-  it('has a case for every rule', () => {
+  it('has a test case for every validation rule', () => {
     const { spec } = definitions.find((definition) => definition.spec.names.kind === kind) ?? {};
     const said = cases.flatMap(check).map((error) => error.slice(error.indexOf(': ') + 2));
     const messages = spec?.versions.flatMap((version) => rulesOf(version.schema.openAPIV3Schema)).map(({ message }) => message);
@@ -34,7 +34,7 @@ describe.each(definitions.map((definition) => [definition.metadata.name, definit
     expect(silent.map(([path]) => path)).toEqual([]);
   });
 
-  it('has a message for every rule', () => {
+  it('has a message for every validation rule', () => {
     const rules = definition.spec.versions.flatMap(({ schema }) => rulesOf(schema.openAPIV3Schema));
     expect(rules.filter(({ message }) => message === undefined)).toEqual([]);
   });

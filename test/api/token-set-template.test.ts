@@ -30,7 +30,7 @@ describe('template of a ManagedTokenSet', () => {
     expect(Object.keys(template.properties ?? {})).toEqual(Object.keys(token.properties ?? {}));
   });
 
-  it('has the limits of a ManagedToken for the number of labels and annotations', () => {
+  it('limits the number of labels and annotations like a ManagedToken', () => {
     for (const part of ['labels', 'annotations']) {
       const maxProperties = schemaOf('ManagedToken', 'spec', 'secret', part).maxProperties;
       expect(schemaOf('ManagedTokenSet', 'spec', 'template', 'metadata', part).maxProperties).toBe(maxProperties);

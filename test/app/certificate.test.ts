@@ -47,7 +47,7 @@ describe('servingCertificate', () => {
 });
 
 describe('untilFound', () => {
-  it('waits for a certificate', async () => {
+  it('waits until a certificate is found', async () => {
     const { clock, certificate, looks } = world(3);
     const waiting = untilFound(certificate, clock, new AbortController().signal);
     await seconds(clock, 3);

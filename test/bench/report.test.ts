@@ -133,7 +133,7 @@ describe('history', () => {
     ['a higher throughput', { throughput: 50 }, []],
     ['a figure without a goal', { 'CPU a|b': 0.1 }, []],
     ['no figure of that name', { other: 1 }, []],
-  ])('compares a run with the one before: %s', (_case, values, names) => {
+  ])('compares a run with the previous run: %s', (_case, values, names) => {
     expect(regressionsOf(RUN, [past('2026-11-14 06:00', values)]).map(({ name }) => name)).toEqual(names);
   });
 

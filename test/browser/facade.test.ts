@@ -102,7 +102,7 @@ describe('web UI of the façade', () => {
     expect(tab.problems).toEqual([]);
   });
 
-  it('shows only what the caller may see, and nothing after the permission is withdrawn', async () => {
+  it('shows only the objects that the caller may see, and none after the permission is withdrawn', async () => {
     const token = await createViewer('team-a');
     const expected = (await untilIssued()).filter((line) => line.startsWith('team-a '));
     expect(expected.length).toBeGreaterThan(0);
@@ -140,7 +140,7 @@ describe('web UI of the façade', () => {
     expect(tab.problems).toEqual([]);
   });
 
-  it('serves the page to any client, with limits and without data, and redirects to it', async () => {
+  it('serves the page to any client, with a content security policy and without data, and redirects to the page', async () => {
     await using tab = await Tab.open(browser);
     const response = await tab.page.goto(pageUrl().replace(/\/$/, ''));
     expect(tab.page.url()).toBe(pageUrl());

@@ -49,7 +49,7 @@ describe('page of the web UI', () => {
     ['details of a failing token', '#/tokens?token=identity/backup-prod-us-east'],
     ['details of a failing cluster', '#/clusters?cluster=staging-eu-west'],
     ['filter without results', '#/tokens?q=nothing'],
-  ])('is accessible in light and dark: %s', async (_name, hash) => {
+  ])('has no accessibility problems in light and dark mode: %s', async (_name, hash) => {
     for (const scheme of ['light', 'dark'] as const) {
       await withPage(
         hash,
@@ -179,7 +179,7 @@ describe('page of the web UI', () => {
     });
   });
 
-  it('shows changes and removals at once', async () => {
+  it('shows changes and removals immediately', async () => {
     await withPage('#/tokens?q=identity/backup-prod-us-east', async (tab, stage) => {
       await tab.untilText('.space .row .badge', 'Failing');
       const healed = tokenAt(11, Date.now(), SIZES);
@@ -191,7 +191,7 @@ describe('page of the web UI', () => {
     });
   });
 
-  it('shows no text from a link that is not a name', async () => {
+  it('shows no text from a link whose key is not a valid name', async () => {
     await withPage(`#/overview?token=${encodeURIComponent('a/Your session has expired')}`, async (tab) => {
       await tab.untilText('.panel', 'Not found');
       expect((await tab.texts('.panel')).join()).not.toContain('session');
@@ -237,7 +237,7 @@ describe('page of the web UI', () => {
   it.each([
     [401, 'The hub does not accept the token', 'Log in to the cluster of your kubeconfig again'],
     [500, 'The hub responded with status 500', "check Purser's log"],
-  ])('shows that fields of the hub are not current after status %d of the hub', async (status, cause, remedy) => {
+  ])('marks the connection as partly live, with cause and remedy, after status %d of the hub', async (status, cause, remedy) => {
     const fleet = fleetAt(Date.now(), SIZES);
     await using stage = await Stage.start(fleet, fleet.clusters);
     await using tab = await Tab.open(browser);
@@ -253,7 +253,7 @@ describe('page of the web UI', () => {
     expect(await tab.accessibilityProblems()).toEqual([]);
   });
 
-  it('is live without permission to list Clusters on the hub', async () => {
+  it('shows live data without permission to list Clusters on the hub', async () => {
     const fleet = fleetAt(Date.now(), SIZES);
     await using stage = await Stage.start(fleet, fleet.clusters);
     stage.hubRefusal = { status: 403, message: 'no' };
@@ -263,7 +263,7 @@ describe('page of the web UI', () => {
     expect(await tab.texts('.foot')).toEqual(['15 clusters']);
   });
 
-  it('ends the watches of hidden tabs, so that a third tab finds a connection', async () => {
+  it('ends the watches of hidden tabs, so that a third tab can connect', async () => {
     const fleet = fleetAt(Date.now(), SIZES);
     await using stage = await Stage.start(fleet, fleet.clusters);
     await using first = await Tab.open(browser);
@@ -323,7 +323,7 @@ describe('hostile objects', () => {
     ['right-to-left and control characters', '\u202eevil\u0000\u001b[2J\u2028'],
     ['a script address', 'javascript:globalThis.attacked=1'],
     ['the name of a prototype', '__proto__'],
-  ])('cannot run code or break the page with %s', async (_name, text) => {
+  ])('shows objects without running code or breaking the page if their strings contain %s', async (_name, text) => {
     const cluster = fleetAt(Date.now(), SIZES).clusters[4] as ApiObject;
     const conditions = [
       { type: 'Ready', status: 'False', reason: text, message: text },

@@ -79,7 +79,7 @@ describe('purser print authentication-config', () => {
     ]);
   });
 
-  it('prints the commands for the hub and the target, and a warning about an issuer that many clusters have', async () => {
+  it('prints the commands for the hub and the target, and a warning about an issuer that many clusters share', async () => {
     const text = await print(...ISSUER, ...SERVER);
     expect(text).toContain('--clusterrole=system:service-account-issuer-discovery --group=system:unauthenticated');
     expect(text).toContain(`purser print target-rbac --user 'hub:${SUBJECT}'`);

@@ -44,7 +44,7 @@ describe('handleInterrupts', () => {
     expect([host.text, host.exits]).toEqual(['', [141]]);
   });
 
-  it('ignores signals and errors after the release', () => {
+  it('ignores signals and errors after release()', () => {
     const host = new FakeProcess();
     const interruption = handleInterrupts(host, new FakeClock());
     interruption.release();

@@ -33,7 +33,7 @@ describe('purser print', () => {
     expect(documents.map((document) => document.get('kind'))).toEqual(kinds);
   });
 
-  it('prints no object that would overwrite the credential of its instructions', async () => {
+  it('prints no Secret that would overwrite the credential that the instructions create', async () => {
     const recipe = await printText('target-rbac');
 
     expect(recipe).toContain('create secret generic target-1-credential');
@@ -52,7 +52,7 @@ describe('purser print', () => {
   });
 
   it.each([[['--namespaces', 'deploy,argocd']], [['--namespaces=deploy,argocd,deploy']]])(
-    'grants the same permissions for %j, but only in those namespaces',
+    'grants the same permissions for %j, but only in the named namespaces',
     async (options) => {
       const isWide = ({ kind, metadata }: Printed) => kind === 'ClusterRoleBinding' && metadata.name === 'purser';
       const everywhere = await print('target-rbac');
@@ -125,7 +125,7 @@ describe('purser print', () => {
     await expect(printText('target-rbac', '--user', user)).rejects.toThrow('--user must be a user name without quotes');
   });
 
-  it('grants all components of Purser token requests on the hub, only for the named service accounts', async () => {
+  it('allows all components of Purser to request tokens on the hub, only for the named service accounts', async () => {
     const rules = [{ apiGroups: [''], resources: ['serviceaccounts/token'], resourceNames: ['a', 'b'], verbs: ['create'] }];
     const accounts = ['a', 'b'].map((name) => ({ kind: 'ServiceAccount', metadata: { name, namespace: 'tokens' } }));
     const subjectsOf = (...names: readonly string[]) => names.map((name) => ({ kind: 'ServiceAccount', namespace: 'tokens', name }));

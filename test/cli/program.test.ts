@@ -117,7 +117,7 @@ describe('runProgram', () => {
     expect(host.exits).toEqual([130]);
   });
 
-  it('exits after its stop timeout', () => {
+  it('exits when the stop timeout expires', () => {
     const { host, clock } = run(async () => ({ stop: () => never }));
     host.send('SIGTERM');
     clock.advance(1_799);

@@ -88,7 +88,7 @@ describe('purser', () => {
   it.each([
     ['with a code', new CommandError('not ready', 3), 3, 'purser: not ready\n'],
     ['without a text', new CommandError(''), 1, ''],
-  ])('exits with the code of a failed command %s', async (_, error, code, stderr) => {
+  ])('exits with the code of a command that fails %s', async (_, error, code, stderr) => {
     expect(await runPurser(['run'], {}, { run: () => Promise.reject(error) })).toMatchObject({ code, stderr });
   });
 
@@ -140,7 +140,7 @@ describe('purser run and purser dev', () => {
     ['dev --clusters 2', 'Starting Purser with a hub and 2 target clusters on this machine…\n\n'],
     ['dev --clusters 0', 'Starting Purser with a hub on this machine…\n\n'],
     ['run', ''],
-  ])('prints before it starts "%s"', async (line, text) => {
+  ])('prints a message before it starts the program for "%s"', async (line, text) => {
     expect((await ran(line)).output).toBe(text);
   });
 

@@ -15,7 +15,7 @@ describe('prepareReadyFile', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('writes private JSON and removes it at the end', async () => {
+  it('writes JSON that only its owner can read, and removes the file at the end', async () => {
     const path = join(await newFolder(), 'ready.json');
     const file = await prepareReadyFile(path);
     await file.write({ api: 'https://127.0.0.1:1' });
@@ -43,7 +43,7 @@ describe('prepareReadyFile', () => {
     await expect(prepareReadyFile(await place())).rejects.toThrow(StartError);
   });
 
-  it('does nothing without a path', async () => {
+  it('writes no file without a path', async () => {
     const file = await prepareReadyFile(undefined);
     await expect(file.write({})).resolves.toBeUndefined();
     await expect(file.remove()).resolves.toBeUndefined();

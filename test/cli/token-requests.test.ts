@@ -52,7 +52,7 @@ async function issued(spec: Parameters<TokenWorld['create']>[1] = {}): Promise<s
 const name = () => `ManagedToken ${world.namespace}/ci`;
 
 describe('requestChange', () => {
-  it('waits for the rotated token', async () => {
+  it('waits until the token is rotated', async () => {
     const before = await issued();
     expect(await run('rotate')).toMatch(new RegExp(`^${name()} has a new token, which expires in \\d+m\\.\n$`));
     expect(await world.tokenText()).not.toBe(before);
@@ -123,13 +123,13 @@ describe('inspect', () => {
     expect(await chain()).toEqual(verdicts);
   });
 
-  it('reports a lost permission', async () => {
+  it('reports a withdrawn permission', async () => {
     await issued();
     await world.forbid();
     expect(await chain()).toMatchObject({ permission: 'failed' });
   });
 
-  it('sends nothing to the target without its client', async () => {
+  it('sends nothing to the target without --target-context', async () => {
     await issued();
     expect(await chain({ target: undefined })).toMatchObject({ 'service account': 'not checked (needs --target-context)', token: 'ok' });
   });

@@ -246,7 +246,7 @@ describe('status of a Cluster over time', () => {
     expect(next?.connection).not.toBe(first?.connection);
   });
 
-  it('restores forged conditions', async () => {
+  it('overwrites forged conditions with the result of the probes', async () => {
     const { url } = await world.serve(readyz((_, reply) => reply.text(503, '')));
     await world.register('forged', [url]);
     await world.shows('forged', 'Ready=False Unreachable');

@@ -28,7 +28,7 @@ it('writes at most 3.4 heartbeats a second, and one for each cluster in every pe
   expect(Math.max(...within)).toBeLessThanOrEqual(SIZE);
 });
 
-it('probes a healthy cluster in its slot while others hang', async () => {
+it('probes a healthy cluster in its slot while other clusters hang', async () => {
   fleet = new Fleet({ size: SIZE, isDead: (name) => name !== HEALTHY });
   fleet.restart();
   await fleet.pass(120_000);

@@ -19,7 +19,7 @@ describe('namespacesToReview', () => {
     expect(namespaces[0]).toBe('z');
   });
 
-  it('returns nothing without ManagedTokens', () => expect(namespacesToReview([])).toEqual([]));
+  it('returns no namespaces without ManagedTokens', () => expect(namespacesToReview([])).toEqual([]));
 });
 
 describe('toIssueScope', () => {
@@ -63,7 +63,7 @@ describe('toFederationFault', () => {
   });
 
   it.each(['https://kubernetes.default.svc', 'https://kubernetes.default.svc.cluster.local'])(
-    'names the setting of an issuer that many clusters have: %s',
+    'names the setting of an issuer that many clusters share: %s',
     (issuer) => {
       expect(toFederationFault({ ...TOKEN, issuer }, true).remedy).toMatch(
         /^set --service-account-issuer of the hub's API server .*; compare /,

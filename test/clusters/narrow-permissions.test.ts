@@ -55,7 +55,7 @@ it('shows Authorized=True as soon as a ManagedToken names a permitted namespace'
   expect(await messageOf('later')).toMatch(/: in 1 namespace\.$/);
 });
 
-it('reviews no single namespace with permission for all namespaces', async () => {
+it('sends no review for a single namespace if Purser has permission in all namespaces', async () => {
   const server = await world.serve(healthy());
   await world.wantToken('wide', 'deploy');
   await world.register('wide', [server.url]);

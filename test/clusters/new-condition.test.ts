@@ -39,7 +39,7 @@ function statuses(conditions: readonly ClusterCondition[]): readonly string[] {
 }
 
 describe('clusterConditions with another row', () => {
-  it('adds the condition to the status after the built-in ones', () => {
+  it('adds the condition to the status after the built-in conditions', () => {
     expect(statuses(conditionsAfter(undefined)).at(-1)).toBe('Unthrottled=True');
   });
 

@@ -48,7 +48,7 @@ describe('isDifferentStatus', () => {
     ['another version', { ...status, version: 'v1.36.5' }, true],
     ['an audience', { ...status, apiAudiences: ['https://a'] }, true],
     ['an endpoint', { ...status, activeEndpoint: 'https://a' }, true],
-  ])('returns for a status with %s: %3$p', (_, given, expected) => expect(isDifferentStatus(status, given)).toBe(expected));
+  ])('returns whether a status with %s differs: %3$p', (_, given, expected) => expect(isDifferentStatus(status, given)).toBe(expected));
 });
 
 const CLIENTS = { isHub: () => false, hubTokenTimes: () => undefined };
@@ -88,7 +88,7 @@ it('reads the service account of a credential without a stored token only for a 
   expect(evidenceOf('other')).toEqual({ type: 'missing' });
 });
 
-it('yields the times of credentials that are known to expire and that name the Cluster', () => {
+it('returns the expiry of credentials that are known to expire and that name the Cluster', () => {
   const exp = Date.parse('2026-12-01T10:00:00Z') / 1_000;
   const expiring = { token: jwt({ exp, sub: 'system:serviceaccount:purser-system:purser' }) };
   const all = [

@@ -37,7 +37,7 @@ describe('heartbeatMs', () => {
     [10_000, 2_941_177],
   ])('returns the period for %i clusters: %i ms', (clusters, ms) => expect(heartbeatMs(clusters)).toBe(ms));
 
-  it('returns a period of at most 3.4 heartbeats a second for any fleet', () => {
+  it('returns a period that limits a fleet of any size to 3.4 heartbeats a second', () => {
     fc.assert(fc.property(fc.integer({ min: 1, max: 100_000 }), (clusters) => clusters / (heartbeatMs(clusters) / 1_000) <= 3.4 + 1e-9));
     expect(1_000 / HEARTBEAT_GAP_MS).toBeCloseTo(3.4);
   });

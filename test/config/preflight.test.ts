@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 describe('checkCertificateFiles', () => {
-  it('accepts a matching certificate and key, and no files', async () => {
+  it('accepts a matching certificate and key, and a configuration without files', async () => {
     await check('tls.crt', 'tls.key');
     await checkCertificateFiles({ facadeTlsCert: undefined, facadeTlsKey: undefined });
   });

@@ -113,11 +113,11 @@ describe('TokenReview', () => {
     expect([response.status, statusOf(response)]).toEqual([201, { user: {}, error }]);
   });
 
-  it('requires spec.token', async () => {
+  it('rejects a TokenReview without spec.token', async () => {
     expect(outcome(await review({ audiences: ['x'] }))).toBe('400 BadRequest: token is required for TokenReview in authentication');
   });
 
-  it('requires permission to create TokenReviews', async () => {
+  it('rejects a caller without permission to create TokenReviews', async () => {
     expect(outcome(await review({ token: 'x' }, server.tokens.alice))).toBe(
       '403 Forbidden: tokenreviews.authentication.k8s.io is forbidden: User "alice" cannot create resource "tokenreviews" in API group "authentication.k8s.io" at the cluster scope',
     );

@@ -143,7 +143,7 @@ describe('service account token', () => {
     expect(kube['node']).toEqual({ name: 'no-such-node' });
   });
 
-  it('verifies with a key that the server publishes', async () => {
+  it('has a signature that a published key of the server verifies', async () => {
     const { body } = await send('/openid/v1/jwks');
     const [header = '', claims = '', signature = ''] = tokenOf(await request('robot', {})).split('.');
     const { alg, kid, ...rest } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { alg: string; kid: string };
@@ -155,7 +155,7 @@ describe('service account token', () => {
     expect(verify('sha256', Buffer.from(`${header}.${claims}`), verifyKey, Buffer.from(signature, 'base64url'))).toBe(true);
   });
 
-  it('returns the metadata of the request', async () => {
+  it('returns the metadata of the TokenRequest', async () => {
     const metadata = { labels: { a: 'b' }, annotations: { c: 'd' }, generateName: 'g-', finalizers: ['x.y/z'], resourceVersion: '7' };
     const { body } = await send(`${NAMESPACE_PATH}/serviceaccounts/robot/token?fieldManager=me`, {
       body: { metadata, spec: { audiences: ['x', ''] } },

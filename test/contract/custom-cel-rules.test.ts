@@ -94,7 +94,7 @@ describe('CEL rule', () => {
     });
   });
 
-  it('skips an object that its schema rejects', async () => {
+  it('skips CEL rules for an object that the schema rejects', async () => {
     const { name, result } = await createRuled({ plain: 1, described: 'bad' });
     expect(result).toBe(
       `422 Invalid: Ruled.rules.test "${name}" is invalid: [spec.plain: Invalid value: "integer": spec.plain in body must be of type string: "integer", ` +

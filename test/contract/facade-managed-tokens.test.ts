@@ -115,7 +115,7 @@ describe('list of ManagedTokens compared with the hub', () => {
     expect(JSON.stringify(listed)).not.toContain('hidden');
   });
 
-  it('returns objects in their public form, without another conversion', async () => {
+  it('returns a ManagedToken with its public fields only', async () => {
     const { body } = await send('facade', '/namespaces/team-a/managedtokens/a');
     expect(body).toEqual({ ...publicForm(body), metadata: body['metadata'] });
     expect(Object.keys(fieldsOf(body['metadata'])).sort()).toEqual(

@@ -88,7 +88,7 @@ class World {
 }
 
 describe('list and watch of the façade', () => {
-  it.each(WIRE_KINDS)('makes every client converge to the state of a new list after random changes to %s', async (_, kind) => {
+  it.each(WIRE_KINDS)('brings every client to the state of a new list after random changes to %s', async (_, kind) => {
     await kind.prepare(facade.hub);
     const world = new World(kind);
     await fc.assert(

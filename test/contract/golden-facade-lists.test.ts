@@ -42,14 +42,14 @@ describe('cluster list of the façade', () => {
     expect(body).toMatch(/^\{"apiVersion":"registry.purser.dev\/v1alpha1","items":\[\],"kind":"ClusterList","metadata":\{"continue":"",/);
   });
 
-  it('rejects continue tokens from before its start as expired', async () => {
+  it('rejects continue tokens from before the start of the façade as expired', async () => {
     const tampered = recordings('cluster-lists').find(({ name }) => name === 'continue-tampered');
     const { status, body } = await facade.request('GET', atFacade(tampered as Recording).request.path, admin());
     expect(status).toBe(410);
     expect(body).toContain('The provided continue parameter is too old');
   });
 
-  it('rejects a watch from an invalid version with the recorded message, and 400', async () => {
+  it('rejects a watch from an invalid version with 400 and the recorded message', async () => {
     const recording = recordings('cluster-lists').find(({ name }) => name === 'watch-rv-abc') as Recording;
     const { status, body } = await facade.request('GET', atFacade(recording).request.path, admin());
     const recorded = JSON.parse(recording.response.body ?? '') as object;

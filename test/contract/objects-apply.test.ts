@@ -42,7 +42,7 @@ describe('server-side apply', () => {
     expect(body['spec']).toEqual({ color: 'red', size: 1 });
   });
 
-  it('shares ownership of unchanged fields', async () => {
+  it('shares ownership of a field between managers that apply the same value', async () => {
     await apply('shared', 'one', configMap('shared', { data: { a: '1' } }));
     const { status, body } = await apply('shared', 'two', configMap('shared', { data: { a: '1' } }));
     expect([status, fieldManagers(body).toSorted()]).toEqual([200, ['one Apply {"f:data":{"f:a":{}}}', 'two Apply {"f:data":{"f:a":{}}}']]);
@@ -70,7 +70,7 @@ describe('server-side apply', () => {
     await objects.merge(`${CONFIG_MAPS}/meta`, { metadata: { finalizers: null } });
   });
 
-  it('stores nothing on a dry run', async () => {
+  it('stores no object on a dry run', async () => {
     expect((await apply('dry', 'one', configMap('dry'), '&dryRun=All')).status).toBe(201);
     expect((await objects.get(`${CONFIG_MAPS}/dry`)).status).toBe(404);
   });
@@ -205,7 +205,7 @@ describe('validation of an apply', () => {
     expect(outcome(await apply('checked', manager, object))).toBe(expected);
   });
 
-  it('requires a name for a new object only', async () => {
+  it('rejects a new object without a name, and accepts an existing one without a name', async () => {
     await objects.create(CONFIG_MAPS, configMap('nameless'));
     const nameless = { apiVersion: 'v1', kind: 'ConfigMap', metadata: {} };
     expect((await apply('nameless', 'm', nameless)).status).toBe(200);
@@ -238,7 +238,7 @@ describe('validation of an apply', () => {
     );
   });
 
-  it('rejects an invalid result', async () => {
+  it('rejects an apply whose result is invalid', async () => {
     expect(outcome(await apply(`${WIDGETS}/invalid`, 'm', widget('invalid', { spec: { size: 101 } })))).toBe(
       `422 Invalid: Widget.${GROUP} "invalid" is invalid: spec.size: Invalid value: 101: spec.size in body should be less than or equal to 100`,
     );

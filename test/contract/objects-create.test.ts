@@ -11,7 +11,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const NOW = /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 describe('new object', () => {
-  it('contains metadata that the server sets, not forged metadata', async () => {
+  it('contains the metadata that the server sets instead of forged metadata', async () => {
     const forged = {
       uid: '00000000-0000-4000-8000-000000000000',
       creationTimestamp: '2001-01-01T00:00:00Z',
@@ -100,7 +100,7 @@ describe('new object', () => {
     expect([status, Number(body.metadata.resourceVersion) > 0]).toEqual([201, true]);
   });
 
-  it('rejects a valid resourceVersion', async () => {
+  it('rejects a new object with a valid resourceVersion', async () => {
     const rejection = '500: resourceVersion should not be set on objects to be created';
     expect(outcome(await objects.post(CONFIG_MAPS, configMap('versioned', {}, { resourceVersion: '5' })))).toBe(rejection);
     await objects.create(CONFIG_MAPS, configMap('versioned'));

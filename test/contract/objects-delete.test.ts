@@ -65,7 +65,7 @@ describe('deletion', () => {
     expect((await objects.get(`${CONFIG_MAPS}/dry`)).body).toEqual(created);
   });
 
-  it('requires the UID and resourceVersion of the preconditions', async () => {
+  it('deletes an object only if its UID and resourceVersion match the preconditions', async () => {
     const { metadata } = await objects.create(CONFIG_MAPS, configMap('meant'));
     const { uid, resourceVersion } = metadata;
     const conflict = (mismatch: string) => `409 Conflict: Operation cannot be fulfilled on ConfigMap "meant": ${mismatch}`;
@@ -112,7 +112,7 @@ describe('deletion', () => {
 });
 
 describe('object with finalizers', () => {
-  it('exists with a deletionTimestamp until its last finalizer is removed', async () => {
+  it('keeps an object with a deletionTimestamp until its last finalizer is removed', async () => {
     await objects.create(WIDGETS, widget('held', { spec: { size: 1 } }, { finalizers: ['a.b/c', 'd.e/f'] }));
     const events = await collectEvents(
       WIDGETS,
@@ -156,7 +156,7 @@ describe('object with finalizers', () => {
 });
 
 describe('deletion of a collection', () => {
-  it('deletes the selected objects, and returns them as they were', async () => {
+  it('deletes the selected objects, and returns their last state', async () => {
     for (const name of ['many-a', 'many-b', 'many-c']) await objects.create(CONFIG_MAPS, configMap(name, {}, { labels: { many: name } }));
     await objects.create(CONFIG_MAPS, configMap('many-held', {}, { labels: { many: 'many-a' }, ...HELD }));
     const { body: before } = await objects.get(`${CONFIG_MAPS}?labelSelector=many`);

@@ -60,7 +60,7 @@ describe('Event', () => {
     involvedObject: { kind: 'Pod', namespace: NAMESPACE, name: 'p' },
     ...rest,
   });
-  it('requires the namespace of the involved object, or default for a cluster-scoped one', async () => {
+  it('rejects an Event outside the namespace of the involved object, or outside default for a cluster-scoped one', async () => {
     const eventFor = (involvedObject: object) => event('place', { involvedObject });
     const mismatch = (namespace: string) =>
       `422 Invalid: Event "place" is invalid: involvedObject.namespace: Invalid value: "${namespace}": does not match event.namespace`;

@@ -31,7 +31,7 @@ describe('namespace', () => {
     expect(body['spec']).toEqual({ finalizers: ['a.b/c', 'kubernetes'] });
   });
 
-  it('keeps its name label and its finalizers on update', async () => {
+  it('keeps the name label and the finalizers of a namespace on update', async () => {
     const created = await objects.create(NAMESPACES, namespace('stable'));
     for (const write of [
       () => objects.put(`${NAMESPACES}/stable`, namespace('stable', { spec: { finalizers: [] }, status: { phase: 'Terminating' } })),
@@ -41,7 +41,7 @@ describe('namespace', () => {
     }
   });
 
-  it('keeps its spec when its status is written', async () => {
+  it('keeps the spec of a namespace when a client writes its status', async () => {
     await objects.create(NAMESPACES, namespace('phase'));
     const { body } = await objects.merge(`${NAMESPACES}/phase/status`, {
       status: { conditions: [{ type: 'X', status: 'True' }] },
@@ -100,7 +100,7 @@ describe('deletion of a namespace', () => {
     expect((await objects.get(`${NAMESPACES}/dry`)).body).toEqual(created);
   });
 
-  it('requires the UID of the precondition', async () => {
+  it('deletes a namespace only if its UID matches the precondition', async () => {
     const { metadata } = await objects.create(NAMESPACES, namespace('meant'));
     const response = await objects.delete(`${NAMESPACES}/meant`, { preconditions: { uid: 'x' } });
     expect([response.status, response.body.reason, (await objects.get(`${NAMESPACES}/meant`)).body.metadata.uid]).toEqual([

@@ -289,7 +289,7 @@ describe('fieldValidation', () => {
     expect([Math.floor(ignored.status / 100), ignored.warnings]).toEqual([2, []]);
   });
 
-  it('warns about, rejects or ignores duplicate fields: apply', async () => {
+  it('warns about, rejects or ignores duplicate fields of an apply', async () => {
     const yaml = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: yaml}\ndata: {a: "1",\n  a: "2"}\n`;
     const apply = (query: string) => objects.apply(`${CONFIG_MAPS}/yaml?dryRun=All&fieldManager=m${query}`, yaml);
     expect((await apply('')).warnings).toEqual(inYaml);
@@ -299,7 +299,7 @@ describe('fieldValidation', () => {
     );
   });
 
-  it('rejects an apply with unknown fields for every value', async () => {
+  it('rejects an apply with unknown fields for every value of fieldValidation', async () => {
     for (const validation of ['Ignore', 'Warn', 'Strict']) {
       const response = await objects.apply(
         `${CONFIG_MAPS}/unknown?fieldManager=m&fieldValidation=${validation}`,

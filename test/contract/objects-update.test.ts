@@ -59,7 +59,7 @@ describe('update', () => {
       { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'unversioned' } },
       'leases.coordination.k8s.io',
     ],
-  ])('requires a resourceVersion for %s', async (_, path, object, resource) => {
+  ])('rejects an update without a resourceVersion for %s', async (_, path, object, resource) => {
     await objects.create(path, object);
     const response = await objects.put(`${path}/unversioned`, object);
     expect(outcome(response)).toBe(

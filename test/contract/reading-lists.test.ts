@@ -261,7 +261,7 @@ describe('list of all namespaces', () => {
     expect(seen).toEqual(['lists-a/y lists-a/z lists-b/a', 'lists/a']);
   });
 
-  it('returns continue tokens with the namespace', async () => {
+  it('includes the namespace in continue tokens', async () => {
     const { metadata } = await admin.list('/api/v1/configmaps?labelSelector=across&limit=1');
     expect(decodeToken(metadata.continue)).toMatchObject({ start: '/lists-a/y\0' });
   });

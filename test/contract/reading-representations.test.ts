@@ -331,7 +331,7 @@ describe('size limit of requests', () => {
     expect([response.status, messageOf(response)]).toEqual([413, 'Request entity too large: limit is 3145728']);
   });
 
-  it('rejects an unknown media type before the size', async () => {
+  it('rejects an unknown media type before it checks the size of the body', async () => {
     const response = await admin.send('POST', MAPS, { 'content-type': 'text/plain' }, body);
     const known = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
     const message = `the body of the request was in an unknown format - accepted media types include: ${known}`;

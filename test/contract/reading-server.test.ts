@@ -180,7 +180,7 @@ describe('OpenAPI v3', () => {
     expect((await admin.get(path, { accept: 'application/yaml' })).status).toBe(406);
   });
 
-  it('describes the patch of a kind with fieldValidation', async () => {
+  it("lists fieldValidation and the other parameters of a kind's patch operation", async () => {
     await eventually(async () => {
       const { paths, components } = await json<{
         paths: Readonly<Record<string, { patch?: Readonly<Record<string, unknown>> & { parameters: { name: string }[] } }>>;
@@ -253,7 +253,7 @@ describe('request path', () => {
     [`${WIDGETS}/a`, `${WIDGETS}/a/`],
     ['/.well-known/openid-configuration', '/.well-known/openid-configuration/'],
     ['/openid/v1/jwks', '/openid/v1/jwks//'],
-  ])('returns the same for %s and %s', async (path, slashed) => {
+  ])('returns the same response for %s and %s', async (path, slashed) => {
     const [first, second] = await Promise.all([admin.get(path), admin.get(slashed)]);
     expect([second.status, second.body]).toEqual([200, first.body]);
   });

@@ -316,7 +316,7 @@ describe('bookmark', () => {
     expect(await short.all()).toEqual([]);
   });
 
-  it('requires allowWatchBookmarks', async () => {
+  it('sends no bookmarks without allowWatchBookmarks', async () => {
     const stream = await openWatch(`${MAPS}?watch=1&labelSelector=none&timeoutSeconds=3`);
     await createObject(MAPS, 'unrequested');
     expect(await stream.all()).toEqual([]);

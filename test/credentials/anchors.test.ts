@@ -55,7 +55,7 @@ describe('credential controller', () => {
     expect(acceptedOf([first, second, third])).toEqual([third]);
   });
 
-  it('deletes the oldest anchors early if more tokens are replaced than a record holds', async () => {
+  it('deletes the oldest anchors early if more tokens are replaced than the record can list', async () => {
     await world.begin({ lifetime: '720h', overlap: '24h' });
     await world.run({ isProbing: false });
     const tokens = [await world.nextToken()];
@@ -124,7 +124,7 @@ describe('credential controller', () => {
     expect([acceptedOf([...lost, token]), world.target.anchors.size]).toEqual([[token], 1]);
   });
 
-  it('deletes anchors that a restored record does not list, if its token was revoked', async () => {
+  it('deletes anchors that a restored record does not list if the token in the record was revoked', async () => {
     await world.begin({ lifetime: '1h' });
     const stopped = await world.run({ isProbing: false });
     await world.nextToken();

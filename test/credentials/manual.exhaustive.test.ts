@@ -139,7 +139,7 @@ describe('credential with renewal Manual', () => {
     expect([world.target.accepts(renewed), world.target.accepts(next), world.target.anchors.size]).toEqual([false, true, 1]);
   });
 
-  it('removes renewed tokens of a former registered token', async () => {
+  it('revokes the renewed token after a new token is registered', async () => {
     const { renewed } = await beginRenewed(31_536_000);
     world.target.intercept = (name, reply) => name === 'POST token' && forbid(reply);
     await setRenewal('Manual');
@@ -172,7 +172,7 @@ describe('credential with renewal Manual', () => {
     await world.shows('True CredentialValid');
   });
 
-  it('reports no earlier renewal failure', async () => {
+  it('clears an earlier renewal failure', async () => {
     await world.begin();
     world.target.intercept = (name, reply) => name === 'POST token' && forbid(reply);
     await world.run();
@@ -182,7 +182,7 @@ describe('credential with renewal Manual', () => {
   });
 
   it.each(['before', 'after'])(
-    'keeps the anchor of a renewed token that was copied into the registered Secret %s the change',
+    'keeps the anchor of a renewed token that was copied into the registered Secret %s renewal became Manual',
     async (when) => {
       await world.begin();
       await world.run();

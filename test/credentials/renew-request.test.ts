@@ -23,7 +23,7 @@ async function request(value: string): Promise<void> {
 }
 
 describe('renewal of a credential on request', () => {
-  it('renews the token immediately, once for each value, and keeps the replaced token for the overlap', async () => {
+  it('renews the token immediately, once for each value of the annotation, and keeps the replaced token for the overlap', async () => {
     await world.begin({ overlap: '10m' });
     await world.run();
     const first = await world.nextToken();

@@ -39,7 +39,7 @@ describe('credential controller', () => {
     await world.until(async () => (await world.events()).includes('Normal CredentialRenewed'));
   });
 
-  it('uses the new token for probes', async () => {
+  it('probes the cluster with the new token', async () => {
     await world.begin();
     await world.run();
     const token = await world.nextToken();
@@ -166,7 +166,7 @@ describe('credential controller', () => {
     expect(world.target.issued.get(token)?.expiresAt).toBeLessThanOrEqual(world.clock.now() + 60 * MINUTE_MS);
   });
 
-  it('ignores the terms of a Cluster that the Secret does not name', async () => {
+  it('ignores the renewal settings of a Cluster that the Secret does not name', async () => {
     await world.begin();
     await world.addCluster('intruder', { renewal: 'Manual' });
     await world.run({ isProbing: false });

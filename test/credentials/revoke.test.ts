@@ -118,7 +118,7 @@ describe('revocation of a credential', () => {
     expect(await world.shows('False CredentialNotRevoked')).toContain('stay valid until they expire');
   });
 
-  it('reports a request for a credential that Purser does not renew', async () => {
+  it('reports a request to revoke a credential that Purser does not renew', async () => {
     await world.begin({ renewal: 'Manual' });
     await request('now');
     await world.run();

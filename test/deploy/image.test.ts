@@ -11,7 +11,7 @@ const final = stages.at(-1) as Stage;
 const textsOf = ({ steps }: Stage, instruction: string) => steps.filter((step) => step.instruction === instruction).map(({ text }) => text);
 
 describe('Dockerfile', () => {
-  it('starts stages from an image that is an argument, and the last stage from scratch', () => {
+  it('uses the image in NODE_IMAGE for all stages but the last, which starts from scratch', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: an argument of the Dockerfile
     expect(stages.map(({ from }) => from)).toEqual(['${NODE_IMAGE}', '${NODE_IMAGE}', 'scratch']);
   });

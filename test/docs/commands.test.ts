@@ -147,12 +147,12 @@ describe('documentation', () => {
     expect(shown?.text).toBe(sample.replace(/^(#.*\n)+/, ''));
   });
 
-  it('shows a command of npm that prints manifests only', async () => {
+  it('shows an npm command that prints only manifests', async () => {
     const { output } = await run('npm', ['run', 'purser', '--silent', '--', 'print', 'target-rbac'], PLAIN);
     expect(output).toBe(await targetAccess({}));
   });
 
-  it('selects only tests that exist after the language of a fenced block', () => {
+  it('names only existing tests after the language of a fenced block', () => {
     const places = ['', 'tour', 'install', 'outside', 'hub', 'hub-itself', 'facade', 'monitoring', 'helm', 'orphans', 'pods', 'providers'];
     expect(new Set(commands.map(({ place }) => place))).toEqual(new Set(places));
   });
@@ -228,7 +228,7 @@ describe('README.md', () => {
     expect(samples.find(({ kind }) => kind === 'ManagedToken')).toMatchObject(parse(shown?.text ?? '') as object);
   });
 
-  it('has ten lines of YAML', () => {
+  it('shows ten lines of YAML', () => {
     expect(shown?.text.trim().split('\n')).toHaveLength(10);
   });
 });
@@ -253,14 +253,14 @@ describe('SECURITY.md', () => {
     expect(text).not.toMatch(/\w@\w|mailto:/);
   });
 
-  it('supports the current minor version', () => {
+  it('names the current minor version as supported', () => {
     const { version } = JSON.parse(readText('package.json')) as { readonly version: string };
     expect(text).toContain(`| latest minor version, ${version.split('.').slice(0, 2).join('.')} | yes |`);
   });
 });
 
 describe('license', () => {
-  it.each(['README.md', 'CONTRIBUTING.md'])('matches package.json in %s', (path) => {
+  it.each(['README.md', 'CONTRIBUTING.md'])('has the same name in %s as in package.json', (path) => {
     const { license } = JSON.parse(readText('package.json')) as { readonly license: string };
     expect(readText(path)).toContain(license);
   });
@@ -268,7 +268,7 @@ describe('license', () => {
 
 describe('docs/contributing.md', () => {
   const steps = [...readText('docs/contributing.md').matchAll(/^\d+\. `(src\/[^`]+)`, `(?:\w+\.)?([#\w]+)`/gm)];
-  it.each(steps.map(([, path = '', name = '']) => [path, name]))('names a step of a walk that %s defines: %s', (path, name) => {
+  it.each(steps.map(([, path = '', name = '']) => [path, name]))('names a step that %s defines: %s', (path, name) => {
     expect(readText(path)).toMatch(new RegExp(`(function\\*? |const |class |readonly |async |  |#)${name.replace('#', '')}\\b`));
   });
 

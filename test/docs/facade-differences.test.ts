@@ -103,7 +103,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   'the first request for ManagedTokens, or the first after ten minutes without a request and a watch': [
     'facade/listwatch/on-demand.test.ts',
-    'responds with 503 if the hub has not been listed within five seconds, and lists later',
+    'returns 503 if the first list takes more than five seconds, and returns the objects once it completes',
   ],
   'the hub forbids Purser to list or watch ManagedTokens, Roles or RoleBindings, or sends no event of one of them for five minutes': [
     'facade/listwatch/on-demand.test.ts',
@@ -122,7 +122,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   '`continue` of another replica, or after a change of permissions': [
     RECORDED_LISTS,
-    'rejects continue tokens from before its start as expired',
+    'rejects continue tokens from before the start of the façade as expired',
   ],
   '`labelSelector` or `fieldSelector` above 1 KiB, or both together with more than 32 requirements or 64 values': [
     LIST,

@@ -65,7 +65,7 @@ describe('purser credential', () => {
     expect(world.tokenRequests).toHaveLength(2);
   });
 
-  it('loads nothing but the cache for a cached token', async () => {
+  it('loads only the modules of the cache for a cached token', async () => {
     await start();
     const { code, output, stderr } = await start(['--import', REPORT]);
     expect([code, output]).toEqual([0, expect.stringContaining('ExecCredential')]);
@@ -89,7 +89,7 @@ describe('purser credential', () => {
     expect(world.tokenRequests).toHaveLength(1);
   });
 
-  it('parses other forms of its options with the command line, and uses the same cache', async () => {
+  it('accepts other spellings of options, and uses the same cache for them', async () => {
     const { output } = await start();
     const other = ['credential', '--context', 'token', 'target-1', 'deploy/deployer', '--audience', AUDIENCE];
     expect(await start([], other)).toMatchObject({ code: 0, output });

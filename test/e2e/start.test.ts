@@ -322,7 +322,7 @@ describe('npm start without samples and targets', () => {
   });
   afterAll(() => run.end('SIGKILL'));
 
-  it('starts without samples and targets', async () => {
+  it('starts a hub without samples and targets', async () => {
     const { ready } = run;
     expect(ready.clusters).toEqual({});
     expect((await json(send(ready, 'admin', `GET ${TOKENS}`))).items).toEqual([]);

@@ -241,7 +241,7 @@ describe('Authenticator for a caller with many tokens', () => {
     expect(await Promise.all(streams.map((caller) => caller.isStillValid('stream')))).toEqual(streams.map(() => true));
   });
 
-  it('accepts tokens of one user that each come from another address', async () => {
+  it('accepts tokens of one user that each come from a different address', async () => {
     const world = new World();
     const codes = await Promise.all(Array.from({ length: 300 }, (_, index) => world.code(`good-replica~${index}`, `10.1.${index}.1`)));
     expect(new Set(codes)).toEqual(new Set([200]));

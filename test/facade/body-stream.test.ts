@@ -35,7 +35,7 @@ beforeEach(() => {
 const TEXT = Array.from({ length: 10_000 }, (_, index) => String(index).padStart(4, '0')).join('');
 
 describe('BodyStream', () => {
-  it('writes a large chunk in slices of 16 kB, each after the one before was accepted', async () => {
+  it('writes a large chunk in slices of 16 kB, each after the previous slice was accepted', async () => {
     stream.write(new Chunk([Buffer.from(TEXT)]));
     expect([connection.writes.length, stream.isBlocked]).toEqual([1, true]);
     await connection.accept();

@@ -264,7 +264,7 @@ describe('requests over HTTP/2', () => {
     expect(Buffer.from(String(headers['warning']), 'latin1').toString('utf8')).toBe('299 - "größer ✓"');
   });
 
-  it('serves HEAD without a body', async () => {
+  it('serves a HEAD request without a body', async () => {
     const { status, headers, body } = await responseTo(send(open(), { ':method': 'HEAD' }));
     expect([status, headers['content-length'], body]).toEqual([200, '3', '']);
   });
@@ -305,7 +305,7 @@ describe('requests over HTTP/2', () => {
     await expectServed();
   });
 
-  it('closes a connection whose client does not acknowledge a PING within 15 s, and keeps others', async () => {
+  it('closes a connection whose client does not acknowledge a PING within 15 s, and keeps other connections', async () => {
     const clock = new FakeClock();
     await restart({ clock, keepAliveMs: 3_600_000 });
     const polite = open();
@@ -366,7 +366,7 @@ describe('the limits on HTTP/2 connections', () => {
   }
 
   onlyExhaustive(() => {
-    it('selects HTTP/1.1 above 256 connections, and HTTP/2 again after one has closed', async () => {
+    it('selects HTTP/1.1 above 256 connections, and HTTP/2 again after a connection has closed', async () => {
       const filled = await Promise.all(ADDRESSES.map((address) => fill(address, '/things')));
       clock.advance(1_000);
       expect(await protocolFor('127.0.0.9')).toBe('http/1.1');
@@ -391,7 +391,7 @@ describe('the limits on HTTP/2 connections', () => {
     expect(filled.filter(({ closed }) => closed)).toEqual([filled[0]]);
   });
 
-  it('closes a connection whose last authenticated request ended long ago, even if it sends other data', async () => {
+  it('closes a connection above the limit whose last authenticated request ended long ago, even if it sends other requests', async () => {
     await restart({ clock, keepAliveMs: 20_000 });
     const filled = await fill('127.0.0.10', '/things');
     clock.advance(19_000);
@@ -431,7 +431,7 @@ describe('the limits on HTTP/2 connections', () => {
     await closed;
   });
 
-  it('keeps new connections for the first second', async () => {
+  it('closes no connection within a second after it opens, even above the limit', async () => {
     const filled = await fill('127.0.0.10', '/document');
     expect(await protocolFor('127.0.0.10')).toBe('http/1.1');
     expect(filled.some(({ closed }) => closed)).toBe(false);
@@ -452,7 +452,7 @@ describe('bodies over HTTP/2', () => {
     expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
   });
 
-  it('does not treat the bytes of an aborted request as its body', async () => {
+  it('fails to read the body of an aborted request instead of returning the received bytes', async () => {
     const { promise: outcome, resolve } = Promise.withResolvers<string>();
     endpoint = async (request) => {
       await request.body(LIMIT).then(
@@ -468,7 +468,7 @@ describe('bodies over HTTP/2', () => {
     expect(await outcome).toBe('failed');
   });
 
-  it('closes the stream of a body that does not arrive in time, and serves others on the connection', async () => {
+  it('closes the stream of a body that does not arrive in time, and serves other streams on the connection', async () => {
     await restart({ arrivalMs: 200 });
     const session = open();
     const stream = session.request({ ...POST }, { endStream: false });
@@ -529,7 +529,7 @@ describe('streams over HTTP/2', () => {
     expect(await once(stream, 'data')).toEqual(['second line\n']);
   });
 
-  it('ends ten seconds after its connection accepts no more requests', async () => {
+  it('ends a stream ten seconds after its connection stops accepting requests', async () => {
     const clock = new FakeClock();
     await restart({ clock, keepAliveMs: 3_600_000 });
     const session = open();
@@ -752,7 +752,7 @@ describe('attacks over HTTP/2', () => {
     ],
     ['a setting that is not valid', () => [frame(SETTINGS, 0, 0, Buffer.from([0, 4, 0xff, 0xff, 0xff, 0xff]))]],
     ['a frame on an idle stream', () => [frame(DATA, 0, 5, Buffer.alloc(10))]],
-  ])('closes a connection with %s, and serves others', async (_case, frames) => {
+  ])('closes a connection with %s, and serves other connections', async (_case, frames) => {
     const socket = await sendFrames(...frames());
     socket.resume();
     await once(socket, 'close');
@@ -796,7 +796,7 @@ describe('attacks over HTTP/2', () => {
     await closed;
   });
 
-  it('serves others after a client resets its connection during a response', async () => {
+  it('serves other clients after a client resets its connection during a response', async () => {
     endpoint = () => new Promise(() => {});
     const session = open();
     send(session, {});

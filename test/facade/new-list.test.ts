@@ -151,7 +151,7 @@ describe('createLists with another list', () => {
     expect(JSON.stringify(list)).not.toContain('hunter2');
   });
 
-  it('ignores a name in a ClusterRole that is the key of an object', async () => {
+  it('ignores the key of an object, namespace/name, as a name in a ClusterRole', async () => {
     const replica = new Replica();
     await replica.allow('team-a/two', '*', '*/two');
     expect(keysOf((await replica.list('')).items)).toEqual([]);
@@ -179,7 +179,7 @@ describe('createLists with another list', () => {
     expect(keysOf((await replica.list('', { namespace: 'team-b-2' })).items)).toEqual([]);
   });
 
-  it('continues a page within its namespace', async () => {
+  it('continues the list of one namespace with the next page', async () => {
     const replica = new Replica();
     const first = await replica.list('limit=1', IN_TEAM_B);
     expect([keysOf(first.items), first.metadata.remainingItemCount]).toEqual([['team-b/one'], 1]);

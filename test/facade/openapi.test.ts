@@ -408,7 +408,7 @@ describe('responses of the document', () => {
     if (code !== 451) expectDocumented(response, TOKEN, 'post');
   });
 
-  it('includes every code of a list', () => {
+  it('includes every status code that a list can return', () => {
     const common = ['400', '401', '405', '406', '408', '417', '429', '431', '500', '503', '504'];
     const codes = (path: string) => Object.keys(operationOf(path, 'get').responses).sort();
     expect(codes(LIST)).toEqual(['200', ...common, '410', '422'].sort());
@@ -456,7 +456,7 @@ describe('parameters of the document', () => {
     expect(problemsOf(value, values(LIST, 'get', name) ?? { not: {} }, schemas).length === 0).toBe(accepted);
   });
 
-  it('has the patterns of names', () => {
+  it('restricts the namespace in a path to a DNS label', () => {
     const { pattern = '', maxLength } = values(TOKEN, 'post', 'namespace') ?? {};
     expect({ isLabel: new RegExp(pattern).test('a-b'), isSubdomain: new RegExp(pattern).test('a.b'), maxLength }).toEqual({
       isLabel: true,

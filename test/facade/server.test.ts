@@ -117,7 +117,7 @@ describe('CONNECT', () => {
     ]);
   });
 
-  it.each([1, 5, 20, 32])('ends %i requests that a CONNECT follows', async (number) => {
+  it.each([1, 5, 20, 32])('ends %i requests that precede a CONNECT', async (number) => {
     let [aborted, begun] = [0, 0];
     endpoint = async ({ signal }) => {
       begun += 1;
@@ -482,7 +482,7 @@ describe('streams that take over their connection', () => {
     expect((await connection.read(() => false)).text.endsWith('0\r\n\r\n')).toBe(true);
   });
 
-  it('serves requests for upgrades as requests', async () => {
+  it('serves a request for a protocol upgrade like any other request', async () => {
     const connection = await sendBytes(request('GET /document', 'Connection: Upgrade', 'Upgrade: websocket'));
     expect(responsesIn((await connection.read(isWhole)).text)).toMatchObject([{ status: 200, body: 'ok' }]);
   });

@@ -185,7 +185,7 @@ describe('KubeClient', () => {
       ['of the wrong type', { name: 5, causes: [null, 'x'], retryAfterSeconds: 'soon' }, { causes: [{}, {}] }],
       ['a negative pause', { retryAfterSeconds: -1 }, {}],
       ['a list', [], {}],
-    ])('ignores details that are %s', async (_, sent, details) => {
+    ])('ignores details of a Status that are %s', async (_, sent, details) => {
       const error = await failure((_request, reply) => reply.json(500, { status: 'Failure', message: 'm', details: sent, code: 500 }));
       expect(error).toMatchObject({ status: { message: 'm' } });
       expect((error as StatusError).status.details).toEqual(details);

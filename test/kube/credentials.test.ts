@@ -13,7 +13,7 @@ describe('Credentials', () => {
     return tls.secureContext;
   }
 
-  it('shares the TLS context of tokens with the same certificate authorities only', async () => {
+  it('shares a TLS context only between tokens with the same certificate authorities', async () => {
     const ca = createAuthority(clock.now()).certificate;
     const context = await contextOf('former', ca);
     expect(await contextOf('renewed', ca)).toBe(context);

@@ -55,7 +55,7 @@ describe('waitUntilServed', () => {
     await served;
   });
 
-  it('checks again after a failure', async () => {
+  it('checks the served kinds again after a failed request', async () => {
     const broken = () => {
       throw serviceUnavailable('starting', 1);
     };

@@ -51,7 +51,7 @@ describe('unionOf', () => {
     expect(seen).toEqual(['added a/x', 'added b/x']);
   });
 
-  it('returns a single informer itself', () => {
+  it('returns the informer itself if there is only one', () => {
     const only = new ManualInformer();
 
     expect(unionOf([only])).toBe(only);

@@ -54,7 +54,7 @@ describe('createInformer', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('keeps no managedFields', async () => {
+  it('removes managedFields from stored objects', async () => {
     collection.put('a', '1', { managedFields: [{ manager: 'kubectl', operation: 'Update' }] });
     const informer = inform();
     follow(informer);
@@ -63,7 +63,7 @@ describe('createInformer', () => {
     expect(informer.store.get('ns/a')?.metadata).not.toHaveProperty('managedFields');
   });
 
-  it.each([1, 2])('cleans up when its subscriber leaves at change %d', async (changes) => {
+  it.each([1, 2])('cleans up when the subscriber unsubscribes at change %d', async (changes) => {
     collection.put('a', '1');
     let seen = 0;
     const informer = inform();
@@ -267,7 +267,7 @@ function replay(changes: readonly Change<ConfigMap>[]): Map<string, ConfigMap> {
 }
 
 describe('createInformer with a randomly failing server', () => {
-  it('converges to the state of the server, and by replaying the changes', async () => {
+  it('converges to the state of the server, both in its store and in the replayed changes', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ action: step, turns: pause }), { maxLength: 60 }),
@@ -341,7 +341,7 @@ describe('createReducedInformer with a budget for each namespace', () => {
     await eventually(() => expect(seen.slice(1)).toEqual(['deleted ns/a', 'added ns/a whole']));
   });
 
-  it('does not count the objects of a list that broke', async () => {
+  it('does not count the objects of an interrupted list', async () => {
     collection.put('gone', '900');
     const gone = collection.objects.get('gone');
     collection.remove('gone');

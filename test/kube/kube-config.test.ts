@@ -56,7 +56,7 @@ describe('loadKubeConfig', () => {
       '{ tokenFile: run/token }',
       () => ({ authProvider: { name: 'tokenFile', config: { tokenFile: join(folder, 'run/token') } } }),
     ],
-  ])('locates %s relative to the file', async (_, user, expected) => {
+  ])('resolves %s relative to the kubeconfig file', async (_, user, expected) => {
     expect((await load(config(user))).getCurrentUser()).toMatchObject(expected());
   });
 
@@ -92,7 +92,7 @@ describe('readServer', () => {
     expect(await readServer(loaded)).toEqual({ server: 'https://hub:6443', ca: 'PEM', tlsServerName: 'kubernetes', isVerified: true });
   });
 
-  it('returns embedded authorities, and none for public ones', async () => {
+  it('returns an embedded certificate authority, and none for a server with a public certificate', async () => {
     const cluster = { name: 'hub', server: 'https://hub', skipTLSVerify: true, caData: 'UEVN', proxyUrl: 'https://proxy' };
     expect(await readServer(fixedConfig(cluster, { name: 'me' }))).toEqual({
       server: 'https://hub',
@@ -115,7 +115,7 @@ describe('inClusterConfig', () => {
     expect(found.getCurrentUser()).toMatchObject({ authProvider: { config: { tokenFile: '/run/sa/token' } } });
   });
 
-  it('throws outside a cluster', () => {
+  it('throws if the process does not run in a cluster', () => {
     expect(() => inClusterConfig({})).toThrow('not in a cluster');
   });
 });

@@ -112,7 +112,7 @@ async function leading(candidate: Candidate, expected = true): Promise<void> {
 }
 
 describe('createElection', () => {
-  it('creates the Lease and leads', async () => {
+  it('creates a missing Lease and becomes the leader', async () => {
     const a = campaign('a');
     await leading(a);
     expect(a.seen).toEqual([false, true]);
@@ -125,7 +125,7 @@ describe('createElection', () => {
     });
   });
 
-  it("leads after a response that is slower than the leader's timeout", async () => {
+  it('becomes the leader after a response that is slower than the timeout of a leader', async () => {
     state.held = [];
     const a = campaign('a');
     await eventually(() => expect(state.held).toHaveLength(1));
@@ -151,7 +151,7 @@ describe('createElection', () => {
     expect(holders).toEqual(['a', 'b']);
   });
 
-  it('renews every second without reading, and keeps the time of acquisition', async () => {
+  it('renews the Lease every second without reading it, and keeps acquireTime', async () => {
     const a = campaign('a');
     await leading(a);
     const requests = server.requests.length;
@@ -165,7 +165,7 @@ describe('createElection', () => {
     expect(a.seen).toEqual([false, true]);
   });
 
-  it('waits a full lease duration by its own clock', async () => {
+  it('waits a full lease duration by the local clock before it takes over the Lease', async () => {
     const a = campaign('a', { start: '2001-01-01T00:00:00Z' });
     await leading(a);
     a.subscription.unsubscribe();
@@ -178,7 +178,7 @@ describe('createElection', () => {
     expect(state.lease?.spec).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
   });
 
-  it('takes the Lease when it expires, even if the next attempt is due later', async () => {
+  it('takes over the Lease when it expires, even if the next attempt is due later', async () => {
     const a = campaign('a');
     await leading(a);
     a.subscription.unsubscribe();
@@ -191,7 +191,7 @@ describe('createElection', () => {
     expect(b.seen).toEqual([false, true]);
   });
 
-  it('waits its own duration if another client shortens the one in the Lease', async () => {
+  it('waits for the configured duration if another client shortens the duration in the Lease', async () => {
     const a = campaign('a');
     await leading(a);
     if (state.lease !== undefined) state.lease = { ...state.lease, spec: { ...state.lease.spec, leaseDurationSeconds: 1 } };
@@ -201,7 +201,7 @@ describe('createElection', () => {
     expect(b.seen).toEqual([false]);
   });
 
-  it('uses a longer duration in the Lease', async () => {
+  it('waits for the duration in the Lease if it is longer than the configured one', async () => {
     const a = campaign('a', { leaseMs: 30_000 });
     await leading(a);
     a.subscription.unsubscribe();
@@ -213,7 +213,7 @@ describe('createElection', () => {
     expect(b.seen).toEqual([false, true]);
   });
 
-  it('does not lead while another candidate renews', async () => {
+  it('does not lead while another candidate renews the Lease', async () => {
     const a = campaign('a');
     await leading(a);
     const b = campaign('b');
@@ -224,7 +224,7 @@ describe('createElection', () => {
     expect([a.seen, b.seen]).toEqual([[false, true], [false]]);
   });
 
-  it('stops leading before another candidate can start if it cannot renew', async () => {
+  it('stops leading before another candidate can start if it cannot renew the Lease', async () => {
     const a = campaign('a');
     await leading(a);
     const b = campaign('b');
@@ -241,7 +241,7 @@ describe('createElection', () => {
     expect(a.problems.length).toBeGreaterThan(1);
   });
 
-  it('measures the tenure from the start of a slow renewal', async () => {
+  it('measures the leadership from the start of a slow renewal', async () => {
     const a = campaign('a');
     await leading(a);
     let respond: (() => void) | undefined;
@@ -261,7 +261,7 @@ describe('createElection', () => {
     await leading(a, false);
   });
 
-  it('leads after writes without a response', async () => {
+  it('stays the leader if a few renewals get no response', async () => {
     const a = campaign('a');
     await leading(a);
     state.mute.add('a');
@@ -272,7 +272,7 @@ describe('createElection', () => {
     expect(state.lease?.spec).toMatchObject({ holderIdentity: 'a', leaseTransitions: 0 });
   });
 
-  it('stops immediately when another candidate holds the Lease', async () => {
+  it('stops leading immediately when another candidate holds the Lease', async () => {
     const a = campaign('a');
     await leading(a);
     const lease = state.lease;
@@ -282,7 +282,7 @@ describe('createElection', () => {
     expect(a.seen).toEqual([false, true, false]);
   });
 
-  it('emits false before the next request after a suspend', async () => {
+  it('emits false before it sends a request after the machine was suspended', async () => {
     const a = campaign('a');
     await leading(a);
     server.handle(() => undefined);
@@ -291,7 +291,7 @@ describe('createElection', () => {
     await leading(a, false);
   });
 
-  it('does not extend the tenure when the wall clock is set back', async () => {
+  it('does not extend the leadership when the wall clock is set back', async () => {
     const a = campaign('a');
     await leading(a);
     server.handle(() => undefined);

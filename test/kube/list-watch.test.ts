@@ -190,7 +190,7 @@ describe('listWatch', () => {
     expect(String(await round.ended)).not.toContain('c2VjcmV0');
   });
 
-  it('resumes after the last bookmark', async () => {
+  it('resumes a watch after the last bookmark', async () => {
     const cursor = startCursor();
     const round = follow(cursor);
     await expectEvents(round, 'listed  100');

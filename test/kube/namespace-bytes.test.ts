@@ -45,7 +45,7 @@ describe('KeptObjects', () => {
     expect(stubsOf(keep(sized('x', 40), sized('y', 60)))).toEqual([]);
   });
 
-  it('keeps a marked stub of the largest object of a namespace over its budget, even if others arrive later', () => {
+  it('keeps a marked stub of the largest object of a namespace over its budget, even if other objects arrive later', () => {
     const kept = keep(sized('large', 60), sized('x', 40), sized('y', 20));
     expect(stubsOf(kept)).toEqual(['a/large']);
     expect(kept.all.get('a/large')).toEqual({ metadata: sized('large', 0).metadata, isOverBudget: true });
@@ -58,7 +58,7 @@ describe('KeptObjects', () => {
     expect(others).toMatchObject([{ key: 'a/large', object: { isOverBudget: true }, previous: { data: { size: '60' } } }]);
   });
 
-  it('keeps small objects in a namespace over its budget, and all objects of others', () => {
+  it('keeps small objects in a namespace over its budget, and all objects in other namespaces', () => {
     expect(stubsOf(keep(sized('x', 90), sized('y', 99), sized('small', 10), sized('y', 99, 'b')))).toEqual(['a/y']);
   });
 
@@ -82,7 +82,7 @@ describe('KeptObjects', () => {
     expect(stubsOf(kept)).toEqual([]);
   });
 
-  it('can restore a stub after enough objects in its namespace are deleted', () => {
+  it('reports that a stub can be restored after enough objects in its namespace are deleted', () => {
     const kept = keep(sized('x', 50), sized('y', 30), sized('z', 60), sized('x', 99, 'b'));
     expect(kept.canRestore).toBe(false);
     expect(kept.delete('a/y')).toMatchObject({ data: { size: '30' } });

@@ -20,7 +20,7 @@ describe('OwnWrite', () => {
     expect(write.resolve(version('1'), 2)).toEqual(version('1'));
   });
 
-  it('returns undefined after a deletion', () => {
+  it('returns undefined after the object is deleted', () => {
     const write = new OwnWrite();
     write.record(version('2'), version('1'), 0);
     expect(write.resolve(undefined, 1)).toBeUndefined();

@@ -83,7 +83,7 @@ describe('Recorder', () => {
     });
   });
 
-  it('writes simultaneous repetitions once', async () => {
+  it('writes simultaneous repetitions of an Event once', async () => {
     for (let n = 0; n < 5; n += 1) recorder.record(TOKEN, ISSUED);
     await recorder.flush();
     expect(sentEvents()).toHaveLength(1);
@@ -162,7 +162,7 @@ describe('Recorder', () => {
     expect(problems.map(String)).toEqual(['DroppedEventsError: 5 events dropped: too many were pending']);
   });
 
-  it('forgets the oldest Events', async () => {
+  it('forgets the oldest of more than 4,096 Events', async () => {
     const calls: string[] = [];
     const create = async () => (calls.push('create'), undefined as never);
     const patch = async () => (calls.push('patch'), undefined as never);
@@ -179,7 +179,7 @@ describe('Recorder', () => {
     expect(calls).toEqual(['patch', 'create']);
   });
 
-  it('continues after a failed write', async () => {
+  it('writes later Events after a failed write', async () => {
     statuses = [500];
     recorder.record(TOKEN, ISSUED);
     recorder.record(CLUSTER, ISSUED);

@@ -21,7 +21,7 @@ function formatChanges(changes: readonly Change<ConfigMap>[]): string[] {
 }
 
 describe('ObjectStore', () => {
-  it('replaces its content before it returns changes, with missed deletions', () => {
+  it('replaces its content before it returns the changes, including missed deletions', () => {
     const store = new ObjectStore<ConfigMap>();
     store.apply(listed(object('a', '1'), object('b', '2'), object('c', '3')));
     const changes = store.apply(listed(object('b', '2'), object('c', '9'), object('d', '4')));
@@ -98,7 +98,7 @@ describe('ObjectStore', () => {
     ]);
   });
 
-  it('removes a deleted object from its index values, even if the deletion event has others', () => {
+  it('removes a deleted object from its index values, even if the deletion event has other values', () => {
     const store = new ObjectStore<ConfigMap>();
     const valueOf = ({ data }: ConfigMap) => data?.['value'] ?? '';
     const byValue = store.index((each) => [valueOf(each), valueOf(each)]);

@@ -81,7 +81,7 @@ describe('transport', () => {
   it.each([
     [3, { status: 200 }],
     [9, { code: 'EBADMSG' }],
-  ])('reads a response after %i interim responses, of which more than eight are an error', async (count, expected) => {
+  ])('accepts at most eight interim responses before a response: %i', async (count, expected) => {
     const server = await serve((_, reply) => {
       reply.raw(`${'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'.repeat(count)}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}`);
     });
@@ -446,7 +446,7 @@ describe('transport', () => {
       expect(clock.pending).toBe(0);
     });
 
-    it('returns an error response completely', async () => {
+    it('returns the complete body of an error response', async () => {
       const server = await serve((_, reply) => reply.text(429, 'later', { 'retry-after': '7' }));
       const stream = await connect(server).stream({ ...GET, idleMs: 1_000 });
       expect(stream).toMatchObject({ type: 'rejected', response: { status: 429, body: 'later', headers: { 'retry-after': '7' } } });

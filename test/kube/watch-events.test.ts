@@ -20,7 +20,7 @@ function added(name: string, value: string): WatchEvent<ConfigMap> {
 }
 
 describe('decodeWatch', () => {
-  it('decodes the same events for any chunks', async () => {
+  it('decodes the same events no matter how the stream is split into chunks', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 5 }), fc.array(fc.nat(400)), async (values, cuts) => {
         const events = values.map((value, index) => added(`n${index}`, value));

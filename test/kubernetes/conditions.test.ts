@@ -63,7 +63,7 @@ describe('withCondition', () => {
     expect(list).toEqual([{ ...ready, observedGeneration: 4 }]);
   });
 
-  it('updates the heartbeat only if one is given', () => {
+  it('updates the heartbeat of a condition only if a heartbeat is given', () => {
     const beating: readonly ClusterCondition[] = [{ ...ready, lastHeartbeatTime: '2026-03-01T11:00:00Z' }];
     expect(withCondition(beating, unchanged, NOON)).toBe(beating);
     const list = withCondition(beating, { ...unchanged, lastHeartbeatTime: '2026-03-01T12:00:00Z' }, NOON);

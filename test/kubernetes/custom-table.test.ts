@@ -38,7 +38,7 @@ describe('customTable', () => {
     ]);
   });
 
-  it('ends before a column with an invalid path', () => {
+  it('omits a column with an invalid path and all columns after it', () => {
     const columns = ['.a', '..b', '.c'].map((jsonPath) => ({ name: jsonPath, type: 'string', jsonPath }));
     expect(customTable(columns).columns.map(({ name }) => name)).toEqual(['Name', '.a']);
   });

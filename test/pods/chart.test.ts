@@ -32,7 +32,7 @@ describe('chart', () => {
     expect(await runBlock(first, release)).toEqual([]);
   });
 
-  it('changes the pods under load without a failed request', async () => {
+  it('replaces the pods under load without a failed request', async () => {
     const load = await startLoad();
     const changed = upgrade && { ...upgrade, text: upgrade.text.replace('values', 'values --set options.log-level=debug --wait') };
     expect(await runBlock(changed, release)).toEqual([]);
@@ -47,7 +47,7 @@ describe('chart', () => {
     expect(await warnings(NODE_NAME)).toEqual([]);
   });
 
-  it('leaves no objects behind after its removal', async () => {
+  it('leaves no objects behind after the chart is uninstalled', async () => {
     const text = removal?.text
       .replace(/^.*delete -k deploy\/components\/admission .*\n/m, uninstall?.text ?? '')
       .replace(/^.*delete -k deploy\/base .*\n/m, '');

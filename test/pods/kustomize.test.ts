@@ -57,11 +57,11 @@ async function leaderInTrouble(): Promise<string> {
 }
 
 describe('installation as in the README', () => {
-  it('has the checksums of all files', async () => {
+  it('verifies the checksums of all files', async () => {
     expect(await runBlock(verify, release)).toEqual([]);
   });
 
-  it('has an image of at most 55 MB, and 170 MB unpacked', async () => {
+  it('provides an image of at most 55 MB, and 170 MB unpacked', async () => {
     const [archive = ''] = globSync(join(release.folder, '*-image.tar'));
     const script = 'tar -x -f "$1" -C "$2" && for blob in "$2"/blobs/sha256/*; do gzip -dcf "$blob"; done | wc -c';
     const { output } = await run('sh', ['-c', script, 'sh', archive, await newFolder()]);
@@ -93,7 +93,7 @@ describe('installation as in the README', () => {
     expect(JSON.parse(listed.body)).toMatchObject({ items: [{ metadata: { name: 'target-1' } }] });
   });
 
-  it('serves commands through a port-forward by the kubelet, up to a ten-minute token with three commands', async () => {
+  it('obtains a ten-minute token with three commands through a port-forward', async () => {
     const commands = [
       'kubectl config use-context hub',
       'purser kubeconfig target-1 deploy/deployer --service-account team-a/ci --duration 10m --merge',
@@ -281,7 +281,7 @@ describe('removal', () => {
     expect(await warnings(...troubled)).toEqual([]);
   });
 
-  it('leaves no objects behind', async () => {
+  it('leaves no objects behind after removal', async () => {
     expect(await runBlock(uninstall, checkout)).toEqual([]);
     expect(await leftovers()).toEqual([]);
   });

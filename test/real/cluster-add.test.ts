@@ -369,7 +369,7 @@ describe('purser cluster add', () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  it('refuses an address of this machine without consent', async () => {
+  it('refuses an address of this machine without --allow-loopback', async () => {
     const { code, stderr } = await purser(ADD.replace(' --allow-loopback', ''));
     expect([code, stderr]).toEqual([
       2,

@@ -144,7 +144,7 @@ describe('federation with a target that trusts the hub', () => {
     expect((await readUse(world.target.auditLog, USER)).rejected).toEqual([]);
   });
 
-  it('makes the target accept only tokens for the named service account and its own address, which the hub rejects', async () => {
+  it("makes the target accept only tokens of the named service account for the target's address, which the hub rejects", async () => {
     const { hub, target } = world;
     const own = await mint(SERVICE_ACCOUNT, audienceOf(target.url));
     expect([await userAt(target, own), await userAt(hub, own)]).toEqual([USER, undefined]);

@@ -93,7 +93,7 @@ type Case = readonly [command: string, code: number, output: string];
 const expand = (command: string) => command.replaceAll('FILES', world.folder).replaceAll('REPO/', REPOSITORY);
 
 function itPrintsTheSame(cases: readonly Case[]): void {
-  it.each(cases)('prints the same for kubectl %s', async (command, code, output) => {
+  it.each(cases)('prints the same output as with a real API server for kubectl %s', async (command, code, output) => {
     const { embedded, real } = await world.kubectl(expand(command));
     expect(embedded).toEqual(real);
     expect(embedded).toEqual({ code, text: expect.stringContaining(output) });
@@ -273,7 +273,7 @@ describe('kubectl auth', () => {
     ['get pods --token=nonsense', 1, 'error: You must be logged in to the server (Unauthorized)'],
   ]);
 
-  it('lists the same permissions for kubectl auth can-i --list', async () => {
+  it('lists the same permissions as a real API server for kubectl auth can-i --list', async () => {
     const { embedded, real } = await world.kubectl('auth can-i --list --as=bob');
     const lines = (text: string) => text.split('\n').toSorted();
     expect(lines(embedded.text)).toEqual(lines(real.text));

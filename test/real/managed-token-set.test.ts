@@ -121,7 +121,7 @@ describe('ManagedTokenSet on real servers', () => {
     await complete(2);
   });
 
-  it('adds a Cluster that begins to match', async () => {
+  it('creates a ManagedToken for a Cluster that begins to match the selector', async () => {
     await label('us-1', 'env=prod');
     await complete(3);
     expect(namesOf(await getTokens())).toEqual(['fleet-eu-1', 'fleet-eu-2', 'fleet-us-1']);

@@ -63,7 +63,7 @@ afterAll(async () => {
 describe('table of permissions in docs/security.md', () => {
   const rows = permissions();
 
-  it('names exactly the actions that have a request', () => {
+  it('names exactly the actions that this test performs', () => {
     const named = new Set(rows.flatMap(({ can, cannot }) => [...can, ...cannot]));
     expect([...named].sort()).toEqual(Object.keys(ACTIONS).sort());
   });

@@ -70,7 +70,7 @@ describe('RealCluster', () => {
     expect((await send(0, 'GET', `/api/v1/namespaces/before-${method}`)).status).toBe(200);
   });
 
-  it('does not respond while it is paused', async () => {
+  it('does not respond while the cluster is paused', async () => {
     clusters[0]?.pause();
     let hasResponded = false;
     const pending = send(0, 'GET', '/readyz').then((response) => {

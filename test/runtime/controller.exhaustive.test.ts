@@ -163,7 +163,7 @@ describe('runController', () => {
     expect(runs.started).toHaveLength(3);
   });
 
-  it('delays an immediate requeue', async () => {
+  it('delays a requeue for a time in the past by 100 ms', async () => {
     start();
     await request('a');
     await succeed('a', START - 5_000);
@@ -183,7 +183,7 @@ describe('runController', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('backs off 100, 200, 400 ms and resets on success', async () => {
+  it('backs off for 100, 200 and 400 ms, and resets the delay after a success', async () => {
     start();
     await request('a');
     for (const waitMs of [100, 200, 400]) {
@@ -210,7 +210,7 @@ describe('runController', () => {
     expect(outcomes.map(({ failures }) => failures)).toEqual([1, 2]);
   });
 
-  it('does not retry a terminal failure before a new request, then counts from zero', async () => {
+  it('does not retry a terminal failure before a new request, then counts failures from zero', async () => {
     start({ retryPolicy: () => ({ class: 'gone', retryAt: undefined }) });
     await request('a');
     await fail('a');

@@ -48,7 +48,7 @@ describe('whileLeading', () => {
     expect(story).toEqual(['begins', 'over', 'begins']);
   });
 
-  it('drains the work as leader on stop, then completes', () => {
+  it('lets the work finish on stop while the process still leads, then completes', () => {
     leads$.next(true);
     stopping.abort();
     expect([story, leads$.observed]).toEqual([['begins'], true]);

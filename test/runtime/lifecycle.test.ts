@@ -44,7 +44,7 @@ describe('Lifecycle', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('stops started components when one fails to start, and rejects with its error', async () => {
+  it('stops started components when a component fails to start, and rejects with the error of that component', async () => {
     const lifecycle = lifecycleOf(
       component('a'),
       component('b'),
@@ -85,7 +85,7 @@ describe('Lifecycle', () => {
     expect(story).toEqual(['probes starts', 'probes stops']);
   });
 
-  it('gives each component its own time to stop and returns those that exceed it', async () => {
+  it('gives each component its own time to stop, and returns the components that exceed their time', async () => {
     let late: AbortSignal | undefined;
     const lifecycle = lifecycleOf(
       component('log'),
@@ -144,7 +144,7 @@ describe('streamComponent', () => {
   const defects: unknown[] = [];
   const options = { name: 'controllers', stopMs: 20_000, onDefect: (error: unknown) => defects.push(error) };
 
-  it('stops when its stream has completed', async () => {
+  it('stops when the stream has completed', async () => {
     const drained$ = new Subject<void>();
     let isStopping = false;
     const run = (stopping: AbortSignal) =>
@@ -163,7 +163,7 @@ describe('streamComponent', () => {
     expect([await stopped, clock.pending]).toEqual([[], 0]);
   });
 
-  it('unsubscribes after its stop timeout', async () => {
+  it('unsubscribes from the stream after the stop timeout', async () => {
     let isCut = false;
     const run = () => new Observable<never>(() => () => (isCut = true));
     const lifecycle = lifecycleOf(streamComponent({ ...options, run }));
@@ -178,13 +178,13 @@ describe('streamComponent', () => {
   it.each([
     ['has completed', () => of(1)],
     ['completes on stop', (stopping: AbortSignal) => NEVER.pipe(takeUntil(whenAborted(stopping)))],
-  ])('stops immediately if its stream %s', async (_case, run) => {
+  ])('stops immediately if the stream %s', async (_case, run) => {
     const lifecycle = lifecycleOf(streamComponent({ ...options, run }));
     await lifecycle.start();
     expect(await lifecycle.stop()).toEqual([]);
   });
 
-  it('reports a defect of its stream and stops', async () => {
+  it('reports a defect of the stream and stops', async () => {
     const failing$ = new Subject<never>();
     const lifecycle = lifecycleOf(streamComponent({ ...options, run: () => failing$ }));
     await lifecycle.start();

@@ -86,7 +86,7 @@ describe('runtime pipeline', () => {
     expect(runs.running).toEqual(['team-a/ci', 'team-a/cd']);
   });
 
-  it('reconciles on matching changes only', async () => {
+  it('reconciles an object only after matching changes', async () => {
     await succeed('team-a/ci', 'team-a/cd');
     tokens.apply(object('ci', { labels: { tier: 'prod' } }));
     await turn();

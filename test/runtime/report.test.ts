@@ -86,7 +86,7 @@ describe('report', () => {
     expect(passed).toEqual([given]);
   });
 
-  it('rounds durations', () => {
+  it('logs rounded durations', () => {
     const { lines } = runReport({ ...reconciled(), durationMs: 12.3456, latenessMs: 0.789 });
     expect(lines).toMatchObject([{ durationMs: 12, latenessMs: 1 }]);
   });

@@ -187,7 +187,7 @@ describe('whenSynced', () => {
     expect(seen).toEqual(['ns/a', 'ns/new']);
   });
 
-  it('follows real informers from their list on', async () => {
+  it('emits the keys of the first list and of later changes of real informers', async () => {
     let end: (() => void) | undefined;
     async function* watch(): AsyncGenerator<WatchEvent<ConfigMap>> {
       yield { type: 'ADDED', object: configMap('a') };

@@ -150,7 +150,7 @@ describe('WorkQueue', () => {
 });
 
 describe('WorkQueue with lanes', () => {
-  it('respects both limits', () => {
+  it('respects the limit of the queue and the limit of each lane', () => {
     const queue = queueOf({ concurrency: 3, concurrencyPerLane: 2 });
     for (const key of ['eu/1', 'eu/2', 'eu/3', 'us/1', 'us/2']) queue.add(key, 0);
     expect(takeAll(queue, 0)).toEqual(['eu/1', 'eu/2', 'us/1']);
@@ -221,7 +221,7 @@ describe('WorkQueue with lanes', () => {
     }
   });
 
-  it('forgets idle lanes', () => {
+  it('removes idle lanes from memory', () => {
     const queue = queueOf();
     for (let index = 0; index < 500; index++) queue.add(`lane-${index}/key`, index < 400 ? 0 : 10);
     runAll(queue, 0);

@@ -210,7 +210,7 @@ describe('ClusterProfiles of a set', () => {
     await untilPublished('');
   });
 
-  it('writes nothing after a restart', async () => {
+  it('writes no ClusterProfile after a restart if nothing has changed', async () => {
     await begin('a');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a']);
@@ -342,7 +342,7 @@ describe('ClusterProfiles of a set', () => {
     expect(JSON.stringify(await profiles(world))).not.toContain('hidden');
   });
 
-  it('removes ClusterProfiles with the set', async () => {
+  it('removes ClusterProfiles when the set is deleted', async () => {
     await begin('a');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a']);
@@ -417,7 +417,7 @@ describe('ClusterProfiles without permission', () => {
     await untilPublished('True Published');
   });
 
-  it('updates and removes ClusterProfiles while the hub rejects new ones, such as for a quota', async () => {
+  it('updates and removes ClusterProfiles while the hub rejects new ones, for example because of a quota', async () => {
     await begin('b', 'c');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-b', 'fleet-c']);

@@ -28,7 +28,7 @@ function writes(): readonly string[] {
 }
 
 describe('set controller', () => {
-  it('creates one ManagedToken for each selected Cluster, which the set controls', async () => {
+  it('creates one ManagedToken, controlled by the set, for each selected Cluster', async () => {
     await begin(['a', 'b']);
     await world.register(['c'], { env: 'test' });
     await allow(['c']);
@@ -50,7 +50,7 @@ describe('set controller', () => {
     expect((await world.tokens.secret('a-deployer'))?.metadata.labels?.['env']).toBe('prod');
   });
 
-  it('writes nothing while idle', async () => {
+  it('sends no request to the hub while idle', async () => {
     await begin(['a', 'b']);
     await world.create();
     await world.until(complete(2));
@@ -185,7 +185,7 @@ describe('set controller', () => {
     await world.admin.patch(Clusters, { name: 'a' }, { metadata: { finalizers: null } });
   });
 
-  it('removes a ManagedToken that a user gives to the set under a name that belongs to no cluster', async () => {
+  it('removes a ManagedToken with the set as its owner and a name that belongs to no cluster', async () => {
     await begin(['a']);
     const { metadata } = await world.create();
     await world.until(complete(1));
@@ -203,7 +203,7 @@ describe('set controller', () => {
     expect(await world.names()).toEqual(['fleet-a']);
   });
 
-  it('does not report a Cluster that the requester may not issue for, until it may', async () => {
+  it('reports a Cluster only once the requester may issue tokens for it', async () => {
     await world.register(['a', 'hidden']);
     await allow(['a']);
     await world.tokens.run({ hasSets: true });
@@ -250,7 +250,7 @@ describe('set controller', () => {
     expect((await world.get()).status?.failures?.map(({ reason }) => reason)).toEqual(['SecretConflict']);
   });
 
-  it('reports TemplateInvalid for a cluster whose labels render no valid name, and serves the others', async () => {
+  it('reports TemplateInvalid for a cluster whose labels render no valid name, and serves the other clusters', async () => {
     await begin(['a', 'b']);
     await world.label('a', { x: 'y' });
     await world.create('fleet', { spec: { secret: { name: '{{cluster}}-{{label "x"}}' } } });
@@ -286,7 +286,7 @@ describe('set controller', () => {
     world.tokens.namespace = namespace;
   });
 
-  it('removes all ManagedTokens with the set', async () => {
+  it('removes all ManagedTokens when the set is deleted', async () => {
     await begin(['a', 'b']);
     await world.create();
     await world.until(complete(2));

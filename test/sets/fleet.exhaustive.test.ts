@@ -237,7 +237,7 @@ describe(`set with ${SIZE} Clusters`, () => {
     expect(fleet.tokens.store.size).toBe(1);
   });
 
-  it('triggers for changes to labels of a Cluster, and not for its status', () => {
+  it('triggers a set for a change to the labels of a Cluster, and not for a change to its status', () => {
     fleet.register(1, true);
     const cluster = fleet.clusters.store.get('c0')!;
     fleet.triggered.clear();

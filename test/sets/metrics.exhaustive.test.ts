@@ -34,7 +34,7 @@ async function samplesOf(name: string): Promise<readonly string[]> {
 
 describe('metrics of the set controller', () => {
   onlyExhaustive(() => {
-    it('names the namespace whose sets exceed the budget of reviews, until it has recovered', async () => {
+    it('names the namespace whose sets exceed the budget of reviews, until they are within it again', async () => {
       await world.tokens.run({ hasSets: true, setMetrics: metrics });
       await world.create('fleet', { spec: { requesterServiceAccountName: 'absent' } });
       // Each run looks up the requester, which the informer does not have.
@@ -48,7 +48,7 @@ describe('metrics of the set controller', () => {
     });
   });
 
-  it('counts published and conflicting ClusterProfiles, and none after the end of the term', async () => {
+  it('exports the number of published and conflicting ClusterProfiles, and no samples after the controller stops', async () => {
     const names = ['a', 'b', 'c'];
     await world.register(names);
     for (const name of names) await world.tokens.allow(name, { name: `${world.namespace}-${name}` });

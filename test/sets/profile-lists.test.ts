@@ -52,7 +52,7 @@ async function* pages() {
 }
 
 describe('publishProfiles', () => {
-  it('lists nothing for a set without clusters that never published', async () => {
+  it('lists no ClusterProfiles for a set without clusters that never published', async () => {
     const runs = new Runs();
     expect(await runs.publish([], { isRecorded: false })).toBe('none');
     expect([runs.lists, runs.requeuedAt]).toEqual([[], Infinity]);
@@ -83,7 +83,7 @@ describe('publishProfiles', () => {
     expect(runs.spent).toEqual(['reviews team-a', 'reviews team-a', 'reviews team-a']);
   });
 
-  it('defers the list while the namespace is over its budget, and keeps the condition as it is', async () => {
+  it('defers the list while the namespace is over its budget, and keeps the condition unchanged', async () => {
     const runs = new Runs();
     runs.waitMs = 7_000;
     expect(await runs.publish([MEMBER])).toBeUndefined();

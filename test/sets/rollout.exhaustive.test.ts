@@ -47,7 +47,7 @@ describe('rollout of a ManagedTokenSet', () => {
   });
 
   onlyExhaustive(() => {
-    it('is not stopped by clusters that failed before it started', async () => {
+    it('ignores clusters that failed before the rollout started', async () => {
       await begin(4, 1);
       await world.tokens.forbid(`${world.namespace}-c00`);
       await world.tokens.forbid(`${world.namespace}-c01`);
@@ -56,7 +56,7 @@ describe('rollout of a ManagedTokenSet', () => {
     });
   });
 
-  it('creates ManagedTokens of new clusters while it is stopped', async () => {
+  it('creates ManagedTokens of new clusters while the rollout is stopped', async () => {
     await begin(3, 1);
     await world.patch(account('absent'));
     await world.tokens.until(async () => (await world.summary()).endsWith('Progressing=False RolloutStopped'));
@@ -106,7 +106,7 @@ describe('rollout of a ManagedTokenSet', () => {
 });
 
 describe('removal from a ManagedTokenSet', () => {
-  it('pauses if more than ten and more than a third would be removed, and resumes once for the confirmed value', async () => {
+  it('pauses if more than ten and more than a third of the ManagedTokens would be removed, and resumes only for the correct confirmation', async () => {
     await begin(12);
     await world.patch({ spec: { clusterSelector: { matchLabels: { env: 'tset' } } } });
     await world.until('0/0/0/0 Ready=True NoClusters Progressing=False RemovalPaused');
@@ -122,7 +122,7 @@ describe('removal from a ManagedTokenSet', () => {
   });
 
   onlyExhaustive(() => {
-    it('pauses again for re-created ManagedTokens of the names in an earlier confirmation', async () => {
+    it('pauses again for re-created ManagedTokens with the names of an earlier confirmation', async () => {
       await begin(12);
       for (let removal = 0; removal < 2; removal++) {
         await world.patch({ spec: { clusterSelector: { matchLabels: { env: 'tset' } } } });
@@ -146,7 +146,7 @@ describe('removal from a ManagedTokenSet', () => {
   });
 
   onlyExhaustive(() => {
-    it('removes ten ManagedTokens at once', async () => {
+    it('removes ten ManagedTokens at once without a pause', async () => {
       await begin(11);
       for (const name of numbered(10)) await world.label(name, { env: 'test' });
       await world.until(complete(1));

@@ -25,7 +25,7 @@ async function* pages(...lists: readonly (readonly Stored<ClusterProfile>[])[]):
 }
 
 describe('TrackedProfiles', () => {
-  it('keeps the digests of ClusterProfiles of clusters, and only the identity of others', async () => {
+  it('keeps the digests of ClusterProfiles with a cluster, and only the identity of other ClusterProfiles', async () => {
     const tracked = new TrackedProfiles();
     await tracked.replace(pages([aProfile('fleet-a'), aProfile('fleet-x')]), SET, new Set(['fleet-a']));
     expect([...tracked.controlled].map(([name, { digests }]) => [name, digests.main !== ''])).toEqual([
@@ -68,14 +68,14 @@ describe('TrackedProfiles', () => {
     expect(tracked.isOverridden('fleet-a', { ...digests, status: 's' })).toBe(false);
   });
 
-  it('moves a ClusterProfile that another client took from the set to the foreign ones', () => {
+  it('treats a ClusterProfile that another client took from the set as foreign', () => {
     const tracked = new TrackedProfiles();
     tracked.observe(aProfile('fleet-a'), SET);
     tracked.observe(aProfile('fleet-a', { controllerUid: 'other' }), SET);
     expect([[...tracked.foreign], tracked.controlled.size]).toEqual([['fleet-a'], 0]);
   });
 
-  it('requests another list after one that failed', async () => {
+  it('requests another list after a failed list', async () => {
     const tracked = new TrackedProfiles();
     tracked.listedAt = 7;
     const failing = (async function* () {

@@ -7,7 +7,7 @@ import { FakeClock } from '../support/clock.ts';
 const steady = { ...REFLECTOR_BACKOFF, random: () => 0 };
 
 describe('Backoff', () => {
-  it('doubles from 0.8 s to 10 s', () => {
+  it('doubles the delay from 0.8 s to 10 s', () => {
     const backoff = new Backoff(steady);
     const delays = Array.from({ length: 8 }, (_, index) => backoff.nextMs(index));
     expect(delays).toEqual([800, 1600, 3200, 6400, 10_000, 10_000, 10_000, 10_000]);
@@ -49,7 +49,7 @@ describe('Backoff', () => {
     expect([backoff.nextMs(0), backoff.nextMs(1), backoff.nextMs(2)]).toEqual([0, 0, 800]);
   });
 
-  it('returns the rest of a delay until it is reset', () => {
+  it('returns the rest of a delay until the backoff is reset', () => {
     const backoff = new Backoff(steady);
     backoff.nextMs(100);
     expect([backoff.remainingMs(100), backoff.remainingMs(600), backoff.remainingMs(1_000)]).toEqual([800, 300, 0]);

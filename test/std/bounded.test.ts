@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { forEachBounded } from '../../src/std/bounded.ts';
 
 describe('forEachBounded', () => {
-  it('runs all work in order, with the given number at a time', async () => {
+  it('starts all work in order, at most the given number at a time', async () => {
     const started: number[] = [];
     let running = 0;
     let most = 0;

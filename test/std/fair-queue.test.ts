@@ -14,7 +14,7 @@ describe('FairQueue', () => {
     expect(drain(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
   });
 
-  it('limits a tenant to as many items as are free, and accepts items of another tenant', () => {
+  it('limits one tenant to half of an empty queue, and accepts items of other tenants', () => {
     const queue = new FairQueue<string>(10);
     const accepted = Array.from({ length: 8 }, (_, index) => queue.add('a', `a${index}`));
     expect(accepted.filter(Boolean)).toHaveLength(5);
@@ -28,7 +28,7 @@ describe('FairQueue', () => {
     expect(queue.add('d', 'd')).toBe(true);
   });
 
-  it('keeps one copy of an item', () => {
+  it('keeps an item that is added twice only once', () => {
     const queue = new FairQueue<string>(10);
     expect([queue.add('a', 'x'), queue.add('a', 'x'), drain(queue)]).toEqual([true, true, ['x']]);
     expect([queue.add('a', 'x'), drain(queue)]).toEqual([true, ['x']]);

@@ -47,7 +47,7 @@ describe('fromAbortable', () => {
     expect(aborted).toBe(true);
   });
 
-  it('lets the iterable clean up', async () => {
+  it('lets the iterable clean up when the subscription ends', async () => {
     const cleanedUp = await new Promise((resolve) => {
       fromAbortable(async function* (signal) {
         try {

@@ -24,7 +24,7 @@ describe('SingleFlight', () => {
     expect(flights.size).toBe(0);
   });
 
-  it('keeps nothing after a failure', async () => {
+  it('runs the work again after a failure', async () => {
     const flights = new SingleFlight<number>();
     await expect(flights.do('a', boom)).rejects.toThrow('boom');
     expect(() =>

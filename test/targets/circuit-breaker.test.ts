@@ -67,10 +67,13 @@ describe('circuit breaker', () => {
     expect(endRequest(open, 'failure', 4_999)).toBe(open);
   });
 
-  it.each<Outcome>(['failure', 'abandoned'])('waits for its test request when a request from before it opened ends as %s', (outcome) => {
-    const { breaker = CLOSED } = admit(after(failures(5)), 5_000);
-    expect(settle(breaker, { admitted: CLOSED, outcome }, 5_010)).toBe(breaker);
-  });
+  it.each<Outcome>(['failure', 'abandoned'])(
+    'keeps waiting for the test request when a request from before the circuit opened ends as %s',
+    (outcome) => {
+      const { breaker = CLOSED } = admit(after(failures(5)), 5_000);
+      expect(settle(breaker, { admitted: CLOSED, outcome }, 5_010)).toBe(breaker);
+    },
+  );
 
   it('never makes a request wait longer than a minute', () => {
     const step = tuple(constantFrom<Outcome>('success', 'failure', 'abandoned'), nat(100_000));

@@ -124,16 +124,16 @@ describe('issueToken on the embedded API server', () => {
     expect((grant.claims?.expiresAt ?? 0) - (grant.claims?.issuedAt ?? 0)).toBe(3_606_000);
   });
 
-  it('fails with a credential without permission', async () => {
+  it('fails if the credential has no permission', async () => {
     await expect(issue({}, clusterAs('bobtoken'))).rejects.toMatchObject({ reason: 'TargetForbidden', status: undefined });
     await expect(issue()).resolves.toBeDefined();
   });
 
-  it('fails with an unknown credential', async () => {
+  it('fails if the target does not know the credential', async () => {
     await expect(issue({}, clusterAs('unknown'))).rejects.toMatchObject({ reason: 'CredentialRejected' });
   });
 
-  it('fails in a terminating namespace', async () => {
+  it('fails for a service account in a terminating namespace', async () => {
     await admin.create(Namespaces, { metadata: { name: `${namespace}-ending` } });
     const kept = { namespace: `${namespace}-ending`, name: 'kept', finalizers: ['tests.example.com/kept'] };
     await admin.create(ServiceAccounts, { metadata: kept });
@@ -145,7 +145,7 @@ describe('issueToken on the embedded API server', () => {
     await admin.patch(ServiceAccounts, kept, { metadata: { finalizers: null } });
   });
 
-  it("rejects a service account in the namespace of Purser's own", async () => {
+  it("rejects a service account in the namespace of Purser's own service account", async () => {
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' };
     const subjects = [{ kind: 'ServiceAccount', namespace, name: 'deployer' }];
     await admin.create(ClusterRoleBindings, { metadata: { name: namespace }, roleRef, subjects });

@@ -51,7 +51,7 @@ describe('EndpointChoice', () => {
     expect(choice.order(5 * MINUTE)).toEqual(['a', 'b', 'c']);
   });
 
-  it('stops using the preferred address again if it still fails', () => {
+  it('prefers the working address for five minutes after the preferred one fails again', () => {
     const choice = new EndpointChoice(['a', 'b']);
     choice.recordFailure('a', 0);
     choice.recordFailure('a', 5 * MINUTE);

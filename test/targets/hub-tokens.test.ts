@@ -168,7 +168,7 @@ describe('ClusterClients with a service account on the hub', () => {
     expect(clients.hubTokenFailure(cluster.cluster)).toBeUndefined();
   });
 
-  it('returns the times of the token for the address in use, even of an expired one while the renewal fails', async () => {
+  it('returns the times of the token for the address in use, even of an expired token while the renewal fails', async () => {
     const cluster = federated([target.url, other.url]);
     expect(clients.hubTokenTimes(cluster.cluster)).toBeUndefined();
     const issuedAt = clock.now();
@@ -201,7 +201,7 @@ describe('ClusterClients with a service account on the hub', () => {
     ['a service account that does not exist', 404, { details: { kind: 'serviceaccounts' } }, /^the hub has no system:serviceaccount:/],
     ['an error response', 503, {}, /^the message of the hub$/],
     ['a rejection by admission', 403, {}, /^the message of the hub$/],
-  ])('reports the following response of the hub without a Status for callers: %s', async (_, code, more, detail) => {
+  ])('reports HubTokenFailed without a Status for callers: %s', async (_, code, more, detail) => {
     hub.handle((request, reply) =>
       request.path === TOKEN_PATH ? reply.json(code, errorStatus(code, 'the message of the hub', more)) : respondAsHub(request, reply),
     );
@@ -256,7 +256,7 @@ describe('ClusterClients with a service account on the hub', () => {
     expect(shown + inspect(clients, { depth: 20, showHidden: true })).not.toMatch(/eyJ/);
   });
 
-  it('determines its user with a TokenReview of the token for the address on servers before 1.28', async () => {
+  it("determines Purser's user with a TokenReview of the token for the address on servers before 1.28", async () => {
     const user = `hub:${SUBJECT}`;
     target.handle((request, reply) => {
       if (request.path.endsWith('/selfsubjectreviews')) return reply.json(404, errorStatus(404, 'not found'));

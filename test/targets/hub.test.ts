@@ -88,11 +88,14 @@ describe('hub recognition', () => {
   it.each<[string, Identity, Identity, string]>([
     ['a service account of another signing key', { keys: [ours.publicKey] }, {}, jwt(other.privateKey)],
     ['another UID of kube-system', { uid: 'a' }, { uid: 'b' }, 'opaque'],
-  ])('issues tokens for service accounts in a namespace of that name on another cluster: %s', async (_, ofHub, ofTarget, token) => {
-    await start(ofHub);
-    const { cluster } = await registeredAt(ofTarget, token);
-    await expect(world.issue(cluster, BESIDE)).resolves.toBeDefined();
-  });
+  ])(
+    "issues tokens for service accounts in a namespace with the name of Purser's namespace on another cluster: %s",
+    async (_, ofHub, ofTarget, token) => {
+      await start(ofHub);
+      const { cluster } = await registeredAt(ofTarget, token);
+      await expect(world.issue(cluster, BESIDE)).resolves.toBeDefined();
+    },
+  );
 
   it.each(['https://kubernetes.default.svc', 'https://kubernetes.default.svc.cluster.local:443'])(
     "rejects service accounts in Purser's namespace at the address %s without requests to the hub",

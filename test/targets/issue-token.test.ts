@@ -17,7 +17,7 @@ beforeEach(() => {
 afterEach(() => world.close());
 
 describe('issueToken', () => {
-  it("sends the request and nothing else, with Purser's credential", async () => {
+  it("sends only the token request, with Purser's credential", async () => {
     const server = await world.serve(grants());
     const boundObject = { kind: 'Secret', name: 'anchor', uid: 'anchor-uid' } as const;
     await world.issueAt(server, { ...REQUEST, boundObject }).catch(() => undefined);
@@ -178,7 +178,7 @@ describe('issueToken with an error response', () => {
     expect(await world.failureAt(server, request)).toMatchObject({ message, status });
   });
 
-  it("removes Purser's credential and tokens in any encoding", async () => {
+  it("removes Purser's credential and tokens in any encoding from the error", async () => {
     const escaped = CREDENTIAL.replace(/./g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
     const token = jwt({ sub: 'x'.repeat(40) });
     const message = `"got ${escaped}, ${CREDENTIAL} and ${token}"`;
@@ -189,7 +189,7 @@ describe('issueToken with an error response', () => {
     expect(failed.message).toContain('got [redacted], [redacted] and');
   });
 
-  it('reports one short line', async () => {
+  it('reports the error as one short line', async () => {
     const server = await world.serve((_, reply) => reply.json(422, errorStatus(422, `\u001b[31m<b>no</b>\n${'x '.repeat(9_000)}`)));
     expect((await world.failureAt(server)).message).toMatch(/: \[31m<b>no<\/b> x x [x ]+…$/);
   });

@@ -67,7 +67,7 @@ describe('ownUsername', () => {
     return server;
   }
 
-  it('reviews once for all concurrent callers', async () => {
+  it('sends one review for all concurrent callers', async () => {
     const server = await world.serve(grants());
     await Promise.all([world.issueAt(server), world.issueAt(server)]);
     await world.issueAt(server);
@@ -81,7 +81,7 @@ describe('ownUsername', () => {
     expect(tokenRequests(server)).toEqual([]);
   });
 
-  it("rejects a token for another service account in the namespace of Purser's own", async () => {
+  it("rejects a token for another service account in the namespace of Purser's own service account", async () => {
     const server = await knowing((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:purser')));
     expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnNamespace' });
     expect(tokenRequests(server)).toEqual([]);
@@ -110,7 +110,7 @@ describe('ownUsername', () => {
     expect(tokenRequests(server)).toEqual([]);
   });
 
-  it('reviews again after a failure', async () => {
+  it('sends another review after a failure', async () => {
     const server = await knowing((_, reply) => reply.json(500, errorStatus(500, 'no')));
     await world.failureAt(server);
     server.handle((request, reply) => (isReview(request) ? reply.json(201, selfSubjectReview()) : grant(request, reply)));

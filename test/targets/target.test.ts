@@ -27,7 +27,7 @@ describe('Target on the wire', () => {
     await server.close();
   });
 
-  it('probes over its own connection while requests use all others', async () => {
+  it('probes over a separate connection while requests use all other connections', async () => {
     const slow = Array.from({ length: MANY }, () =>
       target.call((client, options) => client.getText('/slow', options)).catch(() => 'failed'),
     );
@@ -67,7 +67,7 @@ describe('Target', () => {
     return scripts;
   }
 
-  it('keeps its address when a request is canceled', async () => {
+  it('keeps using the same address when a request is canceled', async () => {
     const scripts = createScriptedTarget();
     const calling = new AbortController();
     const cutShort: TargetCall<never> = async (_, { signal }) => {

@@ -230,7 +230,7 @@ describe('Metrics', () => {
     expect(orphans?.get(labelsKey({ target_cluster: 'unregistered', namespace: 'other', name: 'other' }))).toBe(1_000);
   });
 
-  it('exports expiry, renewal and lifetime of each credential in seconds, and omits unknown ones', async () => {
+  it('exports expiry, renewal and lifetime of each credential in seconds, and omits unknown times', async () => {
     const { metrics } = world();
     const expiresAt = Date.parse('2026-12-01T10:00:00Z');
     metrics.observeCredentials(() => [

@@ -119,7 +119,7 @@ describe('Authority.review for a cluster in a set', () => {
     expect(authority.needsReview(token)).toBe(false);
   });
 
-  it('requires another review as soon as the cluster is in another set', async () => {
+  it('reports that another review is needed as soon as the cluster is in another set', async () => {
     const { authority, state } = clusterSetAuthority({ allowed: ['set:prod'] });
     await authority.review(token, signal);
     state.informed = 'dev';

@@ -17,7 +17,7 @@ class CountingStore extends ObjectStore<ApiObject> {
   }
 }
 
-it('adds no index to the stores with a second term', () => {
+it('adds no index to the stores in a second term as leader', () => {
   const informer = () => Object.assign(new HandInformer<ApiObject>(), { store: new CountingStore() });
   const single = { tokens: informer(), clusters: informer(), secrets: informer(), requesters: informer() };
   const informers = { ...single, roles: informer(), bindings: informer(), credentials: [informer()] } as unknown as TokenInformers;
@@ -89,7 +89,7 @@ describe('tokenTriggers with a thousand ManagedTokens that name one Secret', () 
     expect([claims.triggered, claims.lookups < 10]).toEqual([['team-a/t-0'], true]);
   });
 
-  it('triggers only the changed ManagedToken while it claims the Secret as before', () => {
+  it('triggers only the changed ManagedToken if its claim to the Secret stays the same', () => {
     const claims = new Claims();
     claims.tokens.apply(claims.claimant(0, { version: '2' }));
     claims.tokens.apply(claims.claimant(500, { version: '3' }));

@@ -78,7 +78,7 @@ describe('token controller and drift of a Secret', () => {
     expect(await world.isAccepted(await world.tokenText())).toBe(true);
   });
 
-  it('re-creates an immutable Secret when it has to change', async () => {
+  it('re-creates a Secret that another client made immutable', async () => {
     await world.hub.admin.patch(Secrets, ci(), { immutable: true });
     await world.until(async () => (await world.secret())?.immutable !== true);
     await world.ready();
@@ -87,7 +87,7 @@ describe('token controller and drift of a Secret', () => {
     expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
   });
 
-  it('keeps labels and annotations of another client', async () => {
+  it('keeps labels and annotations of another client when it rotates the token', async () => {
     await world.hub.admin.patch(Secrets, ci(), { metadata: { labels: { theirs: 'a' }, annotations: { 'their/note': 'b' } } });
     await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/rotate': 'now' } } });
     await world.renewed(first);
@@ -97,7 +97,7 @@ describe('token controller and drift of a Secret', () => {
     expect(secret?.metadata.annotations).toMatchObject({ 'their/note': 'b' });
   });
 
-  it('rewrites the Secret without issuing for other outputs, labels or annotations', async () => {
+  it('rewrites the Secret without a new token after outputs, labels or annotations change', async () => {
     const secret = { outputs: ['Token', 'Kubeconfig'], labels: { tier: 'ci' }, annotations: { 'example.com/owner': 'team' } };
     await world.patch('ci', { spec: { secret } });
     await world.until(async () => (await world.secret())?.data?.['kubeconfig'] !== undefined);
@@ -111,7 +111,7 @@ describe('token controller and drift of a Secret', () => {
     expect([await world.tokenText(), world.sent().target]).toEqual([first, ['POST tokenreviews']]);
   });
 
-  it('writes the Secret of a new name before it deletes the old one', async () => {
+  it('writes the Secret with the new name before it deletes the Secret with the old name', async () => {
     await world.patch('ci', { spec: { secret: { name: 'renamed' } } });
     await world.until(async () => (await world.tokenText('renamed')) === first && (await world.secret()) === undefined);
     await world.until(async () => (await world.get()).status?.secretName === 'renamed');
@@ -162,7 +162,7 @@ describe('token controller and a new name that a foreign Secret has', () => {
 });
 
 describe('token controller and drift of the status', () => {
-  it('rewrites an edited status from the Secret without issuing', async () => {
+  it('restores an edited status from the Secret without a new token', async () => {
     const before = await world.get();
     const status = { expirationTimestamp: '2035-01-01T00:00:00Z', rotations: 77, conditions: [] };
     await world.hub.admin.patchStatus(ManagedTokens, ci(), { status });
@@ -173,7 +173,7 @@ describe('token controller and drift of the status', () => {
     expect([rest, await world.tokenText(), world.sent().target]).toEqual([expected, first, []]);
   });
 
-  it('ignores a status without a Secret', async () => {
+  it('issues a token for a ManagedToken that was restored with its status but without its Secret', async () => {
     const { metadata, spec, status } = await world.get();
     await world.hub.admin.delete(ManagedTokens, ci());
     await world.until(async () => (await world.secret()) === undefined);

@@ -71,7 +71,7 @@ async function withdraw(): Promise<void> {
 
 describe('token controller and a failing revocation', () => {
   onlyExhaustive(() => {
-    it('revokes the tokens bound to the other listed anchors', async () => {
+    it('revokes the tokens bound to other listed anchors if one anchor cannot be deleted', async () => {
       const clusterName = await registerUnreachable();
       await world.run();
       const token = await issued();
@@ -368,7 +368,7 @@ describe('token controller and a withdrawal', () => {
 });
 
 describe('token controller and a deleted Cluster that a finalizer keeps', () => {
-  it('does not rotate the token', async () => {
+  it('does not rotate a token while a finalizer keeps its deleted Cluster', async () => {
     await world.run();
     const token = await issued('None');
     await world.hub.admin.patch(Clusters, { name: world.cluster }, { metadata: { finalizers: ['example.com/hold'] } });

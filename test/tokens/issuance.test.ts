@@ -140,7 +140,7 @@ describe('token controller and a new ManagedToken', () => {
     expect([await world.secret(), world.sent().target]).toEqual([undefined, ['POST selfsubjectreviews']]);
   });
 
-  it('ignores unknown fields for a cluster of another kind or address', async () => {
+  it('ignores unknown fields of the spec that refer to another cluster', async () => {
     const elsewhere = { clusterRef: { name: 'elsewhere', namespace: 'kube-system' } };
     await world.run();
     await world.create('ci', elsewhere as object);
@@ -162,7 +162,7 @@ describe('token controller and a new ManagedToken', () => {
     await world.ready();
   });
 
-  it('issues with the longest allowed lifetime, and records one event for each spec and none for a rotation', async () => {
+  it('issues a token with the longest allowed lifetime, and records one event for each spec and none for a rotation', async () => {
     await world.run({ settings: { limits: { maxExpirationSeconds: 3600 } } });
     await world.create('ci', { expirationSeconds: 86_400 });
     const { status } = await world.ready();
@@ -237,7 +237,7 @@ describe('token controller and a foreign Secret', () => {
     await world.ready('second');
   });
 
-  it('creates a shared Secret for the oldest ManagedToken, and for the next one after it', async () => {
+  it('creates a shared Secret for the oldest ManagedToken, and for the next one after the oldest names another Secret', async () => {
     const secret = { name: 'shared', outputs: ['Token'] as const };
     await world.create('first', { secret, rotation: { renewBefore: '20%', suspend: true } });
     // Timestamps have whole seconds.

@@ -311,7 +311,7 @@ describe('token controller while 80 ManagedTokens in two namespaces dial a targe
     world.stop();
   });
 
-  it('removes the Secret of a token that is bound to an anchor on that target', async () => {
+  it('removes the Secret of a withdrawn token whose anchors are on a target that does not respond', async () => {
     const victim = holding(anchored(aTokenOf('victim').with({ revocation: 'BoundSecret' }), 16));
     const world = new Queues([...ATTACKERS.flatMap((namespace) => crowd(namespace, (builder) => builder)), victim], {
       bound: ['victim', ...ATTACKERS],
@@ -327,7 +327,7 @@ describe('token controller while 80 ManagedTokens in two namespaces dial a targe
     world.stop();
   });
 
-  it('dials that target with no more slots than one cluster has', async () => {
+  it('uses at most the slots of one cluster for a target that does not respond', async () => {
     const [issuing, pruning] = [
       Array.from({ length: 40 }, (_, index) => ({ token: aTokenOf('hostile-a', index).build() })),
       Array.from({ length: 40 }, (_, index) => ({
@@ -342,7 +342,7 @@ describe('token controller while 80 ManagedTokens in two namespaces dial a targe
 });
 
 describe('token controller with anchors of former specs on a target that does not respond', () => {
-  it('dials the cluster of the spec for a rotation that is requested in the meantime', async () => {
+  it('dials the cluster of the spec for a rotation that is requested before the former anchors are deleted', async () => {
     const { token, secret } = holding(anchored(aTokenOf('team').with({ clusterName: 'fast' }), 1));
     const world = new Queues(
       [{ token: { ...token, spec: { ...token.spec, rotation: { ...token.spec.rotation, suspend: true } } }, ...(secret && { secret }) }],

@@ -66,7 +66,7 @@ describe('token controller after a restart', () => {
     expect(await snapshot()).toEqual(stored);
   });
 
-  it('creates a lost record key, logs no part of it, and writes nothing else', async () => {
+  it('re-creates a lost record key, logs no part of the key, and writes nothing else', async () => {
     const before = await world.run();
     await issued();
     await before.stop();
@@ -116,7 +116,7 @@ describe('token controller that was stopped', () => {
 });
 
 describe('token controller with two leaders at once', () => {
-  it('converges on one token', async () => {
+  it('converges to one token', async () => {
     await world.run();
     await world.run();
     const first = await issued();

@@ -104,16 +104,19 @@ describe('token controller and a requester without permission', () => {
     expect(world.sent().target).toEqual([]);
   });
 
-  it.each([['missing'], ['unreachable']])('reports nothing about a %s cluster when a token is moved there', async (kind) => {
-    const clusterName = `${world.cluster}-${kind}`;
-    if (kind === 'unreachable') await world.register(clusterName, unreachable());
-    await world.run();
-    await issued();
-    await world.pass(15_000);
-    await world.patch('ci', { spec: { clusterName } });
-    await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
-    expect(world.sent().target).toEqual([]);
-  });
+  it.each([['missing'], ['unreachable']])(
+    'reports nothing about a %s cluster when a ManagedToken is changed to name that cluster',
+    async (kind) => {
+      const clusterName = `${world.cluster}-${kind}`;
+      if (kind === 'unreachable') await world.register(clusterName, unreachable());
+      await world.run();
+      await issued();
+      await world.pass(15_000);
+      await world.patch('ci', { spec: { clusterName } });
+      await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
+      expect(world.sent().target).toEqual([]);
+    },
+  );
 
   it('reports Forbidden for a requester that does not exist', async () => {
     await world.allow(world.cluster, { requester: 'ci' });
@@ -187,7 +190,7 @@ describe('token controller after a withdrawal', () => {
     expect(await world.isAccepted(await world.tokenText())).toBe(true);
   });
 
-  it('removes nothing when the binding is replaced within seconds', async () => {
+  it('keeps the Secret when the binding is replaced within seconds', async () => {
     await world.run();
     const first = await issued();
     await world.forbid();
@@ -202,7 +205,7 @@ describe('token controller after a withdrawal', () => {
     await world.expectEvents(['Normal Issued']);
   });
 
-  it('removes nothing when the binding is replaced twice within the lifetime of a token', async () => {
+  it('keeps the Secret when the binding is replaced twice within the lifetime of a token', async () => {
     await world.run();
     const first = await issued();
     for (let gap = 0; gap < 2; gap++) {
@@ -243,7 +246,7 @@ describe('token controller after a withdrawal', () => {
     expect(await world.secret()).toBeUndefined();
   });
 
-  it('removes nothing while reviews fail', async () => {
+  it('keeps the Secret while reviews fail', async () => {
     await world.run();
     const first = await issued();
     const role = await world.hub.admin.get(ClusterRoles, { name: 'purser-controller' });
@@ -304,7 +307,7 @@ describe('token controller after a withdrawal', () => {
     await world.eventually(async () => expect((await world.get()).status?.secretRef).toBeUndefined());
   });
 
-  it("keeps another owner's Secret that has the name of a withdrawn one", async () => {
+  it("keeps another owner's Secret that has the name of a withdrawn Secret", async () => {
     await world.run();
     await issued();
     await world.reconciled();
@@ -373,7 +376,7 @@ describe('token controller after a withdrawal', () => {
   });
 
   onlyExhaustive(() => {
-    it('removes the Secret in time even if others create ManagedTokens that never had a token', async () => {
+    it('removes the Secret in time even if other users create ManagedTokens that never had a token', async () => {
       await world.run();
       await issued();
       const forged = { finalizers: ['tokens.purser.dev/anchor'], annotations: { 'tokens.purser.dev/anchors': `${world.cluster}/deploy` } };

@@ -149,7 +149,7 @@ describe('token controller with a Cluster that refers to another credential', ()
     expect(await messages()).not.toMatch(/127\.0\.0\.1|-credential|purser-system/);
   });
 
-  it('reissues the token with the new credential and writes it next to its addresses', async () => {
+  it('reissues the token with the new credential, and writes the token together with the new address and CA', async () => {
     await world.run(VERIFYING);
     await world.create();
     await world.ready();
@@ -219,7 +219,7 @@ describe('token controller and ManagedTokens', () => {
     await expect(world.hub.admin.get(Secrets, metadata)).rejects.toMatchObject({ code: 404 });
   });
 
-  it("writes the address and CA of Purser's own client next to a token issued by the hub", async () => {
+  it("writes the address and CA of Purser's own client together with a token issued by the hub", async () => {
     const name = `${world.cluster}-hub`;
     await world.hub.admin.create(Clusters, {
       apiVersion: 'registry.purser.dev/v1alpha1',

@@ -77,7 +77,7 @@ describe('laneOf', () => {
     expect(lanes).toEqual([LANE, LANE]);
   });
 
-  it('returns the shared lane for ManagedTokens that dial no server, or another one than their spec names', () => {
+  it('returns the shared lane for ManagedTokens that dial no server, or a server other than the one in their spec', () => {
     const one = registered({ name: 'one', servers: [server] });
     const bare = registered({ name: 'bare', controller: null, credential: null });
     const madeUp = Array.from({ length: 500 }, (_, index) =>

@@ -62,7 +62,7 @@ describe('reduceSecret', () => {
     expect(reduced.claims).toEqual({ subject: 'me', audiences: ['you'], issuedAt: 1_000, expiresAt: 2_000 });
   });
 
-  it('keeps labels and annotations of others, which a write must not remove', () => {
+  it('keeps labels and annotations of other managers, so that a write does not remove them', () => {
     const secret = secretWith(1_000);
     expect(reduceSecret(secret)).toMatchObject({ metadata: secret.metadata });
   });
@@ -99,13 +99,13 @@ function largeSecret(index: number, namespace = 'crowd'): Stored<Secret> {
 }
 
 describe('reduceSecret of a Secret that is too large', () => {
-  it('keeps at most 4 kB of its annotations, short names of its owner, and no long claims', () => {
+  it('keeps at most 4 kB of the annotations, short names of the owner, and no long claims', () => {
     const secret = reduceSecret(largeSecret(0));
     expect(secret.isTooLarge).toBe(true);
     expect(bytesOf(secret)).toBeLessThan(6 * KILOBYTE);
   });
 
-  it('keeps the record of its token and usual claims', () => {
+  it('keeps the record and the usual claims of the token', () => {
     const { metadata, ...secret } = secretWith(250_000);
     const { data, metadata: written } = writtenSecret({ token: TOKEN, cluster: undefined, secret: undefined }, aGrant());
     const annotations = { ...metadata.annotations, ...written.annotations };

@@ -173,7 +173,7 @@ describe('RemovalLimits and the global limit', () => {
 });
 
 describe('RemovalLimits.logHeld', () => {
-  it('logs 10 lines a minute for a namespace with 500 tokens, then their number, and those of another namespace', () => {
+  it('logs 10 lines a minute and the number of suppressed lines for a namespace with 500 tokens, and all lines of another namespace', () => {
     const hold = (namespace: string) => limits.logHeld(aToken().withMetadata({ namespace }).build(), 'RemovalDelayed');
     for (let index = 0; index < 500; index++) hold('crowd');
     hold('team-a');

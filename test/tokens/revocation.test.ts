@@ -248,7 +248,7 @@ describe('token controller with revocation BoundSecret and a deleted Secret', ()
   it.each([
     ['has lost its permission', () => world.forbid(), 'Forbidden'],
     ['has a spec that is invalid', () => world.patch('ci', { spec: { secret: { server: 'https://192.0.2.1' } } }), 'InvalidSpec'],
-  ])('revokes the token for the annotation even if it %s', async (_, keep, reason) => {
+  ])('revokes the token for the annotation even if the ManagedToken %s', async (_, keep, reason) => {
     await world.run();
     const token = await withoutSecret(keep);
     await world.until(async () => (await world.condition('Ready')) === `False ${reason}`);
@@ -259,7 +259,7 @@ describe('token controller with revocation BoundSecret and a deleted Secret', ()
     expect(await world.events()).toContain('Normal RevocationRequested');
   });
 
-  it('revokes the token for the annotation even if a foreign Secret has its name', async () => {
+  it('revokes the token for the annotation even if a foreign Secret has the name of the deleted Secret', async () => {
     await world.run();
     const token = await issued();
     await world.patch('ci', { spec: { rotation: { suspend: true } } });
@@ -406,7 +406,7 @@ describe('token controller and forged anchors', () => {
     expect(world.sent().target.filter((call) => call.includes('secrets'))).toEqual([]);
   });
 
-  it('sends no request for an anchor that status no longer lists, and reports it as orphaned', async () => {
+  it('sends no request for an anchor that the status no longer lists, and reports the anchor as orphaned', async () => {
     const controller = await world.run();
     await issued();
     const { metadata, status } = await world.get();

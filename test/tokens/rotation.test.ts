@@ -43,7 +43,7 @@ describe('token controller and rotation', () => {
     await world.expectEvents(['Normal Issued']);
   });
 
-  it('rotates by the granted lifetime each time', async () => {
+  it('schedules each rotation by the granted lifetime', async () => {
     await world.run();
     let token = await issued({ expirationSeconds: 600, rotation: { renewBefore: '50%', suspend: false } });
     for (let rotations = 1; rotations <= 3; rotations++) {
@@ -112,7 +112,7 @@ describe('token controller while a target is down', () => {
     await world.expectEvents(['Normal Issued', 'Warning ClusterUnreachable', 'Normal Issued']);
   });
 
-  it('removes an expired token from the Secret, and issues one when the target recovers', async () => {
+  it('removes an expired token from the Secret, and issues a new token when the target recovers', async () => {
     await world.run();
     const first = await issued();
     await world.target.stop();
@@ -225,7 +225,7 @@ describe('token controller and changes to a Cluster', () => {
     expect(await world.events()).toContain('Normal ClusterReplaced');
   });
 
-  it('writes a new address into the Secret without issuing', async () => {
+  it('writes a new address of the Cluster into the Secret without a new token', async () => {
     await world.run();
     const first = await issued();
     const { spec } = await world.hub.admin.get(Clusters, { name: world.cluster });
@@ -242,7 +242,7 @@ describe('token controller and changes to a Cluster', () => {
     expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
   });
 
-  it('uses a replaced credential', async () => {
+  it('renews the token after a rejected credential is corrected', async () => {
     await world.run();
     const first = await issued();
     const bad = { namespace: 'purser-system', name: `${world.cluster}-credential` };

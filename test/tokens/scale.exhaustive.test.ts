@@ -218,7 +218,7 @@ describe('token controller with 544 hanging ManagedTokens for invented clusters'
 });
 
 describe('token controller with a ManagedToken that changes constantly', () => {
-  it('sends no more reviews than the budget of its namespace, and serves others', async () => {
+  it('sends no more reviews than the budget of the namespace allows, and serves other namespaces', async () => {
     const { token: made } = managedToken('restless', 0, false);
     const token = { ...made, spec: { ...made.spec, clusterName: 'reachable' } };
     const world = new Crowd(NOON + 50 * MINUTE, [{ token }, managedToken('team-due', 0, true)]);
@@ -255,7 +255,7 @@ describe('token controller with objects in a namespace that change continually',
   }));
   const secret = { metadata: { namespace: 'restless', name: 'fan', uid: 'fan', ownerReferences } } as unknown as StoredSecret;
 
-  it('reconciles its claimants no more often than the budget of their namespace, and reports the namespace', async () => {
+  it('reconciles the claimants of a Secret no more often than the budget of the namespace allows, and reports the namespace', async () => {
     const held = [...claimants.map((token, index) => ({ token, ...(index === 0 && { secret }) })), managedToken('team-due', 0, true)];
     const world = new Crowd(NOON + 50 * MINUTE, held);
     world.run();
@@ -276,7 +276,7 @@ describe('token controller with objects in a namespace that change continually',
   });
 
   onlyExhaustive(() => {
-    it('reconciles a ManagedToken no more often than the budget of its namespace, and revokes within a second', async () => {
+    it('reconciles a ManagedToken no more often than the budget of the namespace allows, and revokes a token within a second', async () => {
       const quiet = managedToken('restless', 0, true);
       const world = new Crowd(NOON + MINUTE, [quiet]);
       world.run();
@@ -301,7 +301,7 @@ describe('token controller with objects in a namespace that change continually',
   });
 
   onlyExhaustive(() => {
-    it('charges no namespace for changes to its Cluster', async () => {
+    it('charges no namespace for changes to a Cluster', async () => {
       const world = new Crowd(NOON + MINUTE, [managedToken('team-a', 0, true)]);
       world.run();
       await world.settle(1);
@@ -426,7 +426,7 @@ describe('token controller with 10,000 tokens of the same expiry', () => {
 });
 
 describe('token controller after an outage of all targets', () => {
-  it('renews tokens by expiry, within the limits', async () => {
+  it('renews tokens in order of their expiry, within the limits', async () => {
     const all = Array.from({ length: 5_000 }, (_, index) => {
       const lane = `cluster-${index % CLUSTERS}`;
       return { key: `${index}`, dueAt: NOON, lane, deadlineAt: NOON + (((index * 7_919) % 5_000) + 1) * 1_000 };

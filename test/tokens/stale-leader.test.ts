@@ -32,7 +32,7 @@ async function rivals(): Promise<readonly [TestReconciler, TestReconciler]> {
 }
 
 describe('reconcileToken of a stale leader', () => {
-  it('drops its token when the Secret already holds a newer one', async () => {
+  it('drops the issued token when the Secret already holds a newer one', async () => {
     const [first, second] = await rivals();
     await first.reconcile();
     const renewed = stored();
@@ -43,7 +43,7 @@ describe('reconcileToken of a stale leader', () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  it('writes its token when another client only labeled the Secret', async () => {
+  it('writes the issued token when another client only labeled the Secret', async () => {
     const [first, second] = await rivals();
     const before = stored();
     hub.put({ ...before, metadata: { namespace: 'team-a', ...before?.metadata, labels: { ...before?.metadata.labels, theirs: 'x' } } });

@@ -37,7 +37,7 @@ describe('TrackedTokens', () => {
     expect(counts).toEqual([3, 2, 1, 0]);
   });
 
-  it('restarts the refusals when earlier ones are in the future', () => {
+  it('drops earlier refusals whose times are in the future', () => {
     const tracked = new TrackedTokens().keep('a');
     tracked.refuse(10 * HOUR);
     tracked.refuse(9 * HOUR);

@@ -124,7 +124,7 @@ describe('Verification', () => {
     expect(verification.nextAt(aToken('a2', 'a'), now)).not.toBe(first);
   });
 
-  it('verifies nothing with an interval of 0', async () => {
+  it('verifies no tokens with an interval of 0', async () => {
     list(aToken('a1', 'a'));
     const verification = start(0);
     await pass(2 * MINUTE);
@@ -231,7 +231,7 @@ describe('Verification', () => {
     expect(requested.toSorted()).toEqual(['team-a1/t', 'team-a2/t']);
   });
 
-  it('verifies no other tokens if the cluster rejects one and accepts the next', async () => {
+  it('verifies no other tokens if the cluster rejects one sample and accepts the next', async () => {
     list(...['a1', 'a2', 'a3', 'a4'].map((name) => aToken(name, 'a')));
     const verification = start();
     await pass(MINUTE);
@@ -308,7 +308,7 @@ describe('Verification', () => {
 });
 
 describe('token controller and a clock that was set back', () => {
-  it('verifies tokens in turn, as before', async () => {
+  it('verifies tokens in turn after the clock was set back', async () => {
     const clock = new FakeClock(Date.now());
     const hub = new ScriptedHub(
       aManagedToken()

@@ -51,7 +51,7 @@ describe('withdrawSecrets', () => {
     world.hub.served.splice(0);
   }
 
-  it('removes the token, and keys that may hold it, from a Secret that a finalizer keeps, and keeps the others', async () => {
+  it('removes the token, and keys that may hold the token, from a Secret that a finalizer keeps, and keeps other keys', async () => {
     const reconciler = world.reconciler();
     await withdraw(reconciler, (issued) => ({ ...issued, data: { ...issued.data, other: 'b3RoZXI=' } }));
     await reconciler.reconcile();
@@ -244,7 +244,7 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
     await third.close();
   });
 
-  it('ignores a forged Secret that needed no change', async () => {
+  it('ignores a forged Secret that Purser did not have to change', async () => {
     const first = world.reconciler();
     await issue(first);
     world.reset();

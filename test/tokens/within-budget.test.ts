@@ -104,7 +104,7 @@ describe('reconcileWithinBudget in a namespace over its budget', () => {
     expect(world.hub.secrets.get('ci')?.data?.['token']).toBeUndefined();
   });
 
-  it('handles a request to revoke', async () => {
+  it('records a request to revoke as handled', async () => {
     await issue();
     annotate(Annotation.revoke, 'leak');
     await overspend();

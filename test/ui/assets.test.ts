@@ -52,7 +52,7 @@ describe('Assets', () => {
     expect(assets.reply('', { ...NONE, ifNoneMatch: '"other"' }).status).toBe(200);
   });
 
-  it('differs between the page with a login and the page without one', async () => {
+  it('serves a page with a login and a page without a login', async () => {
     expect(bodyOf('')).toContain('data-login="token"');
     const other = await Assets.load({ needsLogin: false });
     expect(other.reply('', NONE).body.toString()).toContain('data-login="none"');

@@ -28,7 +28,7 @@ async function register(request: Partial<RegistrationRequest>): Promise<unknown>
 const at = (server: string, more: object = {}) => ({ context: { ...REQUEST.context, server, ...more } });
 
 describe('toRegistration', () => {
-  it('takes the address, authority and proxy of the context', async () => {
+  it('returns the address, authority and proxy of the context', async () => {
     expect(await register(at('https://eu.example.com:6443', { proxy: 'https://proxy.example.com' }))).toEqual({
       name: 'eu',
       namespace: 'purser-system',
@@ -79,7 +79,7 @@ describe('toRegistration', () => {
     },
   );
 
-  it('refuses a context whose certificate is not verified, or has another name', async () => {
+  it('refuses a context that does not verify the server certificate, or that expects another name in it', async () => {
     expect(String(await register(at('https://eu.example.com', { isVerified: false })))).toContain(
       'set certificate-authority-data in place of',
     );

@@ -38,7 +38,7 @@ function secretWith(keys: Readonly<Record<string, string>>): Secret {
 }
 
 describe('toSecret', () => {
-  it('contains the token and all limits of its use', () => {
+  it('returns a Secret with the token and with all pins that limit its use', () => {
     const secret = toSecret({ ...EU, namespaces: ['a', 'b'], proxy: 'https://proxy.example.com:3128' }, SECRET, TOKEN);
     expect(secret.metadata).toEqual(SECRET);
     expect(decode(secret)).toEqual({
@@ -121,7 +121,7 @@ describe('withKeptAuthorities', () => {
     ['other authorities', OTHER_CA],
     ['public authorities', 'system'],
     ['text that is not PEM', 'x'],
-  ])('replaces %s', (_, text) => {
+  ])('replaces %s in an existing Secret with the authorities of the context', (_, text) => {
     expect(withKeptAuthorities(EU, secretWith({ 'ca.crt': text })).ca).toBe(CA);
   });
 });

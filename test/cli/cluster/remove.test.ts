@@ -68,7 +68,7 @@ describe('removeCluster', () => {
     expect(printed).toContain('purser print target-rbac | kubectl --context TARGET delete -f -');
   });
 
-  it('requires --yes without a terminal', async () => {
+  it('removes nothing without a terminal and --yes, and exits with 2', async () => {
     await world.begin();
     expect(await remove({ isConfirmed: false })).toMatchObject({ code: 2, message: 'removal requires confirmation; set --yes' });
     expect(await registered()).toContain(world.name);

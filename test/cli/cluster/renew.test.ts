@@ -48,7 +48,7 @@ function administrator(server = world.url): Peer {
 }
 
 describe('renewCredential', () => {
-  it('makes Purser renew a valid credential, and prints the expiry', async () => {
+  it('waits until Purser has renewed a valid credential, and prints the expiry', async () => {
     await world.begin();
     await world.run();
     const first = await world.nextToken();
@@ -81,7 +81,7 @@ describe('renewCredential', () => {
     expect(printed).toBe('');
   });
 
-  it('refuses the context of another cluster, and writes nothing', async () => {
+  it('refuses the context of another cluster, and writes no Secret', async () => {
     await world.begin();
     await world.run();
     await world.nextToken();

@@ -113,7 +113,7 @@ describe('purser credential', () => {
     expect(await readdir(folder())).toHaveLength(1);
   });
 
-  it('reports the failure of a request, and requests again', async () => {
+  it('reports a failed request, and requests a token again in the next run', async () => {
     world.rejection = (_, reply) => reply.json(503, { kind: 'Status', status: 'Failure', message: 'unreachable', code: 503 });
     expect(await world.run(COMMAND)).toMatchObject({ code: 1, output: '', stderr: expect.stringContaining('unreachable') });
     world.rejection = undefined;
@@ -170,7 +170,7 @@ describe('cache of purser credential', () => {
     });
   });
 
-  it('replaces a cache file that was not used', async () => {
+  it('replaces a cache file that other users can read', async () => {
     await credential();
     const [file = ''] = await files('.json');
     await writeFile(file, 'x');

@@ -44,7 +44,7 @@ describe('printForArguments', () => {
     [['target-1', 'deploy/deployer', '--constructor=a']],
     [['clean']],
     [['--help']],
-  ])('leaves the arguments %p to the command line, without touching the cache', async (args) => {
+  ])('returns undefined for the arguments %p, which only the full command line parses, and leaves the cache unchanged', async (args) => {
     const { host, texts, folder } = await newHost();
     expect(printForArguments(args, host)).toBeUndefined();
     expect(texts).toEqual({ output: '', warnings: '', notices: '' });
@@ -76,7 +76,7 @@ describe('printFromCache', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('reports the failure of the process that it waits for', async () => {
+  it('reports the failure of the process that holds the lock', async () => {
     const { host, texts, folder } = await newHost();
     const { cache } = printFromCache({ ...UNSET, ...REQUEST }, host, false);
     // Process 1 always runs.
@@ -90,7 +90,7 @@ describe('printFromCache', () => {
   it.each([
     ['before it started', NOW - 1],
     ['after the current time, because the clock was set back', NOW + 86_400_000],
-  ])('ignores a failure %s', async (_, at) => {
+  ])('ignores a failure that was recorded %s', async (_, at) => {
     const { host } = await newHost();
     const first = printFromCache({ ...UNSET, ...REQUEST }, host, false);
     first.cache?.writeFailure('the façade is down', at);
@@ -109,7 +109,7 @@ describe('printFromCache with a lock', () => {
   };
   const held = JSON.stringify({ pid: 1, startedAt: startTimeOf(1), client: '' });
 
-  it('reports once that it waits for another process, after three seconds', async () => {
+  it('reports once, after three seconds, that another process holds the lock', async () => {
     const { host, texts, file } = await newLock();
     await writeFile(file, held, { mode: 0o600 });
     let waitedMs = 0;
@@ -210,7 +210,7 @@ describe('RequestLock', () => {
     expect(cache.lock.take(owner(2 ** 21), at - 130_000)).toBe(true);
   });
 
-  it('lets one of several processes take over the lock', async () => {
+  it('lets only one process take over a lock of an exited process', async () => {
     const { folder } = await newHost();
     const cache = new CachedCredential(
       folder,

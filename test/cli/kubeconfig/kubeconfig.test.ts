@@ -54,7 +54,7 @@ describe('purser kubeconfig', () => {
     expect(world.tokenRequests).toEqual([]);
   });
 
-  it('names purser if it is on the PATH, and otherwise this program', async () => {
+  it('writes the command purser if it is on the PATH, and otherwise the path of the running program', async () => {
     const folder = await newFolder();
     const command = async () => {
       const { output } = await world.run(COMMAND, { env: { ...world.env, PATH: `/nonexistent:${folder}` } });
@@ -82,7 +82,7 @@ describe('purser kubeconfig', () => {
     ]);
   });
 
-  it('uses --server, --name and --namespace', async () => {
+  it('writes the values of --server, --name and --namespace into the context', async () => {
     const { output } = await world.run(`${COMMAND} --server https://elsewhere.example.com --name mine -n team-a`);
     expect(parse(output)).toMatchObject({
       clusters: [{ cluster: { server: 'https://elsewhere.example.com' } }],

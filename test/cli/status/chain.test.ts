@@ -102,7 +102,7 @@ describe('chainOf', () => {
     expect(link('token', {}, at('13:10:00'))).toMatchObject({ verdict: 'failed', message: 'The token expired 10m ago.' });
   });
 
-  it('never contains the token', () => {
+  it('returns no link that contains the token', () => {
     expect(JSON.stringify(chainOf(good, NOON))).not.toContain(aGrant().text());
   });
 });

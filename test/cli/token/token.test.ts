@@ -49,7 +49,7 @@ describe('purser token', () => {
     });
   });
 
-  it('requires an audience if those of the cluster are unknown', async () => {
+  it('exits with 2 without --audience if the audiences of the cluster are unknown', async () => {
     world.apiAudiences = undefined;
     expect(await world.run('token target-1 deploy/deployer')).toMatchObject({
       code: 2,

@@ -8,7 +8,7 @@ const headers = (more: PageRequest['headers']) => ({ headers: { host: OWN.author
 const PAGE = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' };
 
 describe('admit', () => {
-  it('accepts requests of the page, without the secret in their path', () => {
+  it('accepts requests of the page, and removes the secret from their path', () => {
     expect(admitted({ url: '/sesame/auth/v1/clusters?limit=500&watch=true', ...headers(PAGE) })).toEqual({
       path: '/auth/v1/clusters',
       query: { limit: '500', watch: 'true' },
@@ -19,7 +19,7 @@ describe('admit', () => {
     ['that the user types', { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }],
     ['from the private file', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }],
     ['of a program', {}],
-  ])('accepts an address of the page %s', (_name, more) => {
+  ])('accepts a request for the page %s', (_name, more) => {
     expect(admitted(headers(more))).toEqual({ path: '/ui/', query: {} });
   });
 

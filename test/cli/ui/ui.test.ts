@@ -135,7 +135,7 @@ describe('purser ui', () => {
     await end();
   });
 
-  it('closes connections whose requests do not arrive, to free room for other requests', async () => {
+  it('closes connections that send no complete request, to make room for other requests', async () => {
     const { url, end } = await show('ui --no-open');
     const half = `GET / HTTP/1.1\r\nHost: ${new URL(url).host}\r\n`;
     const sockets = await Promise.all(Array.from({ length: 256 }, (_, index) => send(url, index % 2 === 0 ? half : '')));
@@ -180,7 +180,7 @@ describe('purser ui', () => {
     await end();
   });
 
-  it('gives the browser a private file in place of the address, and removes it at the end', async () => {
+  it('opens a private file instead of the address in the browser, and removes the file at the end', async () => {
     const [browser, opened] = [join(world.folder, 'browser'), join(world.folder, 'opened')];
     await writeFile(browser, `#!/bin/sh\ncp "$1" ${opened}.html\necho "$1" > ${opened}\n`);
     await chmod(browser, 0o700);

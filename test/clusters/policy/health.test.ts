@@ -75,14 +75,14 @@ describe('healthAfter', () => {
     ],
   ])('returns health that %s', (_, probes, expected) => expect(formatHealth(after(...probes))).toBe(expected));
 
-  it('marks the health as uncertain after a probe that differs, until the next probe', () => {
+  it('marks the health as uncertain after a probe with another result, until the next probe', () => {
     expect(history(['ok', 'Timeout', 'Timeout', 'ok', 'ok']).map(isInDoubt)).toEqual([false, true, false, true, false]);
   });
 
   const probe = fc.constantFrom<Probe>('ok', 'Timeout', 'DNSFailed', 'CredentialRejected', 'NotReady', 'ProbeFailed');
   const probes = fc.array(probe, { minLength: 1, maxLength: 40 });
 
-  it('resolves a doubt about Ready with the next probe', () => {
+  it('marks Ready as uncertain for at most one probe', () => {
     fc.assert(
       fc.property(probes, (given) => {
         const doubts = history(given).map(isReadyInDoubt);

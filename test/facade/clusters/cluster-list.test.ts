@@ -51,7 +51,7 @@ describe('CLUSTER_COLUMNS', () => {
     ]);
   });
 
-  it('ends a watch for lists, which no event can contain', async () => {
+  it('ends a watch whose Accept header requests a list, which no event can contain', async () => {
     const hub = new HandHub();
     const stream = await new Replica(hub).watch('', callerOf('admin'), TABLE.replace('Table', 'PartialObjectMetadataList'));
     expect(stream.text).toBe('');

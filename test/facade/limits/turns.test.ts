@@ -38,7 +38,7 @@ describe('ServingTurns', () => {
     expect(started).toEqual(Array.from({ length: 40 }, (_, index) => `a${index}`));
   });
 
-  it('starts the request of another address in the next turn, no matter how many wait', async () => {
+  it('starts the request of another address in the next turn, no matter how many requests wait', async () => {
     const [turns, started] = [new ServingTurns(), [] as string[]];
     startAll(turns, started, 'a', 1_000);
     startAll(turns, started, 'b', 1);
@@ -87,7 +87,7 @@ describe('Handshakes', () => {
     expect(counts).toEqual([0, 4, 8, 10, 10]);
   });
 
-  it('starts the handshake of another address next, no matter how many wait', async () => {
+  it('starts the handshake of another address next, no matter how many handshakes wait', async () => {
     accept('192.0.2.1', 1_000);
     accept('192.0.2.2');
     await turns(2);
@@ -102,7 +102,7 @@ describe('Handshakes', () => {
     expect(started.length).toBeGreaterThanOrEqual(12);
   });
 
-  it('starts no handshake of a connection that was closed, and others in its place', async () => {
+  it('skips waiting connections that were closed, and starts the handshakes of others', async () => {
     for (let index = 0; index < 10; index++) accept('192.0.2.1').destroyed = true;
     accept('192.0.2.1', 4);
     await turns(2);

@@ -69,7 +69,7 @@ describe('UnreadEvents', () => {
     expect(written(watches)).toEqual([true, true, false]);
   });
 
-  it('closes watches whose clients have read nothing for ten seconds while others wait', () => {
+  it('closes watches whose clients have read nothing for ten seconds while other watches wait', () => {
     const watches = writing('a', 'a', 'a');
     clock.advance(9_999);
     expect(watches.map(({ isClosed }) => isClosed)).toEqual([false, false, false]);
@@ -78,7 +78,7 @@ describe('UnreadEvents', () => {
     expect(written(watches)).toEqual([true, true, true]);
   });
 
-  it('closes no watch while no other waits, and keeps no timer', () => {
+  it('closes no watch and keeps no timer while no other watch waits', () => {
     const watches = writing('a', 'a');
     clock.advance(60_000);
     expect(watches.map(({ isClosed }) => isClosed)).toEqual([false, false]);

@@ -33,7 +33,7 @@ describe('UnreadReplies', () => {
     expect(responses.map(({ socket }) => socket.destroyed)).toEqual([true, false, false, false, false]);
   });
 
-  it('closes no connection of clients that read', () => {
+  it('closes no connection of a client that reads its responses', () => {
     const responses = Array.from({ length: 20 }, () => {
       const responded = respond('192.0.2.1');
       responded.response.emit('close');
@@ -55,7 +55,7 @@ describe('UnreadReplies', () => {
     expect([few.socket.destroyed, many.map(({ socket }) => socket.destroyed).filter(Boolean)]).toEqual([false, [true]]);
   });
 
-  it('counts the headers of the request', () => {
+  it('counts the headers of a request as unread bytes', () => {
     respond('192.0.2.1', new FakeSocket(), ['audit-id', 'a'.repeat(15 * KIB)]);
     expect(unread.total).toBeGreaterThan(31 * KIB);
   });

@@ -37,7 +37,7 @@ describe('list and get of a set of clusters', () => {
     for (const name of ['b', 'c', 'prod', 'set:prod']) expect((await replica.getOne(name, ALICE)).status).toBe(404);
   });
 
-  it('returns clusters of the set together with named ones, in order and on pages', async () => {
+  it('returns clusters of the set together with clusters that a rule names, in order and on pages', async () => {
     hub.putCluster('z', inClusterSet('prod'));
     hub.grant('alice', ['set:prod', 'c', 'missing'], { kind: 'User', name: 'alice' });
     await replica.catchUp();
@@ -105,7 +105,7 @@ describe('watch of a set of clusters', () => {
     expect(eventsOf(await other.watch(`resourceVersion=${await versionFor()}`, ALICE))).toEqual([]);
   });
 
-  it('sends DELETED and ADDED when a permission on a set is replaced by one on another', async () => {
+  it('sends DELETED and ADDED when a permission on one set is replaced by a permission on another set', async () => {
     const stream = await replica.watch(`allowWatchBookmarks=true&resourceVersion=${await versionFor()}`, ALICE);
     hub.grant('alice', ['set:dev'], { kind: 'User', name: 'alice' });
     await replica.catchUp();

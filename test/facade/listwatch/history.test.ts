@@ -31,7 +31,7 @@ describe('History', () => {
     expect([history.oldest > 80, history.positionAfter(99) !== undefined, history.positionAfter(50)]).toEqual([true, true, undefined]);
   });
 
-  it('drops changes that are older than five minutes, whether additional ones arrive or not', () => {
+  it('drops changes that are older than five minutes, even if no more changes arrive', () => {
     const clock = new FakeClock();
     const history = new History({ clock, capacity: 1_000 });
     history.load([itemOf(1, 0)], 1);
@@ -73,7 +73,7 @@ describe('History', () => {
     );
   });
 
-  it('restores a revision once for several lists of it', () => {
+  it('restores a revision once for several lists of that revision', () => {
     const history = new History({ clock: new FakeClock(), capacity: 1_000 });
     history.load([itemOf(1, 0)], 1);
     for (let version = 2; version <= 10; version++) write(history, version, 'prod');

@@ -292,7 +292,7 @@ describe('list at a version', () => {
     expect((await late).body.message).toMatch(new RegExp(`Too large resource version: ${version}, ${current}`));
   });
 
-  it('lists from a version of other permissions by its revision only', async () => {
+  it('uses only the revision of a version that a list with other permissions returned', async () => {
     const { resourceVersion } = (await replica.get('', ALICE)).body.metadata;
     expect(await namesOf(`resourceVersion=${resourceVersion}`)).toHaveLength(5);
   });

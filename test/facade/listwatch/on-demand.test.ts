@@ -143,7 +143,7 @@ describe('createOnDemandList', () => {
     expect(periods).toHaveLength(1);
   });
 
-  it('responds with 503 if the hub has not been listed within five seconds, and lists later', async () => {
+  it('returns 503 if the first list takes more than five seconds, and returns the objects once it completes', async () => {
     const early = replica.get('', ADMIN);
     await settle();
     clock.advance(5_000);
@@ -170,7 +170,7 @@ describe('createOnDemandList', () => {
     expect(problems.map(({ error }) => error)).toEqual([FORBIDDEN]);
   });
 
-  it('lists as soon as the missing permission is granted', async () => {
+  it('returns the objects as soon as the missing permission is granted', async () => {
     const rejected = replica.get('', ADMIN);
     await settle();
     periods[0]?.roleParts[0].fail(FORBIDDEN);
@@ -179,7 +179,7 @@ describe('createOnDemandList', () => {
     expect(await namesListed()).toEqual(['a']);
   });
 
-  it('waits after a problem other than a missing permission', async () => {
+  it('waits for the first list after an error other than a missing permission', async () => {
     const listed = namesListed();
     await settle();
     periods[0]?.objects.fail(serviceUnavailable('down', 1));
@@ -255,7 +255,7 @@ describe('createOnDemandList', () => {
     expect(stream.writableEnded).toBe(true);
   });
 
-  it('stops the informers ten minutes after the last request, and starts new ones with the next', async () => {
+  it('stops the informers ten minutes after the last request, and starts new informers with the next request', async () => {
     await start(tokenOf('a'));
     passTime(IDLE_MS - 1);
     expect(await namesListed()).toEqual(['a']);
@@ -267,7 +267,7 @@ describe('createOnDemandList', () => {
     expect(periods).toHaveLength(2);
   });
 
-  it('follows the hub while a watch is open', async () => {
+  it('keeps the informers running while a watch is open', async () => {
     await start();
     const stream = await replica.watch('timeoutSeconds=3000', ADMIN);
     passTime(2 * IDLE_MS);
@@ -280,7 +280,7 @@ describe('createOnDemandList', () => {
     expect(periods[0]?.runs).toEqual([false, false, false, false]);
   });
 
-  it('stops the informers when it is stopped', async () => {
+  it('stops the informers when the list itself is stopped', async () => {
     await start();
     stop();
     expect([periods[0]?.runs, clock.pending]).toEqual([[false, false, false, false], 0]);

@@ -76,7 +76,7 @@ describe('RbacAccess', () => {
     expect(world.shown.map(({ names }) => names.length)).toEqual([2, 3]);
   });
 
-  it('shows changes during the pause after a long update together', () => {
+  it('shows all changes of the pause after a long update together when the pause ends', () => {
     const clock = new SlowClock();
     const world = new World(clock);
     clock.stepMs = 20;
@@ -116,7 +116,7 @@ describe('RbacAccess', () => {
   it.each<readonly [string, Omit<TokenGrant, 'name' | 'subject'>]>([
     ['all objects', { namespace: undefined, roleKind: 'ClusterRole', names: 'all' }],
     ['one more object', { namespace: 'team-9', roleKind: 'Role', names: ['one'] }],
-  ])('hides, after a review, the objects of a permission on %s that was withdrawn in the same pause', async (_, grant) => {
+  ])('hides, after a review, the objects of a permission on %s that was withdrawn during the same pause', async (_, grant) => {
     const clock = new SlowClock();
     const world = new World(clock);
     // The next review of the caller is due at 27 s.
@@ -138,7 +138,7 @@ describe('RbacAccess', () => {
     expect(world.shown.at(-1)?.names).toEqual(before);
   });
 
-  it('updates more than one watch before a pause, even if finding the outdated ones takes long', () => {
+  it('updates more than one watch before a pause, even if the search for outdated watches takes long', () => {
     const clock = new FakeClock();
     const world = new World(clock);
     const shown: string[] = [];

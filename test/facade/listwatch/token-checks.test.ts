@@ -89,7 +89,7 @@ describe('TokenChecks after a revocation', () => {
     expect(isOpen()).toBe(false);
   });
 
-  it('ends a stream within twelve seconds on a hub that caches reviews for ten', async () => {
+  it('ends a stream within twelve seconds on a hub that caches reviews for ten seconds', async () => {
     const anyTime = asyncProperty(integer({ min: 0, max: 25_000 }), double({ min: 0, max: 1, noNaN: true }), async (ms, chance) => {
       const world = new World({ cachesReviews: true, random: () => chance });
       const isOpen = await world.stream();
@@ -130,7 +130,7 @@ describe('TokenChecks after a change of groups', () => {
     expect(isOpen()).toBe(true);
   });
 
-  it('ends a stream while another stream of the token has the new groups', async () => {
+  it('ends a stream with the old groups even if another stream of the same token has the new groups', async () => {
     const world = new World();
     const before = await world.caller();
     world.groups = ['staff'];

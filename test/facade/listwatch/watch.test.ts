@@ -85,7 +85,7 @@ describe('watch from a version', () => {
     await expect(watch('')).rejects.toMatchObject({ code: 406 });
   });
 
-  it('sends initial events without their bookmark for a version such as 00', async () => {
+  it('sends initial events without a bookmark for a version such as 00', async () => {
     const stream = await replica.watch('resourceVersion=00&allowWatchBookmarks=true', ADMIN);
     expect(eventsOf(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c']);
   });
@@ -188,7 +188,7 @@ describe('watch with initial events', () => {
 });
 
 describe('watch during permission changes', () => {
-  it('sends DELETED for lost and ADDED for gained clusters, the last with a version', async () => {
+  it('sends DELETED for lost and ADDED for gained clusters, and a resumable version with the last event', async () => {
     const stream = await replica.watch(`allowWatchBookmarks=true&resourceVersion=${await versionFor(ALICE)}`, ALICE);
     hub.roles.put('alice', { rules: [viewerRule(['b', 'c'])] });
     await replica.catchUp();
@@ -203,7 +203,7 @@ describe('watch during permission changes', () => {
     expect(stream.take()).toEqual([]);
   });
 
-  it('follows bindings to roles, groups and service accounts', async () => {
+  it('applies changes to the roles and bindings of users, groups and service accounts', async () => {
     const bot = callerOf('system:serviceaccount:ci:bot', 'system:serviceaccounts', 'system:serviceaccounts:ci');
     const streams = [await replica.watch('resourceVersion=0', ALICE), await replica.watch('', bot)];
     streams.forEach((stream) => stream.take());

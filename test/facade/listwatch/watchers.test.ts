@@ -23,7 +23,7 @@ describe('Watchers', () => {
     expect(counts).toEqual([2, 4, 5, 5]);
   });
 
-  it('writes to all watches again if the log advances in the meantime', async () => {
+  it('writes to all watches again if the log advances before it has written to all of them', async () => {
     let now = 0;
     const watchers = new Watchers({ monotonic: () => (now += 20) });
     const written = addWatchers(watchers, 3);

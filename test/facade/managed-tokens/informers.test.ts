@@ -176,13 +176,13 @@ describe('createManagedTokenInformers with a budget for each namespace', () => {
     await eventually(() => expect(granted()).toEqual({ b: 101 }), clock, 1_000);
   });
 
-  it('grants nothing through the larger Role after another one arrives', async () => {
+  it('grants nothing through the largest Role once another Role exceeds the budget of the namespace', async () => {
     const { hub, granted } = await follow({ roles: [role('a', 100)] });
     hub.emit('roles', 'MODIFIED', role('b', 50));
     await eventually(() => expect(granted()).toEqual({ a: 0, b: 50 }));
   });
 
-  it('counts RoleBindings, the names of their roles and their subjects', async () => {
+  it('counts the size of RoleBindings with the names of their roles and subjects', async () => {
     const { bindings } = await follow({ rolebindings: [binding('b', 'some', ['alice', 'bob'])] });
     expect(bytesOf(bindings.get('team-a/b')!)).toBe(256 + 'some'.length + 2 * 256 + 'alicebob'.length);
   });

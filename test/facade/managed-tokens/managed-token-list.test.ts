@@ -123,7 +123,7 @@ describe('MANAGED_TOKEN_LIST.kind', () => {
 });
 
 describe('MANAGED_TOKEN_LIST.permission', () => {
-  it('requires get or list permission on managedtokens', () => {
+  it('names the verbs get and list on managedtokens', () => {
     expect(MANAGED_TOKEN_LIST.permission).toEqual({
       verbs: ['get', 'list'],
       group: 'tokens.purser.dev',

@@ -95,7 +95,7 @@ describe('watch of ManagedTokens', () => {
     stream.leave();
   });
 
-  it('sends only the permission changes in its own namespace', async () => {
+  it('sends only permission changes in the namespace of the watch', async () => {
     await grant({});
     const stream = await replica.watch(WATCH_LIST, ALICE, undefined, { namespace: 'team-b' });
     await grant({ names: ['one'] }, { namespace: 'team-b' });

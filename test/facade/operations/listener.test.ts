@@ -109,7 +109,7 @@ describe('listenForOperations', () => {
     expect((await fetch(`${url}${path}`, { method })).status).toBe(status);
   });
 
-  it('requires admission for metrics, and none for health', async () => {
+  it('returns 401 for metrics without admission, and 200 for health', async () => {
     const url = await listen({ admit: async () => Promise.reject(unauthorized()) });
     const metrics = await fetch(`${url}/metrics`);
 

@@ -245,7 +245,7 @@ describe('SubjectAccessReview of the hub', () => {
     });
   });
 
-  it('first reviews the name that allowed the last request', async () => {
+  it('reviews the name that allowed the last request before other names', async () => {
     const clock = new FakeClock(Date.now());
     const review = ({ spec: { resourceAttributes } }: Review) => ({ allowed: resourceAttributes['name'] === 'prod-eu' });
     world = await FacadeWorld.start({ clock, hub: allowingHub({ SubjectAccessReview: review }) });

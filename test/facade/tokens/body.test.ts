@@ -186,7 +186,7 @@ describe('unknown fields', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  it('returns no status that the request contains', async () => {
+  it('returns no status from the request body', async () => {
     const response = await post({ ...TOKEN_REQUEST, status: { token: 'mine', expirationTimestamp: '2099-01-01T00:00:00Z' } });
     expect(responseOf(response).status.token).toMatch(/^eyJ/);
     expect(response.text).not.toContain('mine');
@@ -308,7 +308,7 @@ describe('protected service accounts and audiences', () => {
     await other.close();
   });
 
-  it('requires a rule for the namespace in a protected namespace', async () => {
+  it('denies a token in a protected namespace unless a rule names the namespace', async () => {
     const names: string[] = [];
     const hub = allowingHub({
       SubjectAccessReview: ({ spec: { resourceAttributes } }) => {

@@ -49,13 +49,13 @@ describe('prune', () => {
     expect(pruned.unknown).toEqual(unknown);
   });
 
-  it('reports unknown fields of the metadata first, then the others by path', () => {
+  it('reports unknown fields of the metadata first, then other unknown fields by path', () => {
     const { unknown, value } = prune({ ...widget({ b: 1 }), metadata: { zzz: 1, name: 'one', aaa: 1 }, a: 1 }, schema);
     expect(unknown).toEqual(['metadata.aaa', 'metadata.zzz', 'a', 'spec.b']);
     expect(value).toEqual(widget({}));
   });
 
-  it('keeps all of managedFields', () => {
+  it('keeps all fields of managedFields', () => {
     const metadata = { name: 'one', managedFields: [{ manager: 'x', fieldsV1: { 'f:spec': { 'f:size': {} } }, odd: 1 }] };
     const { unknown, value } = prune({ apiVersion: 'example.dev/v1', kind: 'Widget', metadata }, schema);
     expect(unknown).toEqual(['metadata.managedFields[0].odd']);

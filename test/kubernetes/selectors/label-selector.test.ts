@@ -176,7 +176,7 @@ describe('toLabelSelector', () => {
     expect(isEverything(toLabelSelector({}))).toBe(true);
   });
 
-  it('requires all labels and all expressions', () => {
+  it('matches only objects that match all labels and all expressions', () => {
     const selector = toLabelSelector({
       matchLabels: { app: 'purser' },
       matchExpressions: [

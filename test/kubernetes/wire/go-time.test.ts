@@ -30,7 +30,7 @@ describe('parseTime', () => {
 });
 
 describe('parseMicroTime', () => {
-  it('requires exactly six digits', () => {
+  it('rejects a time without exactly six digits after the decimal point', () => {
     expect(parseMicroTime('2026-11-15T00:00:00.123456+01:00')).toBe('2026-11-14T23:00:00.123456Z');
     expect(() => parseMicroTime('2026-11-15T00:00:00.000Z')).toThrow(
       'parsing time "2026-11-15T00:00:00.000Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse ".000Z" as ".000000"',

@@ -81,7 +81,7 @@ describe('negotiate', () => {
     },
   );
 
-  it('returns the recorded error', () => {
+  it('returns the recorded error for an unsupported media type', () => {
     const exchange = recordings('token-requests').find(({ name }) => name === 'accept-text');
     const preferences = accepting(exchange?.request.headers?.['accept']);
     const { status } = rejection(() => negotiate(preferences, builtIn));

@@ -40,7 +40,7 @@ describe('writeOptions', () => {
     });
   });
 
-  it('returns the first of repeated values', () => {
+  it('returns the first value of a repeated parameter', () => {
     expect(writeOptions(query('fieldValidation=Strict&fieldValidation=Nonsense'), 'CreateOptions').fieldValidation).toBe('Strict');
   });
 
@@ -65,7 +65,7 @@ describe('writeOptions', () => {
 });
 
 describe('patchOptions', () => {
-  it('requires a manager for apply, and rejects force without apply', () => {
+  it('rejects an apply without a manager, and force without an apply', () => {
     expect(rejection(() => patchOptions(query(''), true)).message).toBe(
       'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
     );
@@ -132,7 +132,7 @@ describe('listOptions', () => {
     ['watch=FALSE', false],
     ['watch=0&watch=1', false],
     ['', false],
-  ])('returns for %j watch=%s', (text, watch) => {
+  ])('parses the query %j as watch=%s', (text, watch) => {
     expect(listOptions(query(text)).watch).toBe(watch);
   });
 

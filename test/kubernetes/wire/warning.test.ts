@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { warningHeaders } from '../../../src/kubernetes/wire/warning.ts';
 
 describe('warningHeaders', () => {
-  it('quotes each text once', () => {
+  it('quotes each text, and omits empty and repeated texts', () => {
     expect(warningHeaders([String.raw`a "b" \c`, 'd', 'd', ''])).toEqual([String.raw`299 - "a \"b\" \\c"`, '299 - "d"']);
   });
 
@@ -10,7 +10,7 @@ describe('warningHeaders', () => {
     expect(warningHeaders(['a\nb', 'c\u0085', 'd'])).toEqual(['299 - "d"']);
   });
 
-  it('encodes one character per byte', () => {
+  it('encodes each byte of a non-ASCII text as one character', () => {
     expect(warningHeaders(['é'])).toEqual([`299 - "${Buffer.from('é').toString('latin1')}"`]);
   });
 

@@ -121,7 +121,7 @@ describe('profileLeftovers', () => {
 });
 
 describe('profilesAspect', () => {
-  it('is True only for the reason Published', () => {
+  it('returns True only for the reason Published', () => {
     expect(profilesAspect('Published').status).toBe('True');
     expect(profilesAspect('Forbidden', 'detail')).toEqual({
       status: 'False',

@@ -10,7 +10,7 @@ const child = aChild(set, 'eu');
 const { labels, annotations } = rendered;
 
 describe('leftovers', () => {
-  it('returns nothing for a ManagedToken as rendered', () => {
+  it('returns nothing for a ManagedToken that equals the rendered template', () => {
     expect(leftovers(child, rendered)).toBeUndefined();
   });
 

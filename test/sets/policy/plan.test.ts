@@ -51,7 +51,7 @@ describe('planSet', () => {
     expect(plan(members).creations).toHaveLength(100);
   });
 
-  it('changes as many ManagedTokens as have no result yet, those that are ready first', () => {
+  it('limits the ManagedTokens without a result, and changes ready ManagedTokens first', () => {
     const failing = aMember(set, 'a', before, { ready: 'False' });
     const members = [failing, ...numbered(4).map((name) => aMember(set, name, before, { ready: 'True' }))];
     const changing = aMember(set, 'x', set, { ready: 'True', generation: 2, observedGeneration: 1 });
@@ -81,12 +81,12 @@ describe('planSet', () => {
     expect(plan(denied(1))).toMatchObject({ stoppedBy: numbered(1, 50), changes: [], waiting: 1 });
   });
 
-  it('does not count new ManagedTokens as failures of the rollout', () => {
+  it('does not count failing new ManagedTokens as failures of the rollout', () => {
     const created = numbered(9, 50).map((name) => aMember(set, name, set, { ready: 'False', since: NOON }));
     expect(plan([aMember(set, 'a', before, { ready: 'True' }), ...created]).stoppedBy).toEqual([]);
   });
 
-  it('waits for a pending ManagedToken before it counts as a failure', () => {
+  it('counts a pending ManagedToken as a failure only after five seconds', () => {
     const pending = aMember(set, 'a', set, { ready: 'False', reason: 'Pending', generation: 2, since: NOON });
     const members = [pending, aMember(set, 'b', before, { ready: 'True' })];
     expect(planSet({ set, members, surplus: [] }, rollout, NOON + 4_000).stoppedBy).toEqual([]);

@@ -30,7 +30,7 @@ describe('decideRemoval', () => {
     expect(decideRemoval({ ...unknown, uids: [] }).type).toBe('allowed');
   });
 
-  it('allows exactly the confirmed removal', () => {
+  it('allows only the removal that was confirmed', () => {
     const paused = decide(12, 12);
     const value = paused.type === 'paused' ? paused.value : '';
     expect(value).toMatch(/^12-[0-9a-f]{12}$/);

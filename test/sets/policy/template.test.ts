@@ -18,7 +18,7 @@ describe('childName', () => {
     expect(childName('fleet', 'prod-eu')).toBe('fleet-prod-eu');
   });
 
-  it('returns a valid name that differs for different clusters, no matter how long they are', () => {
+  it('returns a valid name that differs for different clusters, no matter how long their names are', () => {
     fc.assert(
       fc.property(names, names, names, (set, a, b) => {
         const long = `${set}.${'x'.repeat(60)}`;
@@ -59,7 +59,7 @@ describe('renderToken', () => {
     expect(rendered(set, { name: 'eu', labels: {} }).annotations['a']).toBe('');
   });
 
-  it('leaves the name of the Secret to the ManagedToken if the template has none', () => {
+  it('omits the name of the Secret if the template has none', () => {
     expect(rendered(aSet(), { name: 'eu' }).spec.secret).toEqual({ outputs: ['Token'] });
   });
 

@@ -15,7 +15,7 @@ import { ACCOUNT_UID, aGrant, aToken, at, jwt, NOON } from '../../support/builde
 const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
 
 describe('tokenRequestFor', () => {
-  it('requests the fields of the spec', () => {
+  it('returns a TokenRequest with the fields of the spec', () => {
     expect(tokenRequestFor(aToken().build(), {})).toEqual({
       namespace: 'deploy',
       name: 'deployer',
@@ -57,7 +57,7 @@ describe('isReservedAudience', () => {
     ['purser', false],
     ['https://purser:6443', false],
     ['Purser:x', false],
-  ])('returns for %j: %j', (audience, expected) => {
+  ])('returns whether the audience %j is reserved: %j', (audience, expected) => {
     expect(isReservedAudience(audience)).toBe(expected);
   });
 });
@@ -182,7 +182,7 @@ describe('sameAudiences', () => {
     ['one more', ['a'], ['a', 'b'], false],
     ['one less', ['a', 'b'], ['a'], false],
     ['another one', ['a', 'b'], ['a', 'c'], false],
-  ])('compares lists with %s', (_, a, b, isSame) => {
+  ])('compares two lists of audiences with %s', (_, a, b, isSame) => {
     expect(sameAudiences(a, b)).toBe(isSame);
   });
 

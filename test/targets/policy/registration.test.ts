@@ -53,7 +53,7 @@ describe('isIssuedWith', () => {
     ['another Secret of the same name', referring('purser-system/target-1-credential', { secretUID: 's2' }), false],
     ['a Cluster that was re-created', referring('purser-system/target-1-credential', { clusterUID: 'another' }), false],
     ["Purser's own service account on the hub", issuerOf({ cluster: aCluster() }), false],
-  ])('compares with %s', (_, issuer, isSame) => {
+  ])('compares the issuer of a token with %s', (_, issuer, isSame) => {
     expect(isIssuedWith(issued, issuer)).toBe(isSame);
   });
 });

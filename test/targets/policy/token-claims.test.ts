@@ -43,7 +43,7 @@ describe('tokenClaims', () => {
     expect(tokenClaims(token)).toBeUndefined();
   });
 
-  it('never throws', () => {
+  it('never throws for any string', () => {
     const payloads = fc.oneof(fc.string({ unit: 'binary' }), fc.json()).map((text) => `e30.${Buffer.from(text).toString('base64url')}.x`);
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'binary' }), payloads, fc.jsonValue().map(jwt)), (token) => {
@@ -62,7 +62,7 @@ describe('isClusterLocalIssuer', () => {
     ['https://hub.example.com', false],
     ['https://oidc.eks.eu-west-1.amazonaws.com/id/ABC', false],
     ['unknown', false],
-  ])('returns for %s: %j', (issuer, expected) => {
+  ])('returns whether the issuer %s is local to a cluster: %j', (issuer, expected) => {
     expect(isClusterLocalIssuer(issuer)).toBe(expected);
   });
 });

@@ -48,7 +48,7 @@ function argoCluster(secret: Secret) {
 describe('the Secret of the output ArgoCD', () => {
   const argo = (settings?: object) => aToken().writing({ outputs: ['ArgoCD'], ...(settings && { argocd: settings }) });
 
-  it('is a cluster of Argo CD without restrictions by default', () => {
+  it('describes a cluster of Argo CD without restrictions by default', () => {
     const secret = written(argo());
     expect(argoCluster(secret)).toEqual({
       server: SERVER,
@@ -63,16 +63,16 @@ describe('the Secret of the output ArgoCD', () => {
     expect(Object.keys(secret.data ?? {}).sort()).toEqual(['config', 'name', 'server', 'token']);
   });
 
-  it('has the settings of spec.secret.argocd', () => {
+  it('contains the settings of spec.secret.argocd', () => {
     const settings = { project: 'platform', namespaces: ['apps', 'jobs'], clusterResources: true, shard: 0 };
     expect(argoCluster(written(argo(settings)))).toMatchObject(settings);
   });
 
-  it('has no key for a false or absent setting, as Argo CD writes it', () => {
+  it('has no key for a false or absent setting, like a Secret that Argo CD writes', () => {
     expect(Object.keys(written(argo({ clusterResources: false })).data ?? {})).not.toContain('clusterResources');
   });
 
-  it('has the labels of the Cluster that labelsFromCluster names, for generators of ApplicationSets', () => {
+  it('contains the labels of the Cluster that labelsFromCluster names, for generators of ApplicationSets', () => {
     const token = argo({ labelsFromCluster: ['env', 'region', 'tier'] }).writing({ labels: { env: 'spec' } });
     const { labels } = argoCluster(written(token, { env: 'prod', region: 'eu', owner: 'x' })) ?? {};
     expect(labels).toEqual({ env: 'spec', region: 'eu', 'tokens.purser.dev/managed-by': 'purser' });
@@ -119,7 +119,7 @@ function isWatchedByFlux({ metadata }: Secret): boolean {
 describe('the Secret of the output Kubeconfig', () => {
   const connection = { host: SERVER, ca: PEM, token: aGrant().text() };
 
-  it.each([undefined, 'value', 'kubeconfig'])('is a kubeconfig for Flux with the key %p', (key) => {
+  it.each([undefined, 'value', 'kubeconfig'])('contains a kubeconfig for Flux under the key %p', (key) => {
     expect(fluxConnection(written(aToken().writing({ outputs: ['Kubeconfig'] })), key)).toEqual(connection);
   });
 
@@ -131,12 +131,12 @@ describe('the Secret of the output Kubeconfig', () => {
 });
 
 describe('the Secret with spec.secret.keys', () => {
-  it('has the keys token and caBundle that Karmada reads', () => {
+  it('contains the keys token and caBundle that Karmada reads', () => {
     const secret = written(aToken().writing({ keys: [{ key: 'caBundle', from: 'CA' }] }));
     expect([valueOf(secret, 'token'), valueOf(secret, 'caBundle')]).toEqual([aGrant().text(), PEM]);
   });
 
-  it('has a kubeconfig under the name of the cluster, with the label that Istio watches', () => {
+  it('contains a kubeconfig under the name of the cluster, and the label that Istio watches', () => {
     const secret = written(aToken().writing({ labels: { 'istio/multiCluster': 'true' }, keys: [{ key: 'prod-eu', from: 'Kubeconfig' }] }));
     expect(secret.metadata.labels).toHaveProperty(['istio/multiCluster'], 'true');
     expect(connectionOf(valueOf(secret, 'prod-eu') ?? '')).toMatchObject({ host: SERVER, token: aGrant().text() });

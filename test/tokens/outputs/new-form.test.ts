@@ -94,7 +94,7 @@ describe('token controller with an output form that encodes the token', () => {
     expect([secret().data, world.issued]).toEqual([before.data, 1]);
   });
 
-  it('removes the keys with the token, and no other key, when the token expires', async () => {
+  it('removes only the keys that contain the token when the token expires', async () => {
     world.isDown = true;
     world.clock.advance(2 * 3_600_000);
     await reconcile();

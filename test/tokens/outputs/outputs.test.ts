@@ -22,11 +22,11 @@ function withoutCa() {
 }
 
 describe('outputTexts', () => {
-  it('renders Token', () => {
+  it('renders the output Token', () => {
     expect(texts(['Token'])).toEqual({ token: 'tok.en', 'ca.crt': PEM, server: SERVER, namespace: 'deploy' });
   });
 
-  it('renders Kubeconfig under two keys', () => {
+  it('renders the output Kubeconfig under two keys', () => {
     const { kubeconfig, value, ...rest } = texts(['Kubeconfig']);
     expect(rest).toEqual({ token: 'tok.en' });
     expect(value).toBe(kubeconfig);
@@ -40,13 +40,13 @@ describe('outputTexts', () => {
     });
   });
 
-  it('renders ArgoCD', () => {
+  it('renders the output ArgoCD', () => {
     const { config, ...rest } = texts(['ArgoCD']);
     expect(rest).toEqual({ token: 'tok.en', name: 'prod-eu', server: SERVER });
     expect(JSON.parse(config ?? '')).toEqual({ bearerToken: 'tok.en', tlsClientConfig: { insecure: false, caData: CA } });
   });
 
-  it('renders all forms together', () => {
+  it('renders all outputs together', () => {
     expect(Object.keys(texts(['ArgoCD', 'Kubeconfig', 'Token'])).sort()).toEqual([
       'ca.crt',
       'config',
@@ -105,7 +105,7 @@ describe('outputTexts with spec.secret.keys', () => {
       ISSUED,
     );
 
-  it('renders each source', () => {
+  it('renders a key for each source', () => {
     const { kubeconfig, value: _, ...rest } = render();
     expect(rest).toEqual({
       token: 'tok.en',

@@ -54,7 +54,7 @@ describe('withWantedAnchor', () => {
     expect(withWantedAnchor(listed(THERE, HERE), issuerOf({ cluster: aCluster() }))).toEqual([THERE, HERE]);
   });
 
-  it('adds the location in the spec to the listed ones', () => {
+  it('adds the location in the spec to the listed locations', () => {
     expect(withWantedAnchor(listed(THERE), issuerOf({ cluster: aCluster() }))).toEqual([THERE, HERE]);
   });
 
@@ -87,7 +87,7 @@ describe('replacedAnchor', () => {
     ['the Cluster of the list', aCluster(), undefined],
     ['a Cluster that was re-created', aCluster('another'), HERE],
     ['a Cluster that refers to another credential', otherCredential, HERE],
-  ])('compares the location in the spec with %s', (_, each, expected) => {
+  ])('compares the listed location of the spec with %s', (_, each, expected) => {
     expect(replacedAnchor(listed(THERE, HERE), issuerOf({ cluster: each }))).toEqual(expected);
   });
 });

@@ -164,7 +164,7 @@ describe('planToken for any observation', () => {
     );
   });
 
-  it('waits after a token was issued', () => {
+  it('waits right after a token was issued', () => {
     fc.assert(
       fc.property(observations, clocks, fc.integer({ min: 600, max: 2 ** 32 }), (observation, now, seconds) => {
         const plan = planFor(observation, now);

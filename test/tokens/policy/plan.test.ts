@@ -34,7 +34,7 @@ describe('planToken for a valid token', () => {
     expect(planFor(HELD.build(), at('12:20:00'))).toEqual({ type: 'wait', until: RENEW_AT });
   });
 
-  it('waits for the next verification if that comes first', () => {
+  it('waits for the next verification if it is due before the renewal', () => {
     expect(planFor(HELD.with({ verifyAt: at('12:30:00') }).build(), at('12:20:00'))).toEqual({ type: 'wait', until: at('12:30:00') });
   });
 
@@ -112,27 +112,27 @@ describe('planToken', () => {
     ['one second before the time', '12:46:37', 'wait'],
     ['at the time', '12:46:38', 'issue'],
     ['long after the time', '12:59:59', 'issue'],
-  ])('plans %s of renewal', (_, time, type) => {
+  ])('plans to wait or to issue a token %s of renewal', (_, time, type) => {
     expect(planFor(HELD.build(), at(time))).toMatchObject({ type });
   });
 
-  it('requires the UID of the service account only on renewals', () => {
+  it('sets the expected UID of the service account only when it renews a token', () => {
     const accountUID = '9d6a0f52-0000-4000-8000-00000000000a';
     expect(planFor(HELD.build(), RENEW_AT)).toMatchObject({ reason: 'RotationDue', accountUID, dropOld: false });
     expect(planFor(HELD.changing((token) => token.annotated(Annotation.rotate, '1')).build(), RENEW_AT)).toMatchObject({ accountUID });
     expect(planFor(rejected(aGrant().text()).build(), at('12:20:00'))).not.toHaveProperty('accountUID');
   });
 
-  it('replaces an expired token, which must be removed from the Secret in any case', () => {
+  it('issues a new token and drops the old one if the old one has expired', () => {
     expect(planFor(HELD.build(), at('13:00:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue', dropOld: true });
   });
 
-  it('issues with the reason RotationDue after the expired token was removed', () => {
+  it('issues a token with the reason RotationDue after the expired token was removed', () => {
     const secret = stored(withoutToken(writtenSecret({ token: aToken().build(), cluster: aCluster(), secret: undefined }, aGrant())));
     expect(planFor(HELD.with({ secret }).build(), at('13:10:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue' });
   });
 
-  it('issues once for each value of the annotation rotate', () => {
+  it('issues one token for each value of the annotation rotate', () => {
     const requested = aScene(aToken().annotated(Annotation.rotate, 'monday')).holding(aGrant());
     expect(planFor(requested.build(), at('12:20:00')).type).toBe('wait');
     expect(planFor(requested.changing((token) => token.annotated(Annotation.rotate, 'tuesday')).build(), at('12:20:00')).type).toBe(
@@ -145,7 +145,7 @@ describe('planToken', () => {
     expect(planFor(scene.changing((token) => token.with({ audiences: ['b', 'a'] })).build(), at('12:20:00')).type).toBe('wait');
   });
 
-  it('issues no token because the target rejected another one', () => {
+  it('issues no token if the target rejected a token other than the current one', () => {
     expect(planFor(rejected('another token').build(), at('12:20:00')).type).toBe('wait');
   });
 
@@ -163,18 +163,18 @@ describe('planToken', () => {
 });
 
 describe('planToken and the granted lifetime', () => {
-  it('renews after the granted hour when a week was requested', () => {
+  it('renews a token by the granted lifetime of an hour when a week was requested', () => {
     const scene = aScene(aToken().with({ expirationSeconds: 604_800 })).holding(aGrant());
     expect(planFor(scene.build(), NOON)).toEqual({ type: 'wait', until: RENEW_AT });
   });
 
-  it('renews by the expiry in the response when the token itself lives for a year', () => {
+  it('renews a token by the expiry in the response when the token itself lives for a year', () => {
     const exp = NOON / 1000 + 31_536_000;
     const scene = aScene().holding(aGrant().expiringIn('3607s').claiming({ exp }));
     expect(planFor(scene.build(), NOON)).toMatchObject({ type: 'wait', until: at('12:46:43') });
   });
 
-  it('renews by the token when the status claims a year', () => {
+  it('renews a token by the expiry in the token when the status claims a year', () => {
     const scene = HELD.changing((token) =>
       token.withStatus({ expirationTimestamp: '2027-03-01T12:00:00Z', nextRotationTime: '2027-02-01T12:00:00Z' }),
     );
@@ -234,7 +234,7 @@ describe('planToken between issuances', () => {
     expect(planFor(scene.build(), at('12:00:05'))).toEqual({ type: 'hold', strip: false, until: at('12:00:10') });
   });
 
-  it('waits two seconds for drift and requests', () => {
+  it('waits two seconds between issuances before it issues a token for drift or a request', () => {
     const scene = HELD.changing((token) => token.annotated(Annotation.rotate, '1'));
     expect(planFor(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', strip: false, until: at('12:00:02') });
     expect(planFor(scene.build(), at('12:00:02'))).toMatchObject({ type: 'issue' });
@@ -250,7 +250,7 @@ describe('planToken between issuances', () => {
     expect(planFor(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', strip: false, until: at('12:00:02') });
   });
 
-  it('waits 30 seconds for a token that was granted for a few seconds', () => {
+  it('waits 30 seconds after a token that was granted for only a few seconds', () => {
     const scene = aScene().holding(aGrant().expiringIn('5s'));
     expect(planFor(scene.build(), at('12:00:10'))).toEqual({ type: 'hold', strip: true, until: at('12:00:30') });
     expect(planFor(scene.build(), at('12:00:30'))).toMatchObject({ type: 'issue', reason: 'RotationDue' });
@@ -273,7 +273,7 @@ describe('planToken for a Secret that differs', () => {
     ['when the status records an earlier write', HELD.with({ writtenDigest: digestOf('an earlier write') })],
     ['when another client edits or adds a key', HELD.with({ secret: { ...secretOfHeld(), dataDigest: digestOf('edited') } })],
     ["when Purser's label is missing", HELD.with({ secret: { ...secretOfHeld(), metadata: { ...secretOfHeld().metadata, labels: {} } } })],
-  ])('rewrites the Secret without issuing %s', (_, scene) => {
+  ])('rewrites the Secret without a new token %s', (_, scene) => {
     expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'rewrite', from: 'ci', write: 'update' });
   });
 
@@ -312,11 +312,11 @@ describe('planToken with a Cluster that its credential does not cover', () => {
     expect(plan.type === 'hold' && plan.until).toBeLessThanOrEqual(at('12:48:00'));
   });
 
-  it('issues when the renewal is due, and keeps the old token if that fails', () => {
+  it('issues a token when the renewal is due, and keeps the old token if the issuance fails', () => {
     expect(planFor(HELD.with(evil).build(), at('12:50:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue', dropOld: false });
   });
 
-  it('removes a token that has expired', () => {
+  it('drops an expired token', () => {
     expect(planFor(HELD.with(evil).build(), at('13:00:00'))).toMatchObject({ type: 'issue', dropOld: true });
   });
 });
@@ -326,7 +326,7 @@ describe('planToken with a Cluster that refers to another credential', () => {
   const { spec, ...rest } = aCluster();
   const cluster = { ...rest, spec: { ...spec, authInfo: { controller } } };
 
-  it('reissues the token instead of writing it next to other addresses, and keeps it in the meantime', () => {
+  it('reissues the token before it writes other addresses, and keeps the old token until then', () => {
     const scene = HELD.with({ cluster, outputsDigest: digestOf('another address') });
     expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'CredentialReplaced', dropOld: false });
     expect(planFor(scene.with({ lastIssuedAt: at('12:19:59') }).build(), at('12:20:00'))).toMatchObject({ type: 'hold', strip: false });
@@ -355,7 +355,7 @@ describe('planToken that holds', () => {
     expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'SecretConflict' }, ...held });
   });
 
-  it('revokes the token of the former Secret even if the new name is taken', () => {
+  it('revokes the token in the former Secret even if another object owns the Secret of the new name', () => {
     const anchors = [{ cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: 'cluster-uid', credential: '' }];
     const scene = ontoForeign((token) =>
       token.with({ revocation: 'BoundSecret' }).withStatus({ anchors }).annotated(Annotation.revoke, 'leaked'),
@@ -574,7 +574,7 @@ describe('planToken for a ManagedToken that is being deleted', () => {
     token.withMetadata({ deletionTimestamp: '2026-03-01T12:00:00Z', finalizers: ['example.com/other'] }),
   );
 
-  it('does nothing without a Secret', () => {
+  it('plans nothing without a Secret', () => {
     expect(planFor(deleted.with({ secret: undefined }).build(), at('12:59:00'))).toEqual({ type: 'none' });
   });
 

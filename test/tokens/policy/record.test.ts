@@ -168,7 +168,7 @@ describe('isForFormerAPI', () => {
     ['the same audiences', accepting(audiences), false],
     ['unknown audiences', aCluster(), false],
     ['no Cluster', undefined, false],
-  ])('compares with %s', (_, cluster, isFormer) => {
+  ])('returns whether a token is for former audiences of the API server: %s', (_, cluster, isFormer) => {
     expect(isForFormerAPI(issued, withoutAudiences().build(), cluster)).toBe(isFormer);
   });
 
@@ -207,15 +207,15 @@ describe('supersededBy', () => {
       'SpecChanged',
     ],
     ['a Secret of that name', issuedForPod, aToken().with({ boundObjectRef: { ...pod, kind: 'Secret' } }), 'SpecChanged'],
-  ])('compares with %s', (_, before, token, reason) => {
+  ])('compares the record of an issued token with %s', (_, before, token, reason) => {
     expect(supersededBy(before, token.build(), aCluster())).toBe(reason);
   });
 
-  it('detects a re-created Cluster', () => {
+  it('returns ClusterReplaced for a re-created Cluster', () => {
     expect(supersededBy(issued, aToken().build(), aCluster('another'))).toBe('ClusterReplaced');
   });
 
-  it('ignores a missing Cluster', () => {
+  it('returns undefined for a missing Cluster', () => {
     expect(supersededBy(issued, aToken().build(), undefined)).toBeUndefined();
   });
 });

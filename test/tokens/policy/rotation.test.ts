@@ -39,7 +39,7 @@ describe('renewAt', () => {
     expect(renewAt(HOUR, renewBefore, UID)).toBe(at('12:07:38'));
   });
 
-  it('returns the same time for the same UID, and spreads others over a twentieth of the lifetime', () => {
+  it('returns the same time for the same UID, and spreads the times of other UIDs over a twentieth of the lifetime', () => {
     const buckets = Array.from({ length: 10 }, () => 0);
     for (let index = 0; index < 10_000; index++) {
       const early = at('12:48:00') - renewAt(HOUR, '20%', `4f0e3c1d-0000-4000-8000-${String(index).padStart(12, '0')}`);

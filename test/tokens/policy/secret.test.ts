@@ -81,7 +81,7 @@ describe('desiredSecret', () => {
     expect(written(aToken(), aGrant(), stored(argo)).metadata.labels).not.toHaveProperty([ARGO_LABEL]);
   });
 
-  it('keeps labels, annotations, finalizers and owners set by others', () => {
+  it('keeps labels, annotations, finalizers and owners of other managers', () => {
     const existing = withOwn({
       uid: 'secret-uid',
       resourceVersion: '7',
@@ -154,7 +154,7 @@ describe('desiredSecret with labelsFromCluster', () => {
   const copying = (...labelsFromCluster: readonly string[]) => aToken().writing({ outputs: ['ArgoCD'], argocd: { labelsFromCluster } });
   const labeled = (labels: Readonly<Record<string, string>>) => ({ ...aCluster(), metadata: { ...aCluster().metadata, labels } });
 
-  it('drops a copied label that the Cluster or the spec no longer has, and keeps labels set by others', () => {
+  it('drops a copied label that the Cluster or the spec no longer has, and keeps labels of other managers', () => {
     const first = stored(
       writtenSecret(
         { token: copying('env', 'region').build(), cluster: labeled({ env: 'prod', region: 'eu' }), secret: undefined },

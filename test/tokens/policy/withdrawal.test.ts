@@ -54,7 +54,7 @@ describe('isMassWithdrawal', () => {
     ['500 tokens of one namespace and four of others', counts(500, 1, 1, 1, 1), counts(500, 40, 40, 40, 40), true],
     ['a tenth of all issued', counts(5, 5, 5, 5, 5), counts(...Array.from({ length: 13 }, () => 20)), false],
     ['a tenth of all, however many one namespace has', counts(5, 5, 5, 5, 5), counts(100_000, 20, 20, 20, 20), true],
-  ])('returns for %s', (_, lost, issued, isMass) => {
+  ])('returns whether the loss of %s is a mass withdrawal', (_, lost, issued, isMass) => {
     expect(isMassWithdrawal(lost, issued)).toBe(isMass);
   });
 });

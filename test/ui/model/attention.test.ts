@@ -10,7 +10,7 @@ describe('attentionOf', () => {
     expect(attentionOf([aCluster('prod')], [aToken()], NOW)).toEqual([]);
   });
 
-  it('lists clusters before tokens, and counts the tokens that a cluster affects there', () => {
+  it('lists clusters before tokens, with the number of tokens that each cluster affects', () => {
     const tokens = [
       aToken({ name: 'a', cluster: 'down', rotationFailing: timeout, expiresAt: NOW + 9 * MINUTE }),
       aToken({ name: 'b', cluster: 'down', rotationFailing: timeout, expiresAt: NOW + 5 * MINUTE }),

@@ -34,7 +34,7 @@ describe('chainOf', () => {
     expect(verdicts(aToken(), NOW)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok']);
   });
 
-  it('marks the link that failed, and those that were not reached', () => {
+  it('marks the link that failed, and the links that were not reached', () => {
     const chain = chainOf(aToken({ ready: condition('Ready', 'False', 'Forbidden'), expiresAt: undefined }), NOW);
     expect(chain.map(({ name, verdict }) => `${name} ${verdict}`)).toEqual([
       'cluster ok',
@@ -56,7 +56,7 @@ describe('chainOf', () => {
     ]);
   });
 
-  it('waits for a new ManagedToken', () => {
+  it('marks all links of a new ManagedToken as waiting', () => {
     expect(verdicts(aToken({ ready: undefined, expiresAt: undefined, createdAt: NOW }), NOW)).toEqual(Array(5).fill('waiting'));
   });
 });

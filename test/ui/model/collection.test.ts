@@ -93,7 +93,7 @@ describe('Collection', () => {
     expect(script.phases.slice(0, 2)).toEqual([{ type: 'loading', loaded: 2, remaining: 1 }, { type: 'live' }]);
   });
 
-  it('applies events, and resumes from the version of the last one', async () => {
+  it('applies events, and resumes from the version of the last event', async () => {
     const events = watch(
       ['ADDED', object('b')],
       ['MODIFIED', object('a', 'new')],
@@ -167,7 +167,7 @@ describe('Collection', () => {
     expect(script.pauses).toEqual([0, 0]);
   });
 
-  it('is not live until the watch is open', async () => {
+  it('reports live data only after the watch is open', async () => {
     const script = new Script(list('7', ['a']), refused(503, 'stopping'), new TypeError('x'), 'open');
     await script.run();
     expect(script.phases.map(({ type }) => type)).toEqual(['retrying', 'retrying']);

@@ -29,18 +29,18 @@ describe('selectTokens', () => {
     expect(select(query)).toEqual(keys);
   });
 
-  it('returns the same from an earlier result, with new, changed and removed tokens', () => {
+  it('returns the same tokens with and without a previous result', () => {
     const all = { query: '', state: undefined, order: 'expiry', now: NOW } as const;
     const previous = [aToken({ name: 'removed' }), ...TOKENS.slice(0, 2).map((token) => ({ ...token, expiresAt: NOW }))];
     const tokens = new Map(TOKENS.map((token) => [token.key, token]));
     expect(selectTokens(tokens, all, previous)).toEqual(selectTokens(tokens, all));
   });
 
-  it('selects a state', () => {
+  it('selects tokens by their state', () => {
     expect(select('', { state: 'failing' })).toEqual(['team-a/api']);
   });
 
-  it('orders by expiry, tokens without one last', () => {
+  it('orders tokens by expiry, and those without an expiry last', () => {
     expect(select('', { order: 'expiry' })).toEqual(['team-b/api', 'team-a/web', 'team-a/api']);
   });
 });

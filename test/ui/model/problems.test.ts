@@ -8,7 +8,7 @@ describe('problemOf', () => {
     [429, 'The page retries when the rate limit allows.'],
     [500, "The page retries. If the error persists, check Purser's log."],
     [503, "The page retries. If the error persists, check Purser's log."],
-  ])('has a cause and a remedy for %d', (status, remedy) => {
+  ])('returns a cause and a remedy for the status %d', (status, remedy) => {
     const problem = problemOf(status, '', null);
     expect(problem).toEqual({ status, cause: expect.stringMatching(/^[A-Z].*\.$/) as unknown, remedy });
   });

@@ -28,7 +28,7 @@ describe('moveActive', () => {
     expect(moveActive(key, active, 10, 5)).toBe(next);
   });
 
-  it('does nothing in an empty list', () => {
+  it('returns no row for an empty list', () => {
     expect(moveActive('ArrowDown', -1, 0, 5)).toBeUndefined();
   });
 });
@@ -38,7 +38,7 @@ describe('scrollToRow', () => {
     [0, 100, 0],
     [3, 100, 100],
     [20, 0, 288],
-  ])('shows row %d from %d pixels', (index, from, to) => {
+  ])('scrolls to row %d from %d pixels', (index, from, to) => {
     expect(scrollToRow(index, 48, from, 720)).toBe(to);
   });
 });

@@ -51,7 +51,7 @@ describe('clusterState', () => {
 });
 
 describe('countBy', () => {
-  it('counts every state, including those of no object', () => {
+  it('counts the objects of every state, including states without objects', () => {
     expect(countBy(['a', 'b', 'c'], ['a', 'c', 'a'])).toEqual({ a: 2, b: 0, c: 1 });
   });
 });

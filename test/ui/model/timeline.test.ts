@@ -3,20 +3,20 @@ import { binsOf, laneOf, positionOf, scaleOf, ticksOf, ZOOM_NAMES, ZOOMS, zoomBy
 import { aToken, condition, DAY, HOUR, MINUTE, NOW } from './tokens.ts';
 
 describe('scaleOf', () => {
-  it.each(ZOOM_NAMES)('puts now at a fifth of the span %s', (zoom) => {
+  it.each(ZOOM_NAMES)('places the current time at a fifth of the span %s', (zoom) => {
     const scale = scaleOf(zoom, NOW);
     expect(scale.to - scale.from).toBe(ZOOMS[zoom]);
     expect(positionOf(NOW, scale)).toBeCloseTo(0.2);
   });
 
-  it('reaches from an hour to a year', () => {
+  it('offers spans from one hour to one year', () => {
     expect(Math.min(...Object.values(ZOOMS))).toBe(HOUR);
     expect(Math.max(...Object.values(ZOOMS))).toBe(365 * DAY);
   });
 });
 
 describe('zoomBy', () => {
-  it('selects the next span, and stays at either end', () => {
+  it('selects the next span, and keeps the shortest and the longest', () => {
     expect(zoomBy('1h', 1)).toBe('6h');
     expect(zoomBy('1h', -1)).toBe('1h');
     expect(zoomBy('1y', 1)).toBe('1y');
@@ -51,11 +51,11 @@ describe('laneOf', () => {
     });
   });
 
-  it('has no bars without a token', () => {
+  it('returns no bars for a ManagedToken without a token', () => {
     expect(laneOf(aToken({ expiresAt: undefined }), scale)).toEqual({ bars: [], renewal: undefined, expiry: undefined, beyond: undefined });
   });
 
-  it('stays within the scale for any times', () => {
+  it('returns bars within the scale for any times', () => {
     const times = [undefined, -1e15, 0, NOW - DAY, NOW, NOW + MINUTE, NOW + 400 * DAY, 8e15];
     const all = times.flatMap((issuedAt) => times.flatMap((renewsAt) => times.map((expiresAt) => ({ issuedAt, renewsAt, expiresAt }))));
     const bars = all.flatMap((each) => laneOf(aToken(each), scale).bars);
