@@ -25,19 +25,19 @@ export interface Permission {
 
 /** The informers that an index follows. */
 export interface RbacInformers {
-  readonly roles: Followed<ClusterRole>;
-  readonly bindings: Followed<ClusterRoleBinding>;
+  readonly roles: ListSource<ClusterRole>;
+  readonly bindings: ListSource<ClusterRoleBinding>;
   /** Roles and RoleBindings, which grant permissions on objects in their namespace; none by default. */
   readonly inNamespaces?: NamespacedRbacInformers | undefined;
 }
 
 /** The informers of Roles and RoleBindings. */
 export interface NamespacedRbacInformers {
-  readonly roles: Followed<Role>;
-  readonly bindings: Followed<RoleBinding>;
+  readonly roles: ListSource<Role>;
+  readonly bindings: ListSource<RoleBinding>;
 }
 
-type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$'>;
+type ListSource<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$'>;
 
 /** The part of a binding that is indexed. */
 export type IndexedBinding = Pick<RoleBinding, 'roleRef' | 'subjects'>;
@@ -310,7 +310,7 @@ function isAbout(rule: PolicyRule, { verbs, group, resource, subresource }: Perm
 
 /** Sets all objects of an informer, then those of each batch. Emits the change, if there is one, after the whole batch is applied. */
 function following<T extends ApiObject>(
-  { store, batches$ }: Followed<T>,
+  { store, batches$ }: ListSource<T>,
   set: (key: string, object: T | undefined) => RbacChange,
 ): Observable<RbacChange> {
   for (const object of store.list()) set(objectKey(object), object);

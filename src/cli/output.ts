@@ -5,7 +5,7 @@ import type { ApiObject, Resource } from '../api/resources.ts';
 import { apiVersionOf } from '../kube/paths.ts';
 import type { CommandHost } from './command.ts';
 import type { OutputFormat } from './options.ts';
-import { visibleText } from './visible-text.ts';
+import { toVisibleLine } from './visible-text.ts';
 
 /** A column of a table. */
 export interface Column<T> {
@@ -94,7 +94,7 @@ const GAP = 3;
 
 /** Returns a string on one line without control characters; `<none>` if it is empty. */
 export function toCell(text: string): string {
-  const visible = visibleText(text);
+  const visible = toVisibleLine(text);
   return visible === '' ? '<none>' : visible;
 }
 

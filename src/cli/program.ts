@@ -4,7 +4,7 @@ import { StartError } from '../config/start-error.ts';
 import type { Clock } from '../std/clock.ts';
 import { withoutTokens } from '../std/sensitive.ts';
 import { createLogger } from '../telemetry/logger.ts';
-import { visibleLines } from './visible-text.ts';
+import { removeInvisible } from './visible-text.ts';
 
 /** A started program. */
 export interface Running {
@@ -43,7 +43,7 @@ export async function runProgram(options: ProgramOptions, start: (stopped: Abort
   } catch (error) {
     if (stopped.aborted) return host.exit(0);
     const text = error instanceof StartError ? error.message : ((error as Error).stack ?? String(error));
-    host.stderr.write(`purser: ${visibleLines(withoutTokens(text))}\n`);
+    host.stderr.write(`purser: ${removeInvisible(withoutTokens(text))}\n`);
     host.exit(error instanceof StartError ? 2 : 1);
   }
 }

@@ -130,8 +130,8 @@ export class KubeClient {
   }
 
   /**
-   * Sends a write as a dry run: the update of an object with a resourceVersion, otherwise the creation. The server validates and authorizes
-   * it without storing the object. Throws as the write would.
+   * Sends a dry-run write: an update if the object has a resourceVersion, otherwise a create. The server validates and authorizes the
+   * write without storing the object. Throws as the write would.
    */
   async dryRun<T extends ApiObject>(resource: Resource<T>, object: NoInfer<T>, options?: CallOptions): Promise<void> {
     const { resourceVersion, namespace } = object.metadata;

@@ -11,14 +11,14 @@ interface SizeMark {
 
 /** Returns the reduced object, or its stub with a mark if it is too large. Records its size. */
 export function keepWithin<T extends object>(maxBytes: number, reduced: T, toStub: (object: T) => T): T & SizeMark {
-  const bytes = bytesIn(reduced);
+  const bytes = estimateBytes(reduced);
   if (bytes <= maxBytes) return recordBytes(reduced, bytes);
   const stub = { ...toStub(reduced), isTooLarge: true as const };
-  return recordBytes(stub, bytesIn(stub));
+  return recordBytes(stub, estimateBytes(stub));
 }
 
-/** Returns the approximate size of a reduced object in memory, in bytes. */
-export function bytesOf(object: object): number {
+/** Returns the recorded size of a reduced object, in bytes; 0 if none was recorded. */
+export function recordedBytes(object: object): number {
   return sizes.get(object) ?? 0;
 }
 
@@ -31,7 +31,7 @@ export function recordBytes<T extends object>(object: T, bytes: number): T {
 }
 
 /** Returns the approximate size of a value in memory, in bytes. */
-export function bytesIn(value: unknown): number {
+export function estimateBytes(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
 }
 
@@ -60,8 +60,8 @@ export function isOverBudget(object: object): boolean {
 /** Returns the marked stub of an object whose namespace is over its budget. */
 export function toOverBudget<T extends ApiObject>(whole: Stored<T>, { toStub }: NamespaceBudget<T>): Stored<T> {
   const stub = { ...toStub(whole), isOverBudget: true as const };
-  wholeSizes.set(stub, bytesOf(whole));
-  return recordBytes(stub, bytesIn(stub));
+  wholeSizes.set(stub, recordedBytes(whole));
+  return recordBytes(stub, estimateBytes(stub));
 }
 
 /** Size of the whole object for each stub of a namespace over its budget, in bytes. */
@@ -118,11 +118,11 @@ export class KeptObjects<T extends ApiObject> {
 
   /** Counts an object. Returns the keys of the objects that exceed the budget. */
   #claim(key: string, object: Stored<T>, previous: Stored<T> | undefined): readonly string[] {
-    if (this.#budget === undefined || (bytesOf(object) === 0 && !isOverBudget(object))) return [];
+    if (this.#budget === undefined || (recordedBytes(object) === 0 && !isOverBudget(object))) return [];
     const namespace = object.metadata.namespace ?? '';
     const share = this.#shares.get(namespace) ?? new Share(this.#budget);
     this.#shares.set(namespace, share);
-    const sized = { key, bytes: wholeSizes.get(object) ?? bytesOf(object) };
+    const sized = { key, bytes: wholeSizes.get(object) ?? recordedBytes(object) };
     if (!isOverBudget(object)) return share.add(sized, previous !== undefined && isOverBudget(previous));
     share.addStub(sized);
     return [];
@@ -132,7 +132,7 @@ export class KeptObjects<T extends ApiObject> {
     const namespace = object?.metadata.namespace ?? '';
     const share = this.#shares.get(namespace);
     if (object === undefined || share === undefined) return;
-    share.remove({ key, bytes: bytesOf(object) });
+    share.remove({ key, bytes: recordedBytes(object) });
     if (share.isEmpty) this.#shares.delete(namespace);
   }
 

@@ -73,7 +73,7 @@ export async function publishProfiles(run: SetRun, { members }: SetObservation):
   if (recordedCondition(run) === undefined) {
     profiles.forget();
     if (!isEnabled || members.length === 0) return 'none';
-    // The condition is the record that ClusterProfiles may exist, so it precedes the first of them.
+    // Write the condition before the first ClusterProfile: the condition records that there may be profiles to remove.
     requeueAfter(run, CONFLICT_MS);
     return profilesAspect('Publishing');
   }

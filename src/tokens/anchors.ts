@@ -37,7 +37,7 @@ import {
 import { orphanedAnchorMessage } from './policy/messages.ts';
 import type { TokenPlan } from './policy/plan.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { hasCurrentToken, type Situation, type TokenObservation, type TokenState } from './policy/state.ts';
+import { type EvaluatedToken, hasCurrentToken, type TokenObservation, type TokenState } from './policy/state.ts';
 import { laneOfCluster } from './priority.ts';
 import { RUN_MS, type Step, type TokenDeps, type TokenRun } from './run.ts';
 import { deleteSecrets } from './secrets.ts';
@@ -84,13 +84,13 @@ async function deleteFirst(run: TokenRun, token: StoredToken): Promise<void> {
  */
 export async function revoke(
   run: TokenRun,
-  situation: Situation,
+  evaluated: EvaluatedToken,
   { request, secrets }: { readonly request: string; readonly secrets: readonly string[] },
 ): Promise<Step> {
-  const { observation, state } = situation;
+  const { observation, state } = evaluated;
   const { token } = observation;
   const failures = await deleteAnchors(run, token, anchorsOf(token));
-  const superseded = supersededPlaces(run, situation);
+  const superseded = supersededPlaces(run, evaluated);
   for (const { place, error } of failures) if (withoutPlaces([place], superseded).length > 0) throw error;
   const isUnbound = state.hasToken && state.record !== undefined && recordedAnchor(token, state.record) === undefined;
   const events = [...(isUnbound ? [REVOCATION_UNAVAILABLE] : []), ...failures.flatMap(({ place }) => orphanEvents(run, token, place))];
@@ -103,7 +103,7 @@ export async function revoke(
  * which is bound to another anchor, or the Cluster was deleted. Tenants choose the location in the spec and can write the Secret: unless
  * status or memory identifies the last token, it may be bound to any listed anchor.
  */
-function supersededPlaces({ view }: TokenRun, { observation: { token }, state }: Situation): readonly AnchorPlace[] {
+function supersededPlaces({ view }: TokenRun, { observation: { token }, state }: EvaluatedToken): readonly AnchorPlace[] {
   const recorded = recordedAnchor(token, state.record);
   const former = withoutPlaces(anchorsOf(token), recorded === undefined ? [wantedAnchor(token)] : [wantedAnchor(token), recorded]);
   return hasCurrentToken(state) && state.isLast ? former : former.filter(({ cluster }) => view.registry.registered(cluster) === undefined);
@@ -112,7 +112,7 @@ function supersededPlaces({ view }: TokenRun, { observation: { token }, state }:
 /** Deletes the anchors and removes the finalizer from a ManagedToken that needs no anchor. */
 export async function release(
   run: TokenRun,
-  { observation, state }: Situation,
+  { observation, state }: EvaluatedToken,
   anchor: Extract<TokenPlan, { readonly type: 'release' }>['anchor'],
 ): Promise<Step> {
   const { token } = observation;

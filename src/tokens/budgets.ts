@@ -3,7 +3,7 @@
 
 import { Annotation } from '../api/names.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { BYTES_PER_NAMESPACE, bytesOf } from '../kube/namespace-bytes.ts';
+import { BYTES_PER_NAMESPACE, recordedBytes } from '../kube/namespace-bytes.ts';
 import type { Clock } from '../std/clock.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import type { Budget, Excess } from '../telemetry/exposition.ts';
@@ -244,7 +244,7 @@ export function overBytes(objects: readonly KeptObject[]): readonly Excess[] {
   const bytes = new Map<string, number>();
   for (const object of objects) {
     const { namespace } = object.metadata;
-    bytes.set(namespace, (bytes.get(namespace) ?? 0) + (object.isOverBudget ? Infinity : bytesOf(object)));
+    bytes.set(namespace, (bytes.get(namespace) ?? 0) + (object.isOverBudget ? Infinity : recordedBytes(object)));
   }
   return [...bytes].filter(([, total]) => total > BYTES_PER_NAMESPACE).map(([namespace]) => [namespace, 'bytes']);
 }

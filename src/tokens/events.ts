@@ -14,7 +14,7 @@ import type { IssuePlan, TokenPlan } from './policy/plan.ts';
 import { parseRecord, requestOf, type TokenRecord } from './policy/record.ts';
 import { isClamped, renewAt } from './policy/rotation.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { currentSecret, type Situation } from './policy/state.ts';
+import { currentSecret, type EvaluatedToken } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
 
 /** Returns the events of a run. `before` is the failure of the run before. */
@@ -121,7 +121,7 @@ function normal(reason: string, message: string): Note {
 type AuditContext = Pick<TokenRun, 'auditLog' | 'key'>;
 
 /** Logs the effect of a plan on a token, unless the plan had none or failed. The line names the token by its ID only. */
-export function auditStep(run: AuditContext, plan: TokenPlan, before: Situation, { observation, issued, error }: Step): void {
+export function auditStep(run: AuditContext, plan: TokenPlan, before: EvaluatedToken, { observation, issued, error }: Step): void {
   if (plan.type === 'issue' && issued !== undefined) {
     const record = parseRecord(currentSecret(observation)?.metadata.annotations);
     audit(run, plan.previous === undefined ? 'issued' : 'rotated', issued, { token: observation.token, record });
@@ -134,7 +134,7 @@ export function auditStep(run: AuditContext, plan: TokenPlan, before: Situation,
 }
 
 /** Logs the removal of a token whose requester lost permission. */
-export function auditWithdrawal(run: AuditContext, { observation, state }: Situation): void {
+export function auditWithdrawal(run: AuditContext, { observation, state }: EvaluatedToken): void {
   audit(run, 'withdrawn', 'Forbidden', { token: observation.token, record: state.record });
 }
 

@@ -13,7 +13,7 @@ import { type IssuePlan, nextReconcileAt, type RewritePlan, type SecretWrite } f
 import { latestRetryAt } from './policy/rotation.ts';
 import { holdsToken, isOwnedBy, type StoredSecret, secretNameOf, withoutToken } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { currentSecret, type Situation, type TokenObservation } from './policy/state.ts';
+import { currentSecret, type EvaluatedToken, type TokenObservation } from './policy/state.ts';
 import { reduceSecret } from './reduce.ts';
 import type { Step, TokenRun } from './run.ts';
 
@@ -205,7 +205,7 @@ function withoutVersion(secret: Secret): Secret {
  * Returns the last step of a run whose write backs off, or whose namespace is over its budget; undefined if it may proceed. Renewal and
  * expiry end the pause early.
  */
-export function pausedStep(run: TokenRun, plan: IssuePlan | RewritePlan, { observation, state }: Situation): Step | undefined {
+export function pausedStep(run: TokenRun, plan: IssuePlan | RewritePlan, { observation, state }: EvaluatedToken): Step | undefined {
   const { token } = observation;
   const now = run.clock.now();
   const issueMs = plan.type === 'issue' ? Math.max(issuePauseMs(run, state.record?.expiresAt), state.expired ? 0 : (run.budgetMs ?? 0)) : 0;

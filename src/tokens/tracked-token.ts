@@ -70,7 +70,7 @@ export interface Allowance {
   readonly rbacChanges: number;
   /** True if the informers also have the requester, and RBAC rules that allow the token. */
   readonly isExpected: boolean;
-  /** False if the review needs repetition for as long as it is unexpected. */
+  /** False if the review must be repeated until `isExpected` is true. */
   readonly isLasting: boolean;
 }
 

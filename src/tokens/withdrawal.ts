@@ -12,11 +12,11 @@ import { heldRemovalFailure, pendingWithdrawalFailure, type TokenFailure, withdr
 import { mustStripToken } from './policy/plan.ts';
 import type { StoredToken } from './policy/spec.ts';
 import {
+  type EvaluatedToken,
+  evaluateToken,
   hasCurrentToken,
   hasIssuedToken,
   ownedNames,
-  type Situation,
-  situationOf,
   type TokenObservation,
   type TokenState,
 } from './policy/state.ts';
@@ -61,7 +61,7 @@ async function withdraw(run: TokenRun, observed: TokenObservation, refusal: Refu
   const observation = await findStray(run, observed);
   const { tracked, removals, clock } = run;
   const { message } = refusal;
-  const { state, now } = situationOf(observation, clock.now());
+  const { state, now } = evaluateToken(observation, clock.now());
   const { token } = observation;
   const forbidden: TokenFailure = { reason: 'Forbidden', message };
   if (ownedNames(observation).length === 0 && anchorsOf(token).length === 0) {
@@ -125,15 +125,15 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
   const { token } = observation;
   const { tracked } = run;
   const places = anchorsOf(token);
-  const situation = situationOf(observation, run.clock.now());
+  const evaluated = evaluateToken(observation, run.clock.now());
   const isContinued = tracked.isRemoved;
   const isReported = ownedNames(observation).length > 0 && !isContinued;
   // A target that does not respond must not delay the removal of the Secret, nor the hub the deletion of the anchors.
-  const [secrets, anchors] = await Promise.allSettled([removeSecrets(run, situation), dropAnchors(run, token, places)]);
+  const [secrets, anchors] = await Promise.allSettled([removeSecrets(run, evaluated), dropAnchors(run, token, places)]);
   if (secrets.status === 'rejected') throw secrets.reason;
   const removed = secrets.value;
   const withdrawn: readonly Note[] = isReported ? [{ type: 'Warning', reason: 'Withdrawn', message: withdrawnMessage(forbidden) }] : [];
-  const unlisted = unlistedEvents(run, token, situation.state);
+  const unlisted = unlistedEvents(run, token, evaluated.state);
   if (anchors.status === 'rejected') {
     if (!(anchors.reason instanceof AnchorsPending)) throw anchors.reason;
     // The run after the deletions continues here, without additional refusals.
@@ -141,7 +141,7 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
   }
   const { left, events } = anchors.value;
   // An anchor that cannot be deleted is audited once.
-  if (!isReported && !isContinued && left.length < places.length) auditWithdrawal(run, situation);
+  if (!isReported && !isContinued && left.length < places.length) auditWithdrawal(run, evaluated);
   // The next reconcile retries the anchors that are left.
   const written = places.length > 0 ? await writeRemainingAnchors(run, removed.token, left) : removed.token;
   // A conflict above must not restart the two reviews.
@@ -150,11 +150,11 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
 }
 
 /** Removes the Secrets, and reports the removal once. */
-async function removeSecrets(run: TokenRun, situation: Situation): Promise<TokenObservation> {
-  const names = ownedNames(situation.observation);
-  const removed = await withdrawSecrets(run, situation.observation, names);
+async function removeSecrets(run: TokenRun, evaluated: EvaluatedToken): Promise<TokenObservation> {
+  const names = ownedNames(evaluated.observation);
+  const removed = await withdrawSecrets(run, evaluated.observation, names);
   if (names.length === 0 || run.tracked.isRemoved) return removed;
-  auditWithdrawal(run, situation);
+  auditWithdrawal(run, evaluated);
   run.removals.recordRemoval(run.tracked);
   run.tracked.recordRemoval();
   return removed;

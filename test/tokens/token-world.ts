@@ -493,7 +493,7 @@ export class TokenWorld {
       return result;
     };
     for (let steps = 0; !hasChanged(steps) || !(await check()); steps++) {
-      if (steps > MAX_STEPS && performance.now() > end) throw new Error(`the condition did not become true; ${await this.#situation()}`);
+      if (steps > MAX_STEPS && performance.now() > end) throw new Error(`the condition did not become true; ${await this.#evaluated()}`);
       await turns();
       const waitedMs = this.clock.now() - start;
       if (waitedMs < PATIENCE_MS) this.clock.advance(waitedMs < FINE_MS ? STEP_MS : COARSE_STEP_MS);
@@ -506,7 +506,7 @@ export class TokenWorld {
     if (String(await this.events(name)) !== String(expected)) throw new Error(`the events are ${String(await this.events(name))}`);
   }
 
-  async #situation(): Promise<string> {
+  async #evaluated(): Promise<string> {
     const log = this.running.flatMap(({ logged }) => logged.slice(-8)).map((line) => line.slice(0, 400));
     return [await this.conditions().catch(String), ...this.sent().hub.slice(-20), ...log].join('\n');
   }

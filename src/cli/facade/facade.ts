@@ -20,7 +20,7 @@ import { defined } from '../../std/defined.ts';
 import { withoutTokens } from '../../std/sensitive.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
-import { visibleText } from '../visible-text.ts';
+import { toVisibleLine } from '../visible-text.ts';
 import type { FacadeOptions } from './options.ts';
 
 /** A token, and the times of its request. */
@@ -81,7 +81,7 @@ export class Facade implements AsyncDisposable {
     const sentAt = this.#host.clock.now();
     const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec });
     const response = await this.#send({ method: 'POST', path, headers: { 'content-type': 'application/json' }, body });
-    for (const text of warningTexts(response.headers)) this.#host.warn(`Warning: ${visibleText(withoutTokens(text))}\n`);
+    for (const text of warningTexts(response.headers)) this.#host.warn(`Warning: ${toVisibleLine(withoutTokens(text))}\n`);
     const request: TokenRequest | undefined = parseObject(response.body);
     const { token, expirationTimestamp } = request?.status ?? {};
     if (request === undefined || !token || !isText(token) || !isText(expirationTimestamp)) throw this.#notAFacade();

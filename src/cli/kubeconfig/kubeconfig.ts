@@ -101,7 +101,7 @@ async function isExecutable(path: string): Promise<boolean> {
 const COMMAND = 'purser';
 const INSTALL_HINT = `The command purser was not found.
 
-To install it, see docs/cli.md of Purser, or write the kubeconfig again where Purser is now.`;
+To install it, see docs/cli.md of Purser, or run purser kubeconfig again with the current installation of purser.`;
 
 /**
  * Returns the arguments of `purser credential`, in the form that the launcher parses without loading the command line. They name the

@@ -102,8 +102,7 @@ function token({ token: managed, secret: checked, isAccepted }: Evidence, now: n
   const claims = tokenClaims(text);
   const problem = claims && claimProblem(managed, claims, now);
   if (problem !== undefined) return failed('token', problem);
-  if ('value' in isAccepted && isAccepted.value === false)
-    return failed('token', 'The cluster rejects the token. Request another one with purser rotate.');
+  if ('value' in isAccepted && isAccepted.value === false) return failed('token', `The cluster rejects the token. ${ROTATE}`);
   const expiry = claims?.expiresAt === undefined ? 'is opaque' : `expires in ${humanDuration(claims.expiresAt - now)}`;
   return ok(
     'token',
@@ -111,12 +110,14 @@ function token({ token: managed, secret: checked, isAccepted }: Evidence, now: n
   );
 }
 
+const ROTATE = 'Request another one with purser rotate.';
+
 function claimProblem({ spec }: Stored<ManagedToken>, { subject, audiences, expiresAt }: TokenClaims, now: number): string | undefined {
   if (expiresAt !== undefined && expiresAt <= now) return `The token expired ${humanDuration(now - expiresAt)} ago.`;
   if (subject !== subjectOf(spec.serviceAccount))
-    return `The token is for ${subject ?? 'an unknown user'}, not for the service account of the spec.`;
+    return `The token is for ${subject ?? 'an unknown user'}, not for spec.serviceAccount. ${ROTATE}`;
   const missing = (spec.audiences ?? []).filter((audience) => !audiences.includes(audience));
-  return missing.length === 0 ? undefined : `The token lacks the audience ${missing.join(', ')} of the spec.`;
+  return missing.length === 0 ? undefined : `The token lacks the audience ${missing.join(', ')} of spec.audiences. ${ROTATE}`;
 }
 
 function secret({ token: managed, secret: checked }: Evidence): Link {

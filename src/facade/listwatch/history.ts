@@ -51,7 +51,7 @@ export interface Wait {
 }
 
 /** The part of an informer that lists use. */
-export type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$' | 'parts'>;
+export type ListSource<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$' | 'parts'>;
 
 /** A batch of the hub in public form; `item` is undefined for a deleted object. */
 interface ItemBatch extends Pick<Batch<never>, 'type' | 'resourceVersion'> {
@@ -94,7 +94,7 @@ export class History {
   }
 
   /** Follows the objects of a kind on the hub until unsubscribed. */
-  follow<T extends ApiObject>({ store, batches$ }: Followed<T>, toItem: (object: T) => Item): Subscription {
+  follow<T extends ApiObject>({ store, batches$ }: ListSource<T>, toItem: (object: T) => Item): Subscription {
     if (store.resourceVersion !== undefined) this.load(store.list().map(toItem), Number(store.resourceVersion));
     return batches$.subscribe(({ type, resourceVersion, changes }) => {
       const items = changes.map((change) => ({ key: change.key, item: change.type === 'deleted' ? undefined : toItem(change.object) }));

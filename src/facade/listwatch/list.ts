@@ -45,7 +45,7 @@ const SMALL_BYTES = 32 * 1024;
 export const RESERVED_BYTES = 256 * 1024;
 /** Maximum size of a response that is written in one piece, in bytes; a larger response is written in slices. */
 const WHOLE_BYTES = 256 * 1024;
-/** Size from which a response is compressed for clients that accept it, in bytes. */
+/** Minimum size of a compressed response, in bytes; applies to clients that accept gzip. */
 const MIN_GZIP_BYTES = 128 * 1024;
 /** Size of a slice, in bytes; a slice ends with an item that exceeds it, or inside shared bytes. */
 const SLICE_BYTES = 128 * 1024;

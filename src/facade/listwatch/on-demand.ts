@@ -81,9 +81,9 @@ export function createOnDemandList<T extends ApiObject>(options: OnDemandOptions
   };
 }
 
-type Followed = Pick<Informer<ApiObject>, 'batches$' | 'synced$' | 'problems$'>;
+type ListSource = Pick<Informer<ApiObject>, 'batches$' | 'synced$' | 'problems$'>;
 /** An informer for all namespaces, or one informer for each of several namespaces. */
-type Union = Followed & { readonly parts?: readonly Followed[] };
+type Union = ListSource & { readonly parts?: readonly ListSource[] };
 
 /** A period during which a list is followed, with its own log. */
 class Period<T extends ApiObject> {
@@ -105,7 +105,7 @@ class Period<T extends ApiObject> {
     this.#usedAt = options.clock.monotonic();
     const { objects, roles, bindings } = options.createInformers();
     this.listWatch = createListWatch({ ...options, objects, inNamespaces: { roles, bindings } });
-    const informers: readonly Followed[] = [objects, roles, bindings].flatMap((each: Union) => each.parts ?? [each]);
+    const informers: readonly ListSource[] = [objects, roles, bindings].flatMap((each: Union) => each.parts ?? [each]);
     this.#running.add(merge(...informers.map(({ problems$ }) => problems$)).subscribe((problem) => this.#onProblem(problem)));
     this.#running.add(combineLatest(informers.map(({ synced$ }) => synced$)).subscribe((each) => each.every(Boolean) && this.#onSynced()));
     this.#running.add(this.listWatch.run());

@@ -22,7 +22,7 @@ export interface BoundObject {
 export interface TokenRequest {
   readonly namespace: string;
   readonly name: string;
-  /** Empty for the audiences of the API server itself, which its response names. */
+  /** Requested audiences; empty for the API server's default audiences, which the response lists. */
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
   readonly boundObject?: BoundObject;
@@ -141,7 +141,7 @@ export function checkGrant(request: TokenRequest, response: GrantResponse, serve
     ...tokenProblems(response.token, maxTokenLength(request)),
     ...expiryProblems(parseTimestamp(response.expirationTimestamp), serverAt),
     ...(response.claims ? claimProblems(request, response.claims, serverAt) : []),
-    ...(response.claims && !isForAudiences(request, response) ? ['the token is for other audiences'] : []),
+    ...(response.claims && !isForAudiences(request, response) ? ['the audiences of the token differ from those requested'] : []),
   ];
   return [...new Set(problems)];
 }

@@ -71,8 +71,8 @@ export function secretConflictFailure({ name, owner, isClaimed, isTooLarge, isOv
     if (isTooLarge) return `The metadata of Secret ${name} exceeds 32 kB. Remove labels and annotations that Purser did not set.`;
     if (isOverBudget) return `Purser does not write Secret ${name}, because ${OVER_BUDGET}`;
     if (owner === undefined) return `The ManagedToken does not own Secret ${name}. Delete the Secret, or choose another spec.secret.name.`;
-    if (isClaimed) return `The Secret ${name} is for the ManagedToken ${owner}, which is older. ${remedy}`;
-    return `The Secret ${name} belongs to the ManagedToken ${owner}. ${remedy}`;
+    if (isClaimed) return `The older ManagedToken ${owner} also uses Secret ${name}. ${remedy}`;
+    return `ManagedToken ${owner} owns Secret ${name}. ${remedy}`;
   })();
   return { reason: 'SecretConflict', message };
 }

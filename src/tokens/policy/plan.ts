@@ -21,7 +21,7 @@ import { requestOf, type TokenRecord } from './record.ts';
 import { earliestRenewAt } from './rotation.ts';
 import { conflictOf, desiredMetadata, digestOfSecret, hasMetadata, type StoredSecret } from './secret.ts';
 import { type StoredToken, specProblems } from './spec.ts';
-import { ownedNames, type Situation, secretState, situationOf, type TokenObservation, type TokenState } from './state.ts';
+import { type EvaluatedToken, evaluateToken, ownedNames, secretState, type TokenObservation, type TokenState } from './state.ts';
 
 /** Kind of write: `replace` deletes the Secret first, because neither `immutable` nor `type` can be changed. */
 export type SecretWrite = 'create' | 'update' | 'replace';
@@ -85,12 +85,12 @@ export type TokenPlan =
   | { readonly type: 'verify' };
 
 /** Returns the plan. Total: there is a plan for any observation, and none requests a reconcile in the past. */
-export function planToken(situation: Situation, limits: TokenLimits = {}): TokenPlan {
+export function planToken(evaluated: EvaluatedToken, limits: TokenLimits = {}): TokenPlan {
   for (const decide of DECISIONS) {
-    const plan = decide(situation, limits);
-    if (plan !== undefined) return plan.type === 'hold' ? cleanUpFirst(situation, limits, plan) : plan;
+    const plan = decide(evaluated, limits);
+    if (plan !== undefined) return plan.type === 'hold' ? cleanUpFirst(evaluated, limits, plan) : plan;
   }
-  const { observation, state, now } = situation;
+  const { observation, state, now } = evaluated;
   return { type: 'wait', until: nextReconcileAt(now, [state.renewAt, observation.verifyAt, observation.anchorsAt]) };
 }
 
@@ -99,7 +99,7 @@ export function planToken(situation: Situation, limits: TokenLimits = {}): Token
  * not learn anything about the Cluster.
  */
 export function mustStripToken(observation: TokenObservation, now: number): boolean {
-  const plan = planToken(situationOf({ ...observation, cluster: undefined, issuer: undefined }, now));
+  const plan = planToken(evaluateToken({ ...observation, cluster: undefined, issuer: undefined }, now));
   return plan.type === 'hold' && plan.strip;
 }
 
@@ -115,7 +115,7 @@ export function anchorDeadlineAt({ metadata }: StoredToken): number | undefined 
   return deletedAt && deletedAt + GIVE_UP_MS;
 }
 
-type Decision = (situation: Situation, limits: TokenLimits) => TokenPlan | undefined;
+type Decision = (evaluated: EvaluatedToken, limits: TokenLimits) => TokenPlan | undefined;
 
 const LONGEST_WAIT_MS = 86_400_000;
 const GIVE_UP_MS = 600_000;
@@ -251,17 +251,17 @@ const DECISIONS: readonly Decision[] = [
  * Deletes former anchors, and other Secrets with tokens that must not stay, before a hold and after the token is removed from the Secret:
  * these deletions must not wait for a token that cannot be issued.
  */
-function cleanUpFirst(situation: Situation, limits: TokenLimits, plan: HoldPlan): TokenPlan {
-  const { token, anchorsAt } = situation.observation;
+function cleanUpFirst(evaluated: EvaluatedToken, limits: TokenLimits, plan: HoldPlan): TokenPlan {
+  const { token, anchorsAt } = evaluated.observation;
   if (plan.strip) return plan;
-  const secrets = staleSecrets(situation);
+  const secrets = staleSecrets(evaluated);
   if (secrets.length > 0) return { type: 'remove', secrets };
   if (formerAnchors(token).length === 0) return plan;
-  return anchorsLeft(situation, limits) ?? { ...plan, until: nextReconcileAt(situation.now, [plan.until, anchorsAt]) };
+  return anchorsLeft(evaluated, limits) ?? { ...plan, until: nextReconcileAt(evaluated.now, [plan.until, anchorsAt]) };
 }
 
 /** Returns the names of Secrets of former names, except the current one, with a token that is expired, altered or for another spec. */
-function staleSecrets({ observation, state, now }: Situation): readonly string[] {
+function staleSecrets({ observation, state, now }: EvaluatedToken): readonly string[] {
   const isStale = (secret: StoredSecret) => {
     const { hasToken, record, ...rest } = secretState(secret, observation, now);
     return secret !== state.secret && hasToken && (record === undefined || isToBeDropped(rest));

@@ -101,15 +101,15 @@ export interface TokenState {
   readonly revokeRequest: string | undefined;
 }
 
-/** An observation with the state that follows from it at a time. */
-export interface Situation {
+/** An observation of a token, and its state at `now`. */
+export interface EvaluatedToken {
   readonly observation: TokenObservation;
   readonly state: TokenState;
   readonly now: number;
 }
 
-/** Derives the state, once per step. */
-export function situationOf(observation: TokenObservation, now: number): Situation {
+/** Derives the state from an observation. Called once per step. */
+export function evaluateToken(observation: TokenObservation, now: number): EvaluatedToken {
   return { observation, state: tokenState(observation, now), now };
 }
 

@@ -13,7 +13,7 @@ import { failureText, type TokenFailure } from './messages.ts';
 import { requestOf, type SignedDigest } from './record.ts';
 import { renewAt } from './rotation.ts';
 import type { StoredToken } from './spec.ts';
-import { hasCurrentToken, type Situation, type TokenObservation, type TokenState } from './state.ts';
+import { type EvaluatedToken, hasCurrentToken, type TokenObservation, type TokenState } from './state.ts';
 
 /** Result of a run. */
 export interface Outcome {
@@ -23,7 +23,7 @@ export interface Outcome {
 }
 
 /** Returns the status to write; the current object if nothing changes. */
-export function desiredStatus({ observation, state, now }: Situation, outcome: Outcome): ManagedTokenStatus {
+export function desiredStatus({ observation, state, now }: EvaluatedToken, outcome: Outcome): ManagedTokenStatus {
   const { token, issuedDigest } = observation;
   const { status: previous = {}, metadata } = token;
   const next = defined<ManagedTokenStatus>({

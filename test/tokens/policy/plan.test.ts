@@ -4,7 +4,7 @@ import { digestOf } from '../../../src/std/digest.ts';
 import type { TokenLimits } from '../../../src/targets/policy/grant.ts';
 import { planToken } from '../../../src/tokens/policy/plan.ts';
 import { type StoredSecret, withoutToken } from '../../../src/tokens/policy/secret.ts';
-import { situationOf, type TokenObservation } from '../../../src/tokens/policy/state.ts';
+import { evaluateToken, type TokenObservation } from '../../../src/tokens/policy/state.ts';
 import {
   aCluster,
   aGrant,
@@ -26,7 +26,7 @@ const HELD = aScene().holding(aGrant());
 const RENEW_AT = at('12:46:38');
 
 function planFor(observation: TokenObservation, now: number, limits?: TokenLimits) {
-  return planToken(situationOf(observation, now), limits);
+  return planToken(evaluateToken(observation, now), limits);
 }
 
 describe('planToken for a valid token', () => {
