@@ -16,7 +16,7 @@ import {
   withoutOmitempty,
 } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
-import { column, NAME_COLUMN, since } from '../../src/kubernetes/table.ts';
+import { column, formatElapsed, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { builtInKind, type Kind } from './kind.ts';
 
 export interface ObjectReference {
@@ -108,9 +108,9 @@ const EVENT_TABLE: Table = {
 };
 
 function occurrences({ firstTimestamp, lastTimestamp, eventTime, series, count }: Event, now: number) {
-  const firstSeen = since(firstTimestamp ?? eventTime, now);
-  if (series) return { firstSeen, lastSeen: since(series.lastObservedTime, now), count: series.count ?? 0 };
-  return { firstSeen, lastSeen: lastTimestamp ? since(lastTimestamp, now) : firstSeen, count: count || 1 };
+  const firstSeen = formatElapsed(firstTimestamp ?? eventTime, now);
+  if (series) return { firstSeen, lastSeen: formatElapsed(series.lastObservedTime, now), count: series.count ?? 0 };
+  return { firstSeen, lastSeen: lastTimestamp ? formatElapsed(lastTimestamp, now) : firstSeen, count: count || 1 };
 }
 
 function referenceText({ kind = '', name = '' }: ObjectReference): string {

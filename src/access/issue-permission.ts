@@ -6,10 +6,10 @@ import { Clusters } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
 import { accessForbidden } from '../kubernetes/access-forbidden.ts';
+import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Clock } from '../std/clock.ts';
 import { FreshCache } from '../std/fresh-cache.ts';
 import { goQuote } from '../std/go-text.ts';
-import { Recent } from '../std/recent.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { clusterSetName, NO_CLUSTER_SET } from './cluster-set.ts';
 import { type AccessAttributes, isAllowed } from './hub-review.ts';
@@ -106,7 +106,7 @@ export class Authorizer {
   /** Decisions by user, with all attributes, set and service account: a cluster that joins or leaves a set is reviewed again. */
   readonly #decisions: FreshCache<boolean>;
   /** Names that were allowed last, by the keys of decisions. */
-  readonly #allowedAs = new Recent<string>(MAX_NAMES);
+  readonly #allowedAs = new BoundedCache<string>(MAX_NAMES);
 
   constructor(options: AuthorizerOptions) {
     this.#options = options;

@@ -7,7 +7,7 @@ import type { Informer } from '../kube/informer.ts';
 import { objectKey } from '../kube/paths.ts';
 import { dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { groupMatches, type PolicyRule, type RbacSubject, resourceMatches, SUPERUSERS, verbMatches } from '../kubernetes/rbac.ts';
-import { Recent } from '../std/recent.ts';
+import { BoundedCache } from '../std/bounded-cache.ts';
 import { type Binding, BoundRoles } from './bound-roles.ts';
 import type { User } from './user.ts';
 import { type Grant, inAnyNamespace, Visibility } from './visibility.ts';
@@ -66,9 +66,9 @@ export class RbacIndex {
   readonly #byRole = new Map<string, Set<string>>();
   readonly #boundRoles = new BoundRoles();
   /** Names of users by their subjects, with the number of the last change that they contain. */
-  #views = new Recent<View>(MAX_VIEWS, weightOf);
+  #views = new BoundedCache<View>(MAX_VIEWS, weightOf);
   /** Instances in use by fingerprint: users with the same names share one. */
-  readonly #shared = new Recent<WeakRef<Visibility>, number>(MAX_VIEWS);
+  readonly #shared = new BoundedCache<WeakRef<Visibility>, number>(MAX_VIEWS);
   #changes = 0;
   /** Number of the last change of each role, and of the bindings of each subject; unknown up to `#forgottenAt`. */
   readonly #changedAt = { roles: new Map<string, number>(), subjects: new Map<string, number>() };
@@ -216,7 +216,7 @@ export class RbacIndex {
   /** Forgets all results. */
   #forget(): void {
     this.#forgottenAt = this.#changes;
-    this.#views = new Recent(MAX_VIEWS, weightOf);
+    this.#views = new BoundedCache(MAX_VIEWS, weightOf);
     for (const each of Object.values(this.#changedAt)) each.clear();
   }
 }

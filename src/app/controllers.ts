@@ -15,7 +15,7 @@ import { whileLeading } from '../runtime/leadership.ts';
 import { type Component, streamComponent } from '../runtime/lifecycle.ts';
 import { report } from '../runtime/report.ts';
 import { createSetController } from '../sets/controller.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { tokenLimits } from '../targets/policy/grant.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -98,7 +98,7 @@ export function leadership(options: AppOptions, { identity, streams }: Candidacy
     async start() {
       const { hub, clock, execEnv } = options;
       // Its own connection: a Lease request that waits behind other writes would lose the Lease.
-      const lease = createTransport(hub, defined({ clock, streams, connections: 1, execEnv }));
+      const lease = createTransport(hub, omitUndefined({ clock, streams, connections: 1, execEnv }));
       candidacy = { election: electionOf(options, new KubeClient(lease, FieldManager), identity), lease };
     },
     async stop() {

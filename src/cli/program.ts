@@ -7,7 +7,7 @@ import { createLogger } from '../telemetry/logger.ts';
 import { removeInvisible } from './visible-text.ts';
 
 /** A started program. */
-export interface Running {
+export interface RunningProgram {
   stop(): Promise<void>;
 }
 
@@ -30,7 +30,10 @@ export interface ProgramOptions {
  * signal of `start` aborts the startup. Prints a StartError on one line and exits with 2. An uncaught error exits with 1, and Kubernetes
  * restarts the process.
  */
-export async function runProgram(options: ProgramOptions, start: (stopped: AbortSignal) => Promise<Running | undefined>): Promise<void> {
+export async function runProgram(
+  options: ProgramOptions,
+  start: (stopped: AbortSignal) => Promise<RunningProgram | undefined>,
+): Promise<void> {
   const { host } = options;
   const stopped = stopSignal(options);
   host.on('uncaughtException', handleUncaught(host));

@@ -1,7 +1,7 @@
 // Authenticates callers by bearer tokens, with TokenReviews on the hub. Results are cached by a digest of the token for ten seconds.
 
 import { hash, type KeyObject } from 'node:crypto';
-import { orUnavailable, REVIEW_MS, tokenReviewStatus, UnreadableReview } from '../access/hub-review.ts';
+import { orUnavailable, REVIEW_MS, tokenReviewStatus, UnreadableReviewError } from '../access/hub-review.ts';
 import { type User, userKey } from '../access/user.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
@@ -11,9 +11,9 @@ import { serviceAccountNamespace } from '../kubernetes/service-account.ts';
 import { isSignedBy, KEY_SET_PATH, parseKeySet } from '../kubernetes/signing-keys.ts';
 import { badRequest, unauthorized } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isFields } from '../kubernetes/untrusted.ts';
+import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Clock } from '../std/clock.ts';
 import { FreshCache } from '../std/fresh-cache.ts';
-import { Recent } from '../std/recent.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { SingleFlight } from '../std/single-flight.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
@@ -46,7 +46,7 @@ export class Authenticator {
   /** Rejected tokens, separate from accepted ones, so that a flood of invalid tokens evicts no accepted token. */
   readonly #rejected: FreshCache<true>;
   /** Usernames of tokens whose last review was positive. */
-  readonly #known = new Recent<string>(MAX_ENTRIES);
+  readonly #known = new BoundedCache<string>(MAX_ENTRIES);
   readonly #reviews = new SingleFlight<User | undefined>();
   readonly #reviewLimit: ReviewLimit;
   readonly #signedTokens: SignedTokens;
@@ -123,7 +123,7 @@ export class Authenticator {
     const status = await tokenReviewStatus(hub.createReview(TokenReviews, { spec }, { timeoutMs: REVIEW_MS }));
     if (!status.authenticated || !isAccepted(status, audiences)) return undefined;
     const user = toUser(status['user']);
-    if (user === undefined) throw new UnreadableReview('TokenReview');
+    if (user === undefined) throw new UnreadableReviewError('TokenReview');
     return isAuthenticated(user) ? user : undefined;
   }
 }

@@ -22,8 +22,8 @@ import { toAddressKey } from './limits/tenant.ts';
 import type { Caller, FacadeReply, FacadeRequest } from './request.ts';
 
 /** Abort reason of a request whose caller has disconnected, or whose stream ends because the server stops. */
-export class Abandoned extends Error {
-  override readonly name = 'Abandoned';
+export class AbandonedError extends Error {
+  override readonly name = 'AbandonedError';
 }
 
 /** Maximum size of a body that is read to its end after the response, so that the connection can be reused, in bytes. */
@@ -221,7 +221,7 @@ export class Exchange implements FacadeRequest {
   }
 
   readonly #abandon = (): void => {
-    this.#ending.abort(new Abandoned('the caller has disconnected'));
+    this.#ending.abort(new AbandonedError('the caller has disconnected'));
   };
 
   /** Writes the response, and ends it unless a stream continues it or the rest of the body has to be discarded first. */

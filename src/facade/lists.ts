@@ -22,7 +22,7 @@ export const LISTS = { clusters: CLUSTER_LIST };
 const LISTS_ON_DEMAND = [{ list: MANAGED_TOKEN_LIST, createInformers: createManagedTokenInformers }] as const;
 
 /** All lists of the façade. */
-export const LISTINGS: readonly Listing[] = [...Object.values(LISTS), ...LISTS_ON_DEMAND.map(({ list }) => list)];
+export const ALL_LISTS: readonly Listing[] = [...Object.values(LISTS), ...LISTS_ON_DEMAND.map(({ list }) => list)];
 
 type ListsByInformer = Readonly<Record<string, FilteredList<ApiObject>>>;
 type ObjectOf<L> = L extends FilteredList<infer T> ? T : never;

@@ -3,7 +3,7 @@
 
 import { type Dispatcher, WebSocket } from 'undici';
 import type { Clock } from '../std/clock.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { Sensitive, withoutSecret } from '../std/sensitive.ts';
 import { type BearerTokens, Credentials, type Identity } from './credentials.ts';
 import { type Deadline, startDeadline, untilAborted } from './deadline.ts';
@@ -39,8 +39,8 @@ export function createTransport(config: KubeConfigSource, options: TransportOpti
   const { clock, connections = 16, mayDial, mayDialProxy, findAddresses, tunnel, rereadMs = 5_000, execEnv, bearer } = options;
   checkServer(cluster, options);
   const user = config.getCurrentUser() ?? { name: '' };
-  const credentials = new Credentials(cluster, user, defined({ clock, rereadMs, execEnv, bearer }));
-  const limits = defined({ connections, mayDial, mayDialProxy, findAddresses, tunnel });
+  const credentials = new Credentials(cluster, user, omitUndefined({ clock, rereadMs, execEnv, bearer }));
+  const limits = omitUndefined({ connections, mayDial, mayDialProxy, findAddresses, tunnel });
   const dialer = options.dialer ?? new Dialer(cluster, limits, clock);
   return new Transport(cluster.server, { credentials, dialer }, options);
 }
@@ -49,7 +49,7 @@ export function createTransport(config: KubeConfigSource, options: TransportOpti
 export class Transport {
   readonly server: string;
   readonly streams: OpenStreams;
-  readonly #base: Base;
+  readonly #base: BaseUrl;
   readonly #credentials: Credentials;
   readonly #dialer: Dialer;
   readonly #clock: Clock;
@@ -252,7 +252,7 @@ export type StreamResult =
   | { readonly type: 'rejected'; readonly response: HttpResponse };
 
 /** Base URL of an API server; the path is a prefix that a reverse proxy requires. */
-export interface Base {
+export interface BaseUrl {
   readonly origin: string;
   readonly path: string;
 }
@@ -260,7 +260,7 @@ export interface Base {
 const USER_AGENT = 'purser';
 
 /** Converts a request to undici's options. */
-function dispatchOptions(request: TransportRequest, { origin, path }: Base, { headers }: Identity): Dispatcher.RequestOptions {
+function dispatchOptions(request: TransportRequest, { origin, path }: BaseUrl, { headers }: Identity): Dispatcher.RequestOptions {
   return {
     origin,
     method: request.method,

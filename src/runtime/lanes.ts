@@ -64,7 +64,7 @@ export interface Flow<K> {
 }
 
 /** A key with a slot, and the flow that holds the slot. */
-export interface Taken<K> {
+export interface TakenKey<K> {
   readonly key: K;
   readonly flow: Flow<K>;
   readonly turn: Turn;
@@ -141,7 +141,7 @@ export class Lanes<K> {
   }
 
   /** Takes the next key, which holds a slot until `release`; undefined while no ready key may run. */
-  take(): Taken<K> | undefined {
+  take(): TakenKey<K> | undefined {
     for (let tenant = this.#open.first?.key; tenant !== undefined; tenant = this.#open.first?.key) {
       // The first tenant has the fewest running keys: if it is over its share, all are.
       if (this.isFull || this.#isOverShare(tenant)) return undefined;
@@ -161,7 +161,7 @@ export class Lanes<K> {
     this.#unpark(flow.lane);
   }
 
-  #start(flow: Flow<K>, key: K, turn: Turn): Taken<K> {
+  #start(flow: Flow<K>, key: K, turn: Turn): TakenKey<K> {
     const { lane, tenant } = flow;
     this.#virtualTime = tenant.served;
     tenant.served += 1;

@@ -12,7 +12,7 @@ import { withdrawalAfter } from '../tokens/policy/withdrawal.ts';
 import { reduceToken } from '../tokens/reduce.ts';
 import { selects } from './informers.ts';
 import { issueRequestOf, templateRequest } from './issue-request.ts';
-import { leftovers, type TokenPatch } from './policy/leftovers.ts';
+import { leftoverPatch, type TokenPatch } from './policy/leftovers.ts';
 import { isAsRendered, type PlannedWrite } from './policy/plan.ts';
 import { childName, type RenderedToken, renderToken, type StoredSet } from './policy/template.ts';
 import type { SetRun } from './run.ts';
@@ -60,11 +60,11 @@ async function createChild({ hub, set, signal }: SetRun, { name, labels, annotat
  * would leave in place. Both are for the ManagedToken with this UID only.
  */
 async function changeChild(run: SetRun, rendered: RenderedToken, token: StoredToken): Promise<StoredToken> {
-  const rest = isWhole(token) ? leftovers(token, rendered) : undefined;
+  const rest = isWhole(token) ? leftoverPatch(token, rendered) : undefined;
   if (rest !== undefined) return await patchChild(run, token, rest);
   const applied = await applyChild(run, token, rendered);
   // Another client may have added parts since the watch delivered the ManagedToken.
-  const added = leftovers(applied, rendered);
+  const added = leftoverPatch(applied, rendered);
   return added === undefined ? applied : await patchChild(run, applied, added);
 }
 

@@ -28,7 +28,7 @@ import {
   profileLeftovers,
   profilesAspect,
 } from './policy/cluster-profile.ts';
-import { isControlledBy, type Member, readyOf, type SetObservation } from './policy/plan.ts';
+import { isControlledBy, type Member, readyConditionOf, type SetObservation } from './policy/plan.ts';
 import { childName } from './policy/template.ts';
 import type { SetRun } from './run.ts';
 import type { TrackedProfile } from './tracked-profiles.ts';
@@ -277,7 +277,7 @@ function renderProfile(cluster: Stored<Cluster>, access: ClusterAccess): Rendere
 /** Returns whether the ManagedToken of a member is controlled by the set and ready. */
 function isReady({ set }: SetRun, { token }: Member): boolean {
   if (token === undefined || token.metadata.deletionTimestamp !== undefined || !isControlledBy(token, set.metadata.uid)) return false;
-  return readyOf(token)?.status === 'True';
+  return readyConditionOf(token)?.status === 'True';
 }
 
 /** Creates or updates a ClusterProfile. A rejection is recorded, and retried later; throws for other failures. */

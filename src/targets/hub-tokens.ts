@@ -3,7 +3,7 @@
 
 import { Backoff } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
-import { shareOf } from '../std/hash.ts';
+import { hashFraction } from '../std/hash.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import type { AddressToken, HubTokenTimes } from './credential.ts';
 import type { HubSettings } from './hub.ts';
@@ -126,7 +126,7 @@ export class HubToken implements AddressToken {
       const { token, issuedAt, expiresAt, claims } = await this.#issue();
       const lifetimeMs = expiresAt - issuedAt;
       // Tokens that were requested together are not renewed together.
-      const renewMs = lifetimeMs * (RENEW_SHARE - MAX_JITTER_SHARE * shareOf(this.audience));
+      const renewMs = lifetimeMs * (RENEW_SHARE - MAX_JITTER_SHARE * hashFraction(this.audience));
       const usableMs = lifetimeMs - Math.min(EXPIRY_MARGIN_MS, lifetimeMs / 10);
       const times = { issuedAt, renewAt: issuedAt + renewMs, expiresAt };
       this.#held = { token, issuer: claims?.issuer, times, renewAt: sentAt + renewMs, expiresAt: sentAt + usableMs };

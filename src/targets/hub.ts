@@ -8,7 +8,7 @@ import { serviceAccountNamespace } from '../kubernetes/service-account.ts';
 import { isSignedBy, KEY_SET_PATH, parseKeySet } from '../kubernetes/signing-keys.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { uidOf } from '../kubernetes/untrusted.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { Once } from '../std/single-flight.ts';
 import type { TargetCredential } from './credential.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
@@ -35,7 +35,10 @@ export interface Candidate {
 /** Returns the hub's address and certificate authority as Purser itself uses them: no Cluster can change these. */
 export function hubEndpoints({ client }: HubSettings): PinnedEndpoints {
   const { server, ca } = client.transport;
-  return defined({ servers: [serverUrl(server) ?? server], caBundle: ca === undefined ? undefined : Buffer.from(ca).toString('base64') });
+  return omitUndefined({
+    servers: [serverUrl(server) ?? server],
+    caBundle: ca === undefined ? undefined : Buffer.from(ca).toString('base64'),
+  });
 }
 
 /** Returns whether one of these addresses is an address of the hub: the one that Purser uses, or a name that pods of the hub use. */

@@ -8,7 +8,7 @@ import { ClusterConditionType, SetConditionType, TokenConditionType } from '../a
 import { ProfileReason, SetReason } from '../api/reasons.ts';
 import type { ApiObject, Stored } from '../api/resources.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
-import { type Family, type Labels, sample, UNREGISTERED } from './exposition.ts';
+import { type Family, formatSample, type Labels, UNREGISTERED } from './exposition.ts';
 
 /** A store of immutable objects. */
 export interface Objects<T extends ApiObject> {
@@ -128,7 +128,7 @@ function gauges<T extends ApiObject>(
     if (known?.cluster === cluster) return known.lines;
     const lines = declared.map(({ name, samplesOf }) =>
       samplesOf(object, cluster)
-        .map(([labels, value]) => sample(name, labels, value))
+        .map(([labels, value]) => formatSample(name, labels, value))
         .join(''),
     );
     cache.set(object, { cluster, lines });

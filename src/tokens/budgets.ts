@@ -235,12 +235,12 @@ function hasNewRevocation(token: StoredToken): boolean {
 }
 
 /** Returns the namespaces that hold more slots of the queue than their share. */
-export function overSlots(held: Iterable<readonly [tenant: string, slots: number]>, share: number): readonly Excess[] {
+export function namespacesOverSlots(held: Iterable<readonly [tenant: string, slots: number]>, share: number): readonly Excess[] {
   return [...held].filter(([, slots]) => slots > share).map(([namespace]) => [namespace, 'slots']);
 }
 
 /** Returns the namespaces with stubs, or that are over their share of memory with small objects alone. */
-export function overBytes(objects: readonly KeptObject[]): readonly Excess[] {
+export function namespacesOverBytes(objects: readonly KeptObject[]): readonly Excess[] {
   const bytes = new Map<string, number>();
   for (const object of objects) {
     const { namespace } = object.metadata;

@@ -2,8 +2,8 @@
 
 import { Annotation } from '../api/names.ts';
 import { subjectOf } from '../kubernetes/service-account.ts';
-import { defined } from '../std/defined.ts';
 import { digestOf } from '../std/digest.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
@@ -121,7 +121,7 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, 
     const issuedWith = { issuer: issuerOf(registered), outputs: outputsOf(token, target.endpoints) };
     const request = async (accountUID: string | undefined, knownAnchor: string | undefined) => {
       const anchorUID = isRevocable(token) ? (knownAnchor ?? (await ensureAnchorFor(run, token, target))) : undefined;
-      const details = defined<IssueDetails>({ accountUID, anchorUID, apiAudiences: registered.cluster.status?.apiAudiences });
+      const details = omitUndefined<IssueDetails>({ accountUID, anchorUID, apiAudiences: registered.cluster.status?.apiAudiences });
       const wanted = tokenRequestFor(token, details, run.settings.limits);
       const grant = await issueToken(target, wanted, run.signal);
       run.tracked.recordIssuance(run.clock);

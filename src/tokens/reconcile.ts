@@ -10,7 +10,7 @@ import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/registration.ts';
 import { issuerOf } from '../targets/registry.ts';
 import { reviewToken } from '../targets/reviews.ts';
-import { AnchorsPending, SLOT_WAIT_MS } from './anchor-deletions.ts';
+import { AnchorsPendingError, SLOT_WAIT_MS } from './anchor-deletions.ts';
 import { pruneAnchors, RETRY_MS, release, revoke } from './anchors.ts';
 import { auditStep, countIssuance, eventsOf, shortenedEvents } from './events.ts';
 import { checkOutputs, issue, writeIssued } from './issue.ts';
@@ -35,7 +35,7 @@ import {
   withRegistration,
 } from './run.ts';
 import { deleteSecrets, pausedStep, readSecret, recordRepair, refetchSecret, repairPauseMs, stripSecret } from './secrets.ts';
-import type { Verified } from './verification.ts';
+import type { VerificationResult } from './verification.ts';
 import { hideCluster, refuse, withoutCluster } from './withdrawal.ts';
 
 /** Reconciles a ManagedToken. Throws, after it has reported the cause, if the reconcile must be retried. */
@@ -229,7 +229,7 @@ async function execute(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedToken
   try {
     return await executePlan(run, plan, evaluated, isReviewed);
   } catch (error) {
-    if (error instanceof AnchorsPending) return pendingStep(run, plan, evaluated);
+    if (error instanceof AnchorsPendingError) return pendingStep(run, plan, evaluated);
     return proceed(run, plan, evaluated, toIssueError(error, run.signal));
   }
 }
@@ -280,7 +280,7 @@ async function executePlan(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedT
     case 'revoke':
       return await revoke(run, evaluated, plan);
     case 'prune':
-      return await pruneAnchors(run, observation, plan.places);
+      return await pruneAnchors(run, observation, plan.entries);
     case 'release':
       return await release(run, evaluated, plan.anchor);
     case 'verify':
@@ -353,7 +353,7 @@ async function verify(run: TokenRun, evaluated: EvaluatedToken): Promise<Step> {
   const { token } = evaluated.observation;
   const { tokenDigest } = evaluated.state.secret ?? {};
   tracked.verifiedAt = clock.now();
-  const verified = await reviewSecret(run, evaluated).catch((error: unknown): Verified => {
+  const verified = await reviewSecret(run, evaluated).catch((error: unknown): VerificationResult => {
     const { reason } = toIssueError(error, run.signal);
     log.debug({ error, reason }, 'token verification failed');
     return reason === 'TargetForbidden' ? 'forbidden' : 'skipped';
@@ -366,7 +366,7 @@ async function verify(run: TokenRun, evaluated: EvaluatedToken): Promise<Step> {
 }
 
 /** Returns whether the target accepts the token; `skipped` if the Secret or the registration has changed. */
-async function reviewSecret(run: TokenRun, { observation, state: { secret, record } }: EvaluatedToken): Promise<Verified> {
+async function reviewSecret(run: TokenRun, { observation, state: { secret, record } }: EvaluatedToken): Promise<VerificationResult> {
   const { token } = observation;
   if (record === undefined || secret === undefined) return 'skipped';
   const found = await readSecret(run, token, secret.metadata.name);

@@ -15,8 +15,8 @@ import {
 } from '../kube/namespace-bytes.ts';
 import { shareFields } from '../kube/shared-values.ts';
 import { ownedNames } from '../kubernetes/managed-fields.ts';
-import { defined } from '../std/defined.ts';
 import { digestIfLong, digestOf } from '../std/digest.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { type TokenClaims, tokenClaims } from '../targets/policy/token-claims.ts';
 import { TOKEN_KEY } from './outputs/outputs.ts';
 import { digestOfData, holdsToken, type KeptClaims, type StoredSecret } from './policy/secret.ts';
@@ -43,7 +43,7 @@ function withoutData({ metadata, type = 'Opaque', immutable = false, data = {} }
   const token = tokenOf({ data });
   const claims = keptClaims(tokenClaims(token));
   return {
-    metadata: defined<Stored<Secret>['metadata']>({ ...metadata, managedFields: undefined }),
+    metadata: omitUndefined<Stored<Secret>['metadata']>({ ...metadata, managedFields: undefined }),
     type,
     immutable,
     ...(metadata.deletionTimestamp !== undefined && !holdsToken({ data }) && { isEmptied: true }),
@@ -57,7 +57,7 @@ function withoutData({ metadata, type = 'Opaque', immutable = false, data = {} }
 function keptClaims(claims: TokenClaims | undefined): KeptClaims | undefined {
   if (claims === undefined) return undefined;
   const { subject, audiences, accountUID, issuedAt, expiresAt } = claims;
-  return defined({ subject, audiences, accountUID, issuedAt, expiresAt });
+  return omitUndefined({ subject, audiences, accountUID, issuedAt, expiresAt });
 }
 
 /** Shares the parts of a Secret that other objects also have. */
@@ -193,7 +193,7 @@ export function identityOf({
   creationTimestamp,
   deletionTimestamp,
 }: Stored<ManagedToken>['metadata']): Stored<ManagedToken>['metadata'] {
-  return defined({ name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp });
+  return omitUndefined({ name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp });
 }
 
 function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<ManagedToken>['metadata'] {
@@ -232,7 +232,7 @@ function reduceText([annotation, value]: readonly [string, string]): readonly [s
 /** Returns the records in a status, whose size the CRD limits: a long status must not make Purser lose anchors. */
 function recordsOf(status: ManagedTokenStatus): ManagedTokenStatus {
   const { observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors } = status;
-  return defined({ observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors });
+  return omitUndefined({ observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors });
 }
 
 function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {

@@ -3,7 +3,7 @@
 
 import type { IssueReason } from '../api/reasons.ts';
 import type { KubeClient } from '../kube/client.ts';
-import type { Note, Recorder } from '../kube/recorder.ts';
+import type { EventContent, Recorder } from '../kube/recorder.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import type { PinnedEndpoints } from '../targets/endpoints.ts';
@@ -108,7 +108,7 @@ export interface Step {
   readonly error?: IssueError | undefined;
   readonly requeueAt?: number | undefined;
   /** Events to record besides those that follow from the other fields. */
-  readonly events?: readonly Note[];
+  readonly events?: readonly EventContent[];
 }
 
 /** Returns the last step of a run that failed. It is retried, unless only a change can help: a change triggers the ManagedToken anyway. */

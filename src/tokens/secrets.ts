@@ -6,7 +6,7 @@ import type { IssueReason } from '../api/reasons.ts';
 import { type Secret, Secrets, type Stored } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
 import { type Status, StatusError, undefinedFor } from '../kubernetes/status.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
 import { type TokenFailure, tokenFailure } from './policy/messages.ts';
 import { type IssuePlan, nextReconcileAt, type RewritePlan, type SecretWrite } from './policy/plan.ts';
@@ -64,7 +64,7 @@ function informedSecret({ view }: TokenRun, { metadata }: Secret): StoredSecret 
 /** Deletes this version of a Secret; returns false if it has changed, and true if it does not exist. */
 async function deleteSecret({ hub, signal }: TokenRun, { metadata }: Pick<StoredSecret, 'metadata'>): Promise<boolean> {
   const { namespace, name, uid, resourceVersion } = metadata;
-  const sent = hub.delete(Secrets, { namespace, name }, { ...defined({ uid, resourceVersion }), signal });
+  const sent = hub.delete(Secrets, { namespace, name }, { ...omitUndefined({ uid, resourceVersion }), signal });
   const deleted = undefinedFor(sent, 'NotFound').then(() => true);
   return (await orIssueError(undefinedFor(deleted, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
 }

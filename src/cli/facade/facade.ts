@@ -16,7 +16,7 @@ import { createTransport, type StreamResult, type Transport, type TransportReque
 import { TransportError } from '../../kube/transport-error.ts';
 import { isBearerToken } from '../../kubernetes/bearer-token.ts';
 import { StatusError } from '../../kubernetes/status.ts';
-import { defined } from '../../std/defined.ts';
+import { omitUndefined } from '../../std/omit-undefined.ts';
 import { withoutTokens } from '../../std/sensitive.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
@@ -62,7 +62,7 @@ export class Facade implements AsyncDisposable {
       ...(authority !== undefined && { caData: Buffer.from(authority).toString('base64') }),
     };
     const tunnel = pod && (() => forwardPort(hub.transport, pod));
-    const transport = createTransport(fixedConfig(cluster, { name: 'caller', token }), defined({ clock: host.clock, tunnel }));
+    const transport = createTransport(fixedConfig(cluster, { name: 'caller', token }), omitUndefined({ clock: host.clock, tunnel }));
     closing.defer(() => transport.close());
     return new Facade(host, hub, { access, transport, closing: closing.move() });
   }

@@ -6,7 +6,7 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import { SystemAuthorities } from '../../api/names.ts';
 import { StartError } from '../../config/start-error.ts';
 import { serviceAccount } from '../../config/values.ts';
-import { defined } from '../../std/defined.ts';
+import { omitUndefined } from '../../std/omit-undefined.ts';
 import { packageRoot } from '../../std/package-root.ts';
 import { serversFor } from '../../targets/endpoints.ts';
 import { CommandError, type CommandHost } from '../command.ts';
@@ -45,7 +45,7 @@ export async function writeKubeconfig(wanted: WantedKubeconfig, host: CommandHos
     ...wanted,
     audience,
     kubeconfig: connections.files.join(':'),
-    ...defined<{ context?: string }>({ context: hubContext }),
+    ...omitUndefined<{ context?: string }>({ context: hubContext }),
   };
   const { caBundle } = cluster.spec.orchestratorApiEndpoints;
   const kubeconfig = toKubeconfig(caller, { name, server, caBundle, command: await pluginCommand(host) });

@@ -14,23 +14,23 @@ import { forbiddenMessage, requesterMissingMessage } from '../../tokens/policy/m
 import { isOwnedBy, secretNameOf } from '../../tokens/policy/secret.ts';
 
 /** Result of a check; `needs` names the permission that the user lacks. */
-export type Checked<T> = { readonly value: T } | { readonly needs: string };
+export type CheckResult<T> = { readonly value: T } | { readonly needs: string };
 
 /** Objects that were read for the chain. */
 export interface Evidence {
   readonly token: Stored<ManagedToken>;
   /** True if the service account that requests the token exists. */
-  readonly hasRequester: Checked<boolean>;
+  readonly hasRequester: CheckResult<boolean>;
   /** Name under which the requester may issue the token; undefined if it may not. */
-  readonly issueName: Checked<string | undefined>;
+  readonly issueName: CheckResult<string | undefined>;
   /** Most specific name of the permission. */
   readonly exactName: string;
-  readonly cluster: Checked<Stored<Cluster> | undefined>;
+  readonly cluster: CheckResult<Stored<Cluster> | undefined>;
   /** Service account on the target cluster. */
-  readonly account: Checked<Stored<ServiceAccount> | undefined>;
-  readonly secret: Checked<Stored<Secret> | undefined>;
+  readonly account: CheckResult<Stored<ServiceAccount> | undefined>;
+  readonly secret: CheckResult<Stored<Secret> | undefined>;
   /** True if the target cluster accepts the token in the Secret; undefined without one. */
-  readonly isAccepted: Checked<boolean | undefined>;
+  readonly isAccepted: CheckResult<boolean | undefined>;
 }
 
 export type Verdict = 'ok' | 'failed' | 'unchecked';

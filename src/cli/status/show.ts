@@ -17,14 +17,14 @@ interface Appearance {
   readonly paint: Paint;
 }
 
-export interface FleetQuestion extends Appearance {
+export interface FleetStatusOptions extends Appearance {
   readonly hub: KubeClient;
   /** Undefined for all namespaces. */
   readonly namespace: string | undefined;
 }
 
 /** Prints the problems of all ManagedTokens, ManagedTokenSets and Clusters that the user may list. Throws a CommandError without permission. */
-export async function showFleet({ hub, namespace, output, paint }: FleetQuestion, host: CommandHost): Promise<void> {
+export async function showFleet({ hub, namespace, output, paint }: FleetStatusOptions, host: CommandHost): Promise<void> {
   const [tokens, clusters, sets] = await Promise.all([
     listTokens(hub, namespace),
     undefinedFor(hub.listAll(Clusters), 'Forbidden', 'Unauthorized'),

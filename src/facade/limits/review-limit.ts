@@ -1,8 +1,8 @@
 // The limits on TokenReviews. The limit on unknown tokens, which the hub has not accepted before, first affects source addresses whose
 // tokens are rejected, or that send many tokens of one tenant, so that other addresses keep their share.
 
+import { BoundedCache } from '../../std/bounded-cache.ts';
 import type { Clock } from '../../std/clock.ts';
-import { Recent } from '../../std/recent.ts';
 import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
 import { TenantRates, tenantOf } from './tenant.ts';
 
@@ -62,9 +62,9 @@ export class ReviewLimit {
   readonly #rates: ReviewRates;
   readonly #shared: TokenBucket;
   readonly #allOverAllowance: TokenBucket;
-  readonly #sources = new Recent<Source>(MAX_SOURCES);
+  readonly #sources = new BoundedCache<Source>(MAX_SOURCES);
   /** Accepted tokens by tenant. */
-  readonly #tenants = new Recent<DecayingCount>(MAX_TENANTS);
+  readonly #tenants = new BoundedCache<DecayingCount>(MAX_TENANTS);
   /** Rates of known tokens by tenant. */
   readonly #known: TenantRates;
   /** Rates of signed tokens by tenant. */

@@ -8,9 +8,9 @@ import { encodeEvent, type View } from '../../kubernetes/representation.ts';
 import type { Status } from '../../kubernetes/status.ts';
 import { watchEventText } from '../../kubernetes/wire/encode.ts';
 import { orderedJson } from '../../kubernetes/wire/ordered-json.ts';
+import { BoundedCache } from '../../std/bounded-cache.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goJson } from '../../std/go-text.ts';
-import { Recent } from '../../std/recent.ts';
 import type { Item } from './collection.ts';
 import { type Entry, type History, hasGap } from './history.ts';
 import { type FacadeVersion, formatVersion, versionAt } from './version.ts';
@@ -65,13 +65,13 @@ export function plainForm(kind: ServedKind): EventForm {
 /**
  * Lines of recent events as tables or metadata. Watches in the same form share them: the conversion of a large object takes a long time.
  */
-export type ConvertedLines = Recent<Buffer>;
+export type ConvertedLines = BoundedCache<Buffer>;
 
 /** Maximum number of lines, each as long as an object. */
 const MAX_CONVERTED = 16;
 
 export function convertedLines(): ConvertedLines {
-  return new Recent(MAX_CONVERTED);
+  return new BoundedCache(MAX_CONVERTED);
 }
 
 /** Returns the form of tables, or of metadata only. Only the first event of a watch has the columns of its table. */

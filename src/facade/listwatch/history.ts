@@ -8,8 +8,8 @@ import type { Informer } from '../../kube/informer.ts';
 import type { Batch } from '../../kube/store.ts';
 import { versionTooLarge } from '../../kubernetes/list-revision.ts';
 import { type StatusError, serviceUnavailable } from '../../kubernetes/status.ts';
+import { BoundedCache } from '../../std/bounded-cache.ts';
 import type { Clock } from '../../std/clock.ts';
-import { Recent } from '../../std/recent.ts';
 import { Collection, type Item } from './collection.ts';
 import { parseVersion, versionAt } from './version.ts';
 
@@ -83,7 +83,7 @@ export class History {
   #oldest = Number.POSITIVE_INFINITY;
   #entries: Entry[] = [];
   /** Collections before recently requested positions: pages of one list have the same position. */
-  readonly #restored = new Recent<Collection, number>(MAX_RESTORED);
+  readonly #restored = new BoundedCache<Collection, number>(MAX_RESTORED);
   /** Sum of the weights of the entries. */
   #weight = 0;
   /** Position of the first entry that is kept. */

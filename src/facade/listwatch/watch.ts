@@ -23,7 +23,7 @@ import { type ListQuery, parseQuery } from './page.ts';
 import type { RbacAccess } from './rbac-access.ts';
 import type { TokenChecks } from './token-checks.ts';
 import { type CallerVersions, type FacadeVersion, parseVersion, versionAt } from './version.ts';
-import { type Start, Watcher, type WatcherOptions, type Watchers } from './watcher.ts';
+import { Watcher, type WatcherOptions, type Watchers, type WatchStart } from './watcher.ts';
 
 export interface WatchDeps {
   readonly listing: Listing;
@@ -118,7 +118,7 @@ async function startWatch(deps: WatchDeps, request: FacadeRequest, { takeOver, r
 interface StartedWatch extends WatchQuery {
   readonly stream: BodyStream;
   readonly release: () => void;
-  readonly start: Start;
+  readonly start: WatchStart;
 }
 
 /** Adds a watcher until its end. Its closures refer to nothing else of the request, because they stay in memory with it. */
@@ -185,7 +185,7 @@ interface Starting extends ListQuery {
   readonly beginReplay: () => () => void;
 }
 
-function startOf(history: History, visibility: Visibility, { namespace, options, version, beginReplay }: Starting): Start | Status {
+function startOf(history: History, visibility: Visibility, { namespace, options, version, beginReplay }: Starting): WatchStart | Status {
   const number = parseRequestedVersion(options.resourceVersion);
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
   if (hasInitialEvents(options)) {

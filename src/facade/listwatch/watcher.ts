@@ -28,7 +28,7 @@ export interface WatcherOptions {
 }
 
 /** State of a watch at its start. */
-export interface Start {
+export interface WatchStart {
   readonly visibility: Visibility;
   /** Position of the first entry that the caller does not have. */
   readonly position: number;
@@ -116,7 +116,7 @@ export class Watcher implements StreamSource, EventWriter {
   #sentRevision: number;
   #isOver = false;
 
-  constructor(options: WatcherOptions, start: Start) {
+  constructor(options: WatcherOptions, start: WatchStart) {
     this.#options = options;
     this.#visibility = start.visibility;
     this.#position = start.position;

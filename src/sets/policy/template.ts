@@ -90,7 +90,7 @@ export function templateDigest(template: ManagedTokenSetTemplate): string {
 const DIGESTS = new WeakMap<ManagedTokenSetTemplate, string>();
 
 /** Returns the digest of the template that a ManagedToken was rendered from; undefined if its annotation does not name one. */
-export function renderedFrom({ annotations }: ObjectMeta): string | undefined {
+export function recordedTemplateDigest({ annotations }: ObjectMeta): string | undefined {
   return annotations?.[SetAnnotation.templateDigest]?.split('-')[0];
 }
 

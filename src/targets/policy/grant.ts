@@ -5,7 +5,7 @@ import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { OwnAudiencePrefix } from '../../api/names.ts';
 import { isBearerToken } from '../../kubernetes/bearer-token.ts';
 import { subjectOf } from '../../kubernetes/service-account.ts';
-import { defined } from '../../std/defined.ts';
+import { omitUndefined } from '../../std/omit-undefined.ts';
 import type { Sensitive } from '../../std/sensitive.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { MAX_TOKEN_LENGTH, type TokenClaims } from './token-claims.ts';
@@ -44,7 +44,7 @@ export interface TokenLimits {
 
 /** Returns the limits in the settings. */
 export function tokenLimits({ maxExpirationSeconds, allowedAudiences }: LimitSettings): TokenLimits {
-  return defined({ maxExpirationSeconds, allowedAudiences });
+  return omitUndefined({ maxExpirationSeconds, allowedAudiences });
 }
 
 type Settable = Pick<TokenLimits, 'maxExpirationSeconds' | 'allowedAudiences'>;
@@ -67,7 +67,7 @@ export function tokenRequestFor(
   limits: TokenLimits = {},
 ): TokenRequest {
   const boundObject = boundObjectOf(spec, metadata.uid, anchorUID);
-  return defined({
+  return omitUndefined({
     namespace: spec.serviceAccount.namespace,
     name: spec.serviceAccount.name,
     audiences: spec.audiences ?? apiAudiences,
@@ -98,10 +98,10 @@ export function isSilentlyExtended({ expirationSeconds, boundObject }: Pick<Toke
 /** Returns the object that tokens of this spec are bound to; without `anchorUID`, the UID of an anchor is omitted. */
 export function boundObjectOf(spec: ManagedToken['spec'], tokenUID = '', anchorUID?: string): BoundObject | undefined {
   if (spec.revocation === 'BoundSecret')
-    return defined<BoundObject>({ kind: 'Secret', name: anchorName(tokenUID), uid: anchorUID || undefined });
+    return omitUndefined<BoundObject>({ kind: 'Secret', name: anchorName(tokenUID), uid: anchorUID || undefined });
   if (spec.boundObjectRef === undefined) return undefined;
   const { kind, name, uid } = spec.boundObjectRef;
-  return defined({ kind, name, uid: uid || undefined });
+  return omitUndefined({ kind, name, uid: uid || undefined });
 }
 
 /** Returns whether an audience is reserved for the tokens that Purser itself sends to targets. */

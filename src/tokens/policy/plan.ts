@@ -7,14 +7,14 @@ import { fieldErrorText } from '../../kubernetes/field-error.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import type { TokenLimits } from '../../targets/policy/grant.ts';
 import {
-  type AnchorPlace,
+  type AnchorEntry,
   anchorsOf,
   formerAnchors,
   hasAnchorFinalizer,
   hasRoom,
   recordedAnchor,
   unlistedAnchor,
-  withoutPlaces,
+  withoutEntries,
 } from './anchors.ts';
 import { invalidSpecFailure, secretConflictFailure, type TokenFailure, tokenFailure } from './messages.ts';
 import { requestOf, type TokenRecord } from './record.ts';
@@ -75,7 +75,7 @@ export type TokenPlan =
   /** Delete the anchor and then these Secrets, for this value of the annotation. */
   | { readonly type: 'revoke'; readonly request: string; readonly secrets: readonly string[] }
   /** Delete anchors that tokens of this spec no longer use. */
-  | { readonly type: 'prune'; readonly places: readonly AnchorPlace[] }
+  | { readonly type: 'prune'; readonly entries: readonly AnchorEntry[] }
   /**
    * Remove the finalizer after the anchors: `delete` retries until each is deleted, `orphaned` tries once and reports the rest,
    * `none` sends nothing to any cluster.
@@ -209,7 +209,7 @@ const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0, isDeleting
   if (token.spec.revocation !== 'BoundSecret' || hasRoom(token) || anchorsAt > now) return undefined;
   if (isDeletingAnchors) return held(state, now);
   const recorded = recordedAnchor(token, state.record);
-  return { type: 'prune', places: withoutPlaces(formerAnchors(token), recorded ? [recorded] : []) };
+  return { type: 'prune', entries: withoutEntries(formerAnchors(token), recorded ? [recorded] : []) };
 };
 
 /**
@@ -217,8 +217,8 @@ const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0, isDeleting
  * of a token does not protect its anchor, because tenants can forge the record.
  */
 const anchorsLeft: Decision = ({ observation: { token, anchorsAt = 0, isDeletingAnchors }, now }) => {
-  const places = anchorsAt > now || isDeletingAnchors ? [] : formerAnchors(token);
-  return places.length > 0 ? { type: 'prune', places } : undefined;
+  const entries = anchorsAt > now || isDeletingAnchors ? [] : formerAnchors(token);
+  return entries.length > 0 ? { type: 'prune', entries } : undefined;
 };
 
 const finalizerUnused: Decision = ({ observation: { token } }) => {

@@ -7,8 +7,8 @@ import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import { subjectOf } from '../../kubernetes/service-account.ts';
 import { identifierOf } from '../../kubernetes/untrusted.ts';
+import { BoundedCache } from '../../std/bounded-cache.ts';
 import { digestOf } from '../../std/digest.ts';
-import { Recent } from '../../std/recent.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
 import { type BoundObject, boundObjectOf, type Grant, sameAudiences } from '../../targets/policy/grant.ts';
 import type { Issuer } from '../../targets/policy/registration.ts';
@@ -180,7 +180,7 @@ export function parseRecord(annotations: Readonly<Record<string, string>> = {}):
 
 const MAX_RECORDS = 256;
 /** Last records by their annotations: a reconcile reads them several times, and tenants can make them long. */
-const records = new Recent<{ readonly record: TokenRecord | undefined }, Readonly<Record<string, string>>>(MAX_RECORDS);
+const records = new BoundedCache<{ readonly record: TokenRecord | undefined }, Readonly<Record<string, string>>>(MAX_RECORDS);
 
 function readRecord(annotations: Readonly<Record<string, string>>): TokenRecord | undefined {
   const issuedAt = parseTimestamp(annotations[Annotation.issuedAt]);

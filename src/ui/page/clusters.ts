@@ -9,7 +9,7 @@ import { CLUSTER_STATES, CLUSTER_WORDS, clusterState, countBy, problemOf, tokenS
 import { formatCount } from '../model/times.ts';
 import { Grid } from './grid.ts';
 import { html } from './html.ts';
-import { Choices, When } from './parts.ts';
+import { Choices, RelativeTime } from './parts.ts';
 import { clusterBadge, conditionChip } from './symbols.ts';
 import type { ViewProps } from './tokens.ts';
 
@@ -94,7 +94,7 @@ function cells(cluster: Cluster, load: Load | undefined, hasHub: boolean, now: n
     ${
       hasHub &&
       html`<span role="gridcell" class="end latency">${latencyMs === undefined ? '–' : `${latencyMs} ms`}</span>
-        <span role="gridcell" class="end expires"><${When} at=${credentialExpiresAt} now=${now} otherwise="none" /></span>`
+        <span role="gridcell" class="end expires"><${RelativeTime} at=${credentialExpiresAt} now=${now} otherwise="none" /></span>`
     }
     <span role="gridcell" class="end load">${formatCount(load?.total ?? 0)}${load !== undefined && load.urgent > 0 && html`<em>${formatCount(load.urgent)} failing</em>`}</span>`;
 }
