@@ -45,7 +45,10 @@ export function exactName({ cluster, namespace, serviceAccount }: IssueTarget): 
   return `${cluster}/${namespace}/${serviceAccount}`;
 }
 
-/** Returns why a rule for the whole cluster is not enough, for messages about a missing permission; empty for other namespaces. */
+/**
+ * Returns the reason why a rule for the whole cluster does not cover a protected namespace, for messages about a missing permission; empty
+ * for other namespaces.
+ */
 export function protectionOf({ namespace }: IssueTarget, protectedNamespaces: readonly string[]): string {
   return protectedNamespaces.includes(namespace) ? `namespace ${namespace} is protected: a rule must name it or the service account` : '';
 }
@@ -72,7 +75,7 @@ export function grantingNames(names: readonly string[]): readonly string[] {
 
 /**
  * Returns whether a rule for the name grants the permission. The names of NO_CLUSTER_SET are reviewed only so that a refusal takes as many reviews
- * for a cluster without a set, or without a Cluster, as for any other: a rule for them would make the removal of a label a grant.
+ * for a cluster without a set, or without a Cluster, as for any other: if a rule for these names granted the permission, the removal of a label would grant it.
  */
 function grantsPermission(name: string): boolean {
   return name !== clusterSetName(NO_CLUSTER_SET) && !name.startsWith(`${clusterSetName(NO_CLUSTER_SET)}/`);

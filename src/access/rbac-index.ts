@@ -115,7 +115,7 @@ export class RbacIndex {
     if (before !== undefined) this.#remove(key, before);
     if (now !== undefined) this.#add(key, now);
     const changed = [before, now].filter((each) => each !== undefined);
-    // Also for a role that grants nothing now: the subjects may still have the names that it granted before.
+    // Record the change even if the role grants nothing now: cached results may contain names that the role granted before.
     for (const { subjects } of changed) this.#record('subjects', subjects);
     const subjects = new Set(changed.flatMap((each) => (this.#roles.has(each.role) ? each.subjects : [])));
     return { roles: NONE, subjects, isClusterWide: namespaceOf(key) === '' };
@@ -134,7 +134,7 @@ export class RbacIndex {
     return false;
   }
 
-  /** Returns all subjects that a change affects, if it is the last one. */
+  /** Returns all subjects that the latest change affects. Must be called before the next change. */
   affectedBy({ roles, subjects }: RbacChange): ReadonlySet<string> {
     const bindings = [...roles].flatMap((role) => [...(this.#byRole.get(role) ?? [])]);
     return new Set([...subjects, ...bindings.flatMap((binding) => this.#bindings.get(binding)?.subjects ?? [])]);

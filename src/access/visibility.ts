@@ -12,9 +12,9 @@ const EVERYTHING = 1;
 export const FINGERPRINT_DIGITS = 6;
 const FIRST_FREE = 2;
 
-/** Start of a name in any namespace. No namespace has this name. */
+/** Prefix of entries for a name in any namespace. No namespace has the name `*`. */
 const ANY_NAMESPACE = '*/';
-/** Stands for all names in a salted fingerprint. No entry has this name. */
+/** Placeholder for all names in a salted fingerprint. No entry equals this string. */
 const ANY_NAME = '\n';
 
 /** Returns the entry of a Visibility for all objects with this name. */

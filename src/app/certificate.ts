@@ -37,7 +37,7 @@ type CertificateOptions = Pick<AppOptions, 'clock' | 'log' | 'settings' | 'facad
 
 /** Resolves once the source returns a certificate. Rejects only if `signal` aborts. */
 export async function waitForCertificate(certificate: CertificateSource, clock: Clock, signal: AbortSignal): Promise<void> {
-  // A constant delay: an administrator or the controller creates the certificate.
+  // The delay does not grow: an administrator or the controller can create the certificate at any time.
   const delays = { initialMs: RETRY_MS, maxMs: RETRY_MS };
   await retryUntilDone(certificate, { clock, random: () => 0, signal, delays });
 }

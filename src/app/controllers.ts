@@ -97,7 +97,7 @@ export function leadership(options: AppOptions, { identity, streams }: Candidacy
     leads$: defer(() => candidacy?.election.leads$ ?? NEVER).pipe(tap(logLeadership(options.log))),
     async start() {
       const { hub, clock, execEnv } = options;
-      // Its own connection: a Lease request that waits behind other writes would lose the Lease.
+      // The election has its own connection: if a Lease request waited behind other writes, this process would lose the Lease.
       const lease = createTransport(hub, omitUndefined({ clock, streams, connections: 1, execEnv }));
       candidacy = { election: electionOf(options, new KubeClient(lease, FieldManager), identity), lease };
     },

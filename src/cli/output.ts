@@ -43,7 +43,7 @@ export function printObject<T extends ApiObject>(host: CommandHost, object: T, p
   else printList(host, [object], printing);
 }
 
-/** Returns a table with aligned columns. Replaces control characters, with which a cell could control the terminal. */
+/** Returns a table with aligned columns. Replaces control characters, so that no cell can control the terminal. */
 export function formatTable<T>(columns: readonly Column<T>[], rows: readonly T[], wide = false): string {
   const shown = columns.filter((column) => wide || column.wide !== true);
   const cells = [shown.map(({ name }) => name), ...rows.map((row) => shown.map(({ text }) => toCell(text(row))))];

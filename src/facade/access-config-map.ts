@@ -1,4 +1,4 @@
-// The ConfigMap with the CA and the settings of the façade, for callers, who may not read the Secret of its certificate.
+// The ConfigMap with the façade's CA and settings, for callers: they have no permission to read the Secret with the certificate.
 
 import { isDeepStrictEqual } from 'node:util';
 import { FacadeConfigMap } from '../api/names.ts';

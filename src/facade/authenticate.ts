@@ -136,7 +136,7 @@ interface PresentedToken {
   readonly use: TokenUse;
 }
 
-/** Admission of known tokens of streams, whose number is limited. */
+/** Admission of known tokens of streams. Their reviews need no limit, because the number of streams is limited. */
 const UNLIMITED: Admission = { waitMs: 0, settle: () => {} };
 /**
  * Cache times of accepted tokens, in milliseconds. The time for streams and the interval of `TokenChecks` together are less than ten

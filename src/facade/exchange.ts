@@ -183,7 +183,7 @@ export class Exchange implements FacadeRequest {
     if (isLast || reply.headers['connection'] === 'close') this.#closeAfterResponse();
     try {
       await this.#write(reply, isLast);
-      // As kube-apiserver does, so that a client without valid credentials needs a TLS handshake for each request.
+      // Closes the connection, as kube-apiserver does, so that a client without valid credentials needs a TLS handshake for each request.
       if (reply.status === 401) closeConnectionAfter(response);
       if (!isLast || this.#stream !== undefined) return;
       await this.#discardBody();
@@ -251,7 +251,7 @@ export class Exchange implements FacadeRequest {
     const { response, signal } = this;
     if (response.socket === null) await once(response, 'socket', { signal });
     signal.throwIfAborted();
-    // The request of an HTTP/2 stream stays in memory as long as the stream; the exchange must not.
+    // Node keeps the request of an HTTP/2 stream in memory while the stream is open; the exchange must not stay with it.
     this.message.off('aborted', this.#abandon);
     this.#stream = this.#detach();
     return this.#stream;
@@ -300,7 +300,7 @@ function checkHeaders({ headers, rawHeaders }: IncomingMessage): void {
   const hosts = valuesOf(rawHeaders, 'host');
   const [authority = hosts[0]] = valuesOf(rawHeaders, ':authority');
   if (authority === undefined) throw badRequest('the request has no Host header');
-  // Node uses the first; a proxy may use another.
+  // Node uses the first Host header; a proxy may use another one.
   if (hosts.length > 1 || (hosts[0] ?? authority) !== authority) throw badRequest('the request has more than one Host header');
   if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect))
     throw unclassified('the Expect header of the request is not supported', 417);

@@ -28,7 +28,7 @@ export interface BearerTokens {
   readonly current: Sensitive<string> | undefined;
   /** Returns a valid token. */
   get(): Promise<Sensitive<string>>;
-  /** Returns the token to send after the server rejected one with 401; the same one if there is no other. */
+  /** Returns the token to send after a 401; the rejected token if there is no other. */
   replace(rejected: string | undefined): Promise<Sensitive<string>>;
 }
 

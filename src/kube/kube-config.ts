@@ -105,7 +105,7 @@ async function readParts(paths: string): Promise<readonly Part[]> {
   const files = paths.split(delimiter).filter((path) => path !== '');
   const parts = await Promise.allSettled(files.map(async (path) => parsePart(await readFile(path, 'utf8'), dirname(path))));
   const isMissing = (part: PromiseSettledResult<Part>) => part.status === 'rejected' && hasCode(part.reason, 'ENOENT');
-  // Like kubectl, which reads the files that exist.
+  // Ignores missing files, as kubectl does.
   const found = parts.filter((part) => !isMissing(part));
   return (found.length === 0 ? parts : found).map((part) => {
     if (part.status === 'rejected') throw part.reason;

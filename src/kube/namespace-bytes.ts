@@ -37,14 +37,14 @@ export function estimateBytes(value: unknown): number {
 
 /** Memory share of a namespace, in bytes. */
 export const BYTES_PER_NAMESPACE = 64 << 20;
-/** Size up to which an object is kept in any case, in bytes: a stub would take about as much. */
+/** Maximum size of an object that is always kept whole, in bytes: its stub would take about as much. */
 export const MAX_SMALL_BYTES = 4_096;
 
 /** Budget for the objects in each namespace in one informer. */
 export interface NamespaceBudget<T extends ApiObject> {
   /** Maximum size of the objects in a namespace that are kept whole, in bytes. */
   readonly bytes: number;
-  /** Size up to which an object is kept whole in any case, in bytes. */
+  /** Maximum size of an object that is always kept whole, in bytes. */
   readonly small: number;
   /** Returns the part of an object that is kept if its namespace is over its budget. */
   readonly toStub: (object: Stored<T>) => Stored<T>;
@@ -157,7 +157,7 @@ class Share {
   readonly #budget: Pick<NamespaceBudget<never>, 'bytes' | 'small'>;
   /** Whole objects that are not small, the largest first; undefined before the first one. */
   #whole: KeyHeap<string, Sized> | undefined;
-  /** Objects of which stubs are kept, the smallest first; undefined before the first one. */
+  /** Objects that are kept as stubs, the smallest first; undefined before the first one. */
   #stubs: KeyHeap<string, Sized> | undefined;
   /** Total size of the objects that are kept whole. */
   #bytes = 0;
@@ -188,7 +188,7 @@ class Share {
     return [...this.#removeLargest()];
   }
 
-  /** Adds an object of which a stub is kept. */
+  /** Adds an object that is kept as a stub. */
   addStub(object: Sized): void {
     (this.#stubs ??= new KeyHeap(bySize)).set(object.key, object);
   }

@@ -121,7 +121,10 @@ function confirmedChecks({ confirmedAt }: RemovalChecks, now: number): RemovalCh
   return next.type === 'remove' ? 'remove' : { confirmedAt: [first, now], nextAt: next.type === 'recheck' ? next.at : now };
 }
 
-/** The informers lag behind, lack objects by mistake, or an authorizer other than RBAC grants the permission, which may last. */
+/**
+ * Restarts the checks with a growing delay after a contradiction: the informers may lag behind or lack objects, or an authorizer other than
+ * RBAC may grant the permission.
+ */
 function contradictedChecks({ contradictions = 0 }: RemovalChecks, now: number): RemovalChecks {
   return { confirmedAt: [], nextAt: now + exponentialMs(contradictions, CONTRADICTED), contradictions: contradictions + 1 };
 }

@@ -262,8 +262,8 @@ function setsOfToken(change: Change<StoredToken>, { setsOfNamespace }: SetView):
 const PREFIX_LENGTH = 230;
 
 /**
- * Returns the sets that contain a Cluster before or after its change. Runs for others would reveal, by the delay of the next, a hidden
- * Cluster.
+ * * Returns the sets that contain a Cluster before or after its change. Runs of other sets would reveal a hidden Cluster, by the delay of
+ * their next run.
  */
 function setsOfCluster(change: Change<Cluster>, { sets, tokens }: SetView, authority: TriggerDeps['authority']): readonly string[] {
   const isMember = (set: StoredSet) => {

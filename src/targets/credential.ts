@@ -154,7 +154,7 @@ export function readPins(secret: Secret): Pins {
     authorities: authoritiesOf(secret),
     // A key without any namespace allows none, so that a mistake does not widen the credential.
     namespaces: hasKey(secret, CredentialSecretKey.namespaces) ? wordsOf(secret, CredentialSecretKey.namespaces) : undefined,
-    // A blank key is a mistake, not a direct connection.
+    // A blank proxy key is treated as a mistake, not as a request for a direct connection.
     ...(hasKey(secret, CredentialSecretKey.proxy) && { proxy: parseProxy(valueOf(secret, CredentialSecretKey.proxy)) }),
   };
 }

@@ -48,7 +48,7 @@ interface Held {
   readonly times: HubTokenTimes;
   /** Time of the renewal on the monotonic clock. */
   readonly renewAt: number;
-  /** Time from which the token is no longer sent, on the monotonic clock. */
+  /** Time when Purser stops sending the token, on the monotonic clock. */
   readonly expiresAt: number;
 }
 
@@ -100,7 +100,7 @@ export class HubToken implements AddressToken {
     return current;
   }
 
-  /** Returns a different token than one that the target rejected, but at most one per growing delay: a target may reject all of them. */
+  /** Returns a new token in place of a rejected one. The delay between new tokens grows, because a target may reject all tokens. */
   async replace(rejected: string | undefined): Promise<Sensitive<string>> {
     const { current } = this;
     const now = this.#clock.monotonic();

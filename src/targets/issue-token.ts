@@ -197,7 +197,7 @@ function checkNames({ namespace, name, boundObject }: TokenRequest): void {
 
 function bodyOf(request: TokenRequest): object {
   const { audiences, boundObject, accountUID } = request;
-  // With one second less, Kubernetes grants the requested lifetime.
+  // Kubernetes silently extends tokens of exactly this lifetime; one second less avoids that.
   const expirationSeconds = isSilentlyExtended(request) ? request.expirationSeconds - 1 : request.expirationSeconds;
   return {
     apiVersion: 'authentication.k8s.io/v1',

@@ -133,7 +133,7 @@ const RATES = {
   dials: { burst: 10, perMinute: 4 },
   runs: { burst: 20, perMinute: 6 },
 } as const;
-/** Number of ManagedTokens that each namespace has a budget for in addition to its own. */
+/** Number of ManagedTokens that is added to the actual number for the budget of each namespace. */
 const BASE = 50;
 const WAIT_PER_TOKEN_MS = 10;
 const SHORTEST_WAIT_MS = 5_000;

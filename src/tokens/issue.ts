@@ -78,9 +78,9 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   if (isReverted) recordRepair(run, token);
   const issued = isAccountNew ? 'ServiceAccountRecreated' : plan.reason;
   const events = [...orphaned, ...unrevokedEvents(plan, token), ...unlistedEvents(run, token, state)];
-  // A token that follows a revocation is not the one to revoke.
+  // The pending revoke request does not apply to the new token, whose anchor is new.
   const revoked = plan.freshAnchor ? requestOf(token, Annotation.revoke) : undefined;
-  // The token replaces an earlier failure of this run.
+  // Success clears an earlier failure of this run.
   const next = { ...written, issuedDigest, ...(revoked && { revoked }) };
   return { observation: next, isDone: false, issued, events, failure: undefined, error: undefined };
 }

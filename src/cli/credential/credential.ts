@@ -25,7 +25,7 @@ export async function printCredential(wanted: WantedToken & { readonly forceRefr
   if (code === 0) return;
   // The cause has already been printed.
   if (code !== undefined) throw new CommandError('', code);
-  /** Changes the cache; the credential is valid without it. */
+  /** Changes the cache. A failure is only a warning: the credential is valid even if it is not cached. */
   const change = (action: (opened: CachedCredential) => void) => {
     try {
       if (cache !== undefined) action(cache);

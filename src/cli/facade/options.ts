@@ -78,7 +78,7 @@ function parseVariable(variable: string, text: string, parser: Parser<string>): 
   }
 }
 
-/** Returns a parser that checks a string and keeps its spelling, by which a credential is cached. */
+/** Returns a parser that checks a string and returns it unchanged: the spelling is part of the key of a cached credential. */
 export function checkedText(parser: Parser<unknown>): Parser<string> {
   return (text) => {
     parser(text);

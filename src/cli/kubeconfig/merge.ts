@@ -80,7 +80,7 @@ interface Destination {
 
 async function destinationOf(files: readonly string[]): Promise<Destination> {
   for (const given of files) {
-    // A symbolic link stays one: its target is replaced.
+    // Replaces the target of a symbolic link, and keeps the link.
     const path = await realpath(given).catch(() => undefined);
     if (path !== undefined) return { given, path };
     if (await lstat(given).catch(() => undefined)) throw new CommandError(`${given} is a link to a file that does not exist. Correct it`);

@@ -48,7 +48,7 @@ export interface Piece {
 
 /**
  * Size at which a piece ends, in bytes. Pieces are written one at a time. The TLS buffer of a connection keeps the memory pages of its
- * largest write for as long as the connection is open; most pieces fit into two pages.
+ * largest write while the connection is open; most pieces fit into two pages.
  */
 const PIECE_BYTES = 5 * 1024;
 

@@ -60,7 +60,7 @@ interface ItemBatch extends Pick<Batch<never>, 'type' | 'resourceVersion'> {
 
 const MAX_WEIGHT = 32e6;
 /**
- * Time for which callers can resume from before a change, in milliseconds, as in Kubernetes. A new permission also covers the past: the
+ * Period in which callers can resume from a version before a change, in milliseconds; the same as in Kubernetes. A new permission also covers the past: the
  * next owner of a namespace can list what it contained before.
  */
 const MAX_AGE_MS = 300_000;
@@ -275,7 +275,7 @@ export function hasGap({ gapSince, revision }: Entry, since: number): boolean {
   return gapSince !== undefined && gapSince < since && since < revision;
 }
 
-/** Returns the size of the object that an entry adds. The object before belongs to an earlier entry. */
+/** Returns the size of the object that an entry adds. The replaced object is part of an earlier entry. */
 function weightOf(entry: Entry | undefined): number {
   return entry?.after?.weight ?? 0;
 }

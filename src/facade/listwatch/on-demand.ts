@@ -29,7 +29,7 @@ const IDLE_MS = 600_000;
 const WAIT_MS = 5_000;
 /** Time after the last event of the hub for which an informer is trusted, in milliseconds. The hub sends a bookmark about every minute. */
 const STALE_MS = 300_000;
-/** Time after which clients retry if the hub forbids an informer, and before which no new period starts, in seconds. */
+/** Delay before clients retry if the hub forbids an informer, in seconds; the informers do not start again earlier. */
 const FORBIDDEN_RETRY_S = 30;
 
 /**

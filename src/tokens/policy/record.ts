@@ -122,7 +122,10 @@ export function lifetimeOf({ issuedAt, expiresAt }: Lifetime, claims: TokenClaim
   return { issuedAt: from, expiresAt: toWholeSecond(from + Math.min(expiresAt - issuedAt, claimedMs)) };
 }
 
-/** Returns the reason for which the current spec needs a new token; undefined if it needs none. Without `cluster`, the UID of the Cluster is not compared. */
+/**
+ * Returns the reason to issue a new token for the current spec; undefined if there is none. Without `cluster`, the UID of the Cluster is
+ * not compared.
+ */
 export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cluster | undefined): IssueReason | undefined {
   const { clusterName, serviceAccount, audiences } = token.spec;
   const same =
