@@ -74,8 +74,9 @@ export function grantingNames(names: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns whether a rule for the name grants the permission. The names of NO_CLUSTER_SET are reviewed only so that a refusal takes as many reviews
- * for a cluster without a set, or without a Cluster, as for any other: if a rule for these names granted the permission, the removal of a label would grant it.
+ * * Returns whether a rule for the name grants the permission. The names of NO_CLUSTER_SET are reviewed only so that a refusal takes as
+ * many reviews for a cluster without a set, or without a Cluster, as for any other: if a rule for these names granted the permission, the
+ * removal of a label would grant it.
  */
 function grantsPermission(name: string): boolean {
   return name !== clusterSetName(NO_CLUSTER_SET) && !name.startsWith(`${clusterSetName(NO_CLUSTER_SET)}/`);
