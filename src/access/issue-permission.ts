@@ -4,7 +4,7 @@
 import { RegistryGroup } from '../api/names.ts';
 import { Clusters } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { untilAborted } from '../kube/deadline.ts';
+import { rejectOnAbort } from '../kube/deadline.ts';
 import { accessForbidden } from '../kubernetes/access-forbidden.ts';
 import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Clock } from '../std/clock.ts';
@@ -123,7 +123,7 @@ export class Authorizer {
     // Several requests may wait for one review, so none of them can cancel it.
     const allowed =
       this.#decisions.get(key) ??
-      (await untilAborted(
+      (await rejectOnAbort(
         this.#decisions.find(key, () => this.#review(key, user, target)),
         signal,
       ));

@@ -81,7 +81,7 @@ export interface Leadership extends Component {
   leads(): boolean;
 }
 
-export interface Candidacy {
+export interface ElectionCandidate {
   /** Identity in the leader election, unique for each start of the process. */
   readonly identity: string;
   /** Watches on the hub; the frequent requests for the Lease detect that the connection is dead. */
@@ -89,7 +89,7 @@ export interface Candidacy {
 }
 
 /** Creates the component of the leader election. */
-export function leadership(options: AppOptions, { identity, streams }: Candidacy): Leadership {
+export function leadership(options: AppOptions, { identity, streams }: ElectionCandidate): Leadership {
   let candidacy: { readonly election: Election; readonly lease: Transport } | undefined;
   return {
     name: 'leadership',

@@ -4,7 +4,7 @@ import { combineLatest, filter, firstValueFrom, merge, Subscription } from 'rxjs
 import { createClusterRbacInformers } from '../access/informers.ts';
 import { type ApiObject, Clusters, ManagedTokenSets, ManagedTokens } from '../api/resources.ts';
 import { isExpired, type KubeClient } from '../kube/client.ts';
-import { untilAborted } from '../kube/deadline.ts';
+import { rejectOnAbort } from '../kube/deadline.ts';
 import { waitUntilServed } from '../kube/discovery.ts';
 import type { Informer, Problem } from '../kube/informer.ts';
 import { applyAll, readManifests } from '../kube/manifests.ts';
@@ -94,7 +94,7 @@ export function caches({ credentials, ...others }: Watched, client: KubeClient, 
       const synced$ = combineLatest(informers.map((informer) => informer.synced$));
       const synced = firstValueFrom(synced$.pipe(filter((each) => each.every(Boolean))));
       const stopLogging = logUnsynced(named, { clock, log });
-      await untilAborted(synced, signal)
+      await rejectOnAbort(synced, signal)
         .catch((error: unknown) => {
           running.unsubscribe();
           throw error;

@@ -4,7 +4,7 @@ import { hash, type KeyObject } from 'node:crypto';
 import { orUnavailable, REVIEW_MS, tokenReviewStatus, UnreadableReviewError } from '../access/hub-review.ts';
 import { type User, userKey } from '../access/user.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { untilAborted } from '../kube/deadline.ts';
+import { rejectOnAbort } from '../kube/deadline.ts';
 import { TokenReviews } from '../kube/reviews.ts';
 import { isBearerToken } from '../kubernetes/bearer-token.ts';
 import { serviceAccountNamespace } from '../kubernetes/service-account.ts';
@@ -65,7 +65,7 @@ export class Authenticator {
     const token = bearerToken(rawHeaders);
     if (token === undefined) throw unauthorized();
     const tokenId = hash('sha256', token, 'base64url');
-    const user = this.#accepted.get(tokenId) ?? (await untilAborted(this.#find({ tokenId, token, address, use: 'request' }), signal));
+    const user = this.#accepted.get(tokenId) ?? (await rejectOnAbort(this.#find({ tokenId, token, address, use: 'request' }), signal));
     if (user === undefined) throw unauthorized();
     const secret = new Sensitive(token);
     const isStillValid = async (use: TokenUse) => isSame(user, await this.#find({ tokenId, token: secret.reveal(), address, use }));

@@ -6,7 +6,7 @@ import type { Clock } from '../std/clock.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import { Sensitive, withoutSecret } from '../std/sensitive.ts';
 import { type BearerTokens, Credentials, type Identity } from './credentials.ts';
-import { type Deadline, startDeadline, untilAborted } from './deadline.ts';
+import { type Deadline, rejectOnAbort, startDeadline } from './deadline.ts';
 import { checkServer, Dialer, type DialOptions, type Purpose } from './dial.ts';
 import type { Env } from './exec-credential.ts';
 import type { KubeConfigSource } from './kube-config.ts';
@@ -147,10 +147,10 @@ export class Transport {
 
   /** Sends a request. After a 401 it reads the credentials again and, if they changed, sends the request once more. */
   async #exchange<A extends { readonly status: number }>(request: TransportRequest, send: Send<A>, { signal }: Deadline): Promise<A> {
-    const identity = this.#credentials.fresh ?? (await untilAborted(this.#credentials.identity(), signal));
+    const identity = this.#credentials.fresh ?? (await rejectOnAbort(this.#credentials.identity(), signal));
     const response = await retryIfClosed(request, () => send(identity), signal);
     if (response.status !== 401) return response;
-    const renewed = await untilAborted(this.#credentials.identity(true), signal);
+    const renewed = await rejectOnAbort(this.#credentials.identity(true), signal);
     if (renewed.secret === identity.secret && renewed.tlsDigest === identity.tlsDigest) return response;
     return await retryIfClosed(request, () => send(renewed), signal);
   }
@@ -158,7 +158,7 @@ export class Transport {
   async #open(request: StreamRequest, identity: Identity, { signal }: Deadline): Promise<Opened> {
     const opening = this.#connections(identity, 'watches').request({ ...dispatchOptions(request, this.#base, identity), signal });
     // undici ignores an abort while it connects, and a silent server can delay that.
-    const { statusCode: status, headers, body } = await untilAborted(opening, signal);
+    const { statusCode: status, headers, body } = await rejectOnAbort(opening, signal);
     if (status === 200) return { status, body };
     return { status, body, response: redactErrors({ status, headers, body: await readText(body, this.#maxBytes) }, identity) };
   }

@@ -10,7 +10,7 @@ import { goJson } from '../std/go-text.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { withdrawalAfter } from '../tokens/policy/withdrawal.ts';
 import { reduceToken } from '../tokens/reduce.ts';
-import { selects } from './informers.ts';
+import { selectsCluster } from './informers.ts';
 import { issueRequestOf, templateRequest } from './issue-request.ts';
 import { leftoverPatch, type TokenPatch } from './policy/leftovers.ts';
 import { isAsRendered, type PlannedWrite } from './policy/plan.ts';
@@ -148,7 +148,7 @@ async function isStillSurplus(run: SetRun, token: StoredToken): Promise<boolean>
   if (name === undefined) return true;
   const { items } = await hub.list(Clusters, { fieldSelector: `metadata.name=${name}`, signal });
   const [cluster]: readonly Stored<Cluster>[] = items;
-  const isGone = cluster === undefined || !selects(set, cluster);
+  const isGone = cluster === undefined || !selectsCluster(set, cluster);
   const [wanted, own] = [templateRequest(set), issueRequestOf(token)];
   if (run.hasRequester && (await authority.review(wanted, name, cluster, signal))) return isGone;
   if (goJson(own) === goJson(wanted) || token.spec.clusterName !== name) return true;

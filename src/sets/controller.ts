@@ -33,7 +33,7 @@ import type { StoredSecret } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { namespaceOf } from '../tokens/priority.ts';
 import { SetAuthority } from './authority.ts';
-import { type SetInformers, SetView, selects } from './informers.ts';
+import { type SetInformers, SetView, selectsCluster } from './informers.ts';
 import { templateRequest } from './issue-request.ts';
 import { readyConditionOf } from './policy/plan.ts';
 import { childName, type StoredSet, templateTexts } from './policy/template.ts';
@@ -269,7 +269,7 @@ function setsOfCluster(change: Change<Cluster>, { sets, tokens }: SetView, autho
   const isMember = (set: StoredSet) => {
     const token = tokens.get(`${set.metadata.namespace}/${childName(set.metadata.name, change.key)}`);
     return statesOf(change).some((cluster) => {
-      if (!selects(set, cluster)) return false;
+      if (!selectsCluster(set, cluster)) return false;
       return authority.permissionOf(templateRequest(set))(cluster) || (token !== undefined && authority.allowsToken(token, cluster));
     });
   };

@@ -129,7 +129,7 @@ export function selectorOf({ spec }: StoredSet): LabelSelector | undefined {
 }
 
 /** Returns whether a set selects a Cluster. A Cluster that is being deleted is no longer registered, regardless of its finalizers. */
-export function selects(set: StoredSet, { metadata }: Stored<Cluster>): boolean {
+export function selectsCluster(set: StoredSet, { metadata }: Stored<Cluster>): boolean {
   const selector = selectorOf(set);
   return selector !== undefined && metadata.deletionTimestamp === undefined && matchesLabels(selector, metadata.labels);
 }

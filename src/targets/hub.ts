@@ -3,7 +3,7 @@
 import type { KeyObject } from 'node:crypto';
 import { Namespaces } from '../api/resources.ts';
 import type { CallOptions, KubeClient } from '../kube/client.ts';
-import { untilAborted } from '../kube/deadline.ts';
+import { rejectOnAbort } from '../kube/deadline.ts';
 import { serviceAccountNamespace } from '../kubernetes/service-account.ts';
 import { isSignedBy, KEY_SET_PATH, parseKeySet } from '../kubernetes/signing-keys.ts';
 import { StatusError } from '../kubernetes/status.ts';
@@ -25,7 +25,7 @@ export interface HubSettings {
 }
 
 /** A target that may be the hub, and Purser's user on it. */
-export interface Candidate {
+export interface HubCandidate {
   readonly credential: TargetCredential | undefined;
   /** Purser's user name on the target. */
   readonly username: string;
@@ -60,17 +60,17 @@ export class HubIdentity {
   }
 
   /** Returns whether a namespace of the target is, or may be, the one that Purser runs in. Throws an IssueError while that is unknown. */
-  async isPurserNamespace(namespace: string, target: Candidate, signal: AbortSignal): Promise<boolean> {
+  async isPurserNamespace(namespace: string, target: HubCandidate, signal: AbortSignal): Promise<boolean> {
     if (namespace !== this.#hub.namespace || this.#isHub) return namespace === this.#hub.namespace;
     // Several callers may wait for one result, so none of them can cancel the requests.
-    return await untilAborted(
+    return await rejectOnAbort(
       this.#found.get(() => this.#mayBeHub(target)),
       signal,
     );
   }
 
   /** Compares signing keys for tokens for service accounts, otherwise the UID of kube-system. Returns true if neither can be read. */
-  async #mayBeHub(target: Candidate): Promise<boolean> {
+  async #mayBeHub(target: HubCandidate): Promise<boolean> {
     const token = target.credential?.type === 'token' ? target.credential.token.reveal() : undefined;
     const keys = token === undefined ? undefined : await this.#signingKeys();
     if (token !== undefined && keys !== undefined) {

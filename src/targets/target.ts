@@ -1,7 +1,7 @@
 // One target cluster in its current registration: addresses, credential and circuit breaker.
 
 import type { CallOptions, KubeClient } from '../kube/client.ts';
-import { untilAborted } from '../kube/deadline.ts';
+import { rejectOnAbort } from '../kube/deadline.ts';
 import { TransportError } from '../kube/transport-error.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { BoundedCache } from '../std/bounded-cache.ts';
@@ -208,7 +208,7 @@ export class Target {
   /** Waits for a request to the hub. Returns its duration, in milliseconds. Throws its error, or the reason of `signal` if it aborts. */
   async #durationOf(request: Promise<unknown>, signal: AbortSignal | undefined): Promise<number> {
     const startedAt = this.clock.monotonic();
-    await (signal === undefined ? request : untilAborted(request, signal));
+    await (signal === undefined ? request : rejectOnAbort(request, signal));
     return this.clock.monotonic() - startedAt;
   }
 

@@ -197,7 +197,7 @@ async function errorOfDeletion(run: TokenRun, token: StoredToken, entry: AnchorE
  * Deletes the anchors that runs of the ManagedToken requested in a lane, and triggers the ManagedToken. Sends requests only to the cluster
  * of the lane. Failures are results for the ManagedToken; defects are thrown.
  */
-export async function deleteRequested(deps: TokenDeps, { tokenKey, lane }: DeletionKey, signal: AbortSignal): Promise<Result> {
+export async function deleteRequestedAnchors(deps: TokenDeps, { tokenKey, lane }: DeletionKey, signal: AbortSignal): Promise<Result> {
   const { view, memory, timers, slot } = deps;
   const token = view.tokens.get(tokenKey);
   if (token === undefined) return {};

@@ -201,7 +201,7 @@ export function chargeDials(clients: TokenDeps['clients'], budgets: NamespaceBud
  * runs now. Withdrawal, revocation, deletion and expiry of existing tokens are deferred by a second at most: no namespace may keep a
  * token by overspending.
  */
-export function deferUntil(key: string, waitMs: number, deps: TokenDeps): number | undefined {
+export function deferredUntil(key: string, waitMs: number, deps: TokenDeps): number | undefined {
   const { view, clock, memory } = deps;
   const token = view.tokens.get(key);
   const now = clock.now();

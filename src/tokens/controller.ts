@@ -32,13 +32,13 @@ import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { CONNECTIONS } from '../targets/target.ts';
 import { auditLogger, type Logger } from '../telemetry/logger.ts';
 import { parseDeletionKey } from './anchor-deletions.ts';
-import { deleteRequested } from './anchors.ts';
+import { deleteRequestedAnchors } from './anchors.ts';
 import { Authority } from './authority.ts';
 import {
   chargeDials,
   chargeReviews,
   chargeRun,
-  deferUntil,
+  deferredUntil,
   dueAt,
   NamespaceBudgets,
   namespacesOverBytes,
@@ -176,9 +176,9 @@ export async function reconcileWithinBudget(budgets: NamespaceBudgets, deps: Tok
   const clients = chargeDials(deps.clients, budgets, namespace);
   const deletion = parseDeletionKey(key);
   // A run within the budget, or an urgent one, has requested the deletion.
-  if (deletion !== undefined) return await deleteRequested({ ...deps, clients }, deletion, signal);
+  if (deletion !== undefined) return await deleteRequestedAnchors({ ...deps, clients }, deletion, signal);
   const waitMs = budgets.waitMs(namespace);
-  const requeueAt = waitMs > 0 ? deferUntil(key, waitMs, deps) : undefined;
+  const requeueAt = waitMs > 0 ? deferredUntil(key, waitMs, deps) : undefined;
   if (requeueAt !== undefined) return { requeueAt };
   chargeRun(key, deps, budgets);
   return await reconcileToken({ ...deps, clients, budgetMs: waitMs }, key, signal);

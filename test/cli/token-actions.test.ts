@@ -5,7 +5,7 @@ import { RoleBindings, Roles, ServiceAccounts } from '../../src/api/resources.ts
 import type { Peer } from '../../src/cli/cluster/peer.ts';
 import type { CommandHost } from '../../src/cli/command.ts';
 import { chainOf } from '../../src/cli/status/chain.ts';
-import { type Inspection, inspect } from '../../src/cli/status/inspect.ts';
+import { type InspectionOptions, inspect } from '../../src/cli/status/inspect.ts';
 import { requestChange, type TokenAction } from '../../src/cli/token-actions.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
@@ -106,7 +106,7 @@ describe('requestChange', () => {
 
 describe('inspect', () => {
   const peer = (client: KubeClient): Peer => ({ role: 'target cluster', context: 'eu', client });
-  const chain = async (more: Partial<Inspection> = {}) => {
+  const chain = async (more: Partial<InspectionOptions> = {}) => {
     const inspection = {
       hub: world.hub.admin,
       target: peer(world.target.admin),

@@ -43,7 +43,7 @@ import { createSetController } from '../../src/sets/controller.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import type { Metrics, Orphan } from '../../src/telemetry/metrics.ts';
+import type { Metrics, OrphanedAnchor } from '../../src/telemetry/metrics.ts';
 import { createTokenController } from '../../src/tokens/controller.ts';
 import type { TokenSettings } from '../../src/tokens/run.ts';
 import { eventually } from '../contract/eventually.ts';
@@ -147,7 +147,7 @@ export interface RunningController {
   /** Lines that the controller logged. */
   readonly logged: string[];
   /** Orphaned anchors in the metrics. */
-  readonly orphans: readonly Orphan[];
+  readonly orphans: readonly OrphanedAnchor[];
   stop(): Promise<void>;
 }
 
@@ -263,7 +263,7 @@ export class TokenWorld {
       hub: { clusterName: hubCluster, client: hub, namespace: CREDENTIALS },
     });
     const logged: string[] = [];
-    const orphans: Orphan[] = [];
+    const orphans: OrphanedAnchor[] = [];
     const log = createLogger({ level: logLevel, readable: false, write: (line) => logged.push(line) });
     const recorder = new Recorder({ ...real, random: Math.random, component: 'purser', instance: 'test' });
     const controller = createTokenController({

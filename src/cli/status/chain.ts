@@ -97,7 +97,7 @@ function account({ token: { spec, status }, account: checked }: Evidence): Link 
 
 function token({ token: managed, secret: checked, isAccepted }: Evidence, now: number): Link {
   if ('needs' in checked) return unchecked('token', checked.needs);
-  const text = textOf(checked.value);
+  const text = tokenTextOf(checked.value);
   if (text === '') return failed('token', 'There is no token in the Secret.');
   const claims = tokenClaims(text);
   const problem = claims && claimProblem(managed, claims, now);
@@ -135,6 +135,6 @@ function secret({ token: managed, secret: checked }: Evidence): Link {
 }
 
 /** Returns the token in a Secret; empty without one. */
-export function textOf(found: Secret | undefined): string {
+export function tokenTextOf(found: Secret | undefined): string {
   return Buffer.from(found?.data?.[TOKEN_KEY] ?? '', 'base64').toString();
 }

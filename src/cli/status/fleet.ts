@@ -12,7 +12,7 @@ import { sentence } from '../../std/sentence.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { isClusterFailure } from '../../tokens/policy/messages.ts';
 import { CHECK_PURSER } from '../command.ts';
-import { type Problem, type Tally, toProblem } from './problem.ts';
+import { type Problem, type ProblemSummary, toProblem } from './problem.ts';
 import { type SetProblem, setsStatus } from './sets.ts';
 
 export interface ClusterProblem extends Problem {
@@ -36,14 +36,14 @@ export interface TokenProblem extends Problem {
 
 export interface FleetStatus {
   /** Undefined if the user may not list Clusters. */
-  readonly clusters: Tally<ClusterProblem> | undefined;
-  readonly managedTokens: Tally<TokenProblem> & {
+  readonly clusters: ProblemSummary<ClusterProblem> | undefined;
+  readonly managedTokens: ProblemSummary<TokenProblem> & {
     readonly suspended: number;
     /** Earliest planned renewal; absent if none is planned. */
     readonly nextRotation?: number;
   };
   /** Undefined if the user may not list ManagedTokenSets. */
-  readonly managedTokenSets: Tally<SetProblem> | undefined;
+  readonly managedTokenSets: ProblemSummary<SetProblem> | undefined;
   /** Time of Purser's last probe of any cluster, if it is so old that Purser is probably not running. */
   readonly silentSince?: number;
 }

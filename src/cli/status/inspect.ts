@@ -15,9 +15,9 @@ import { serverUrl } from '../../targets/policy/registration.ts';
 import { secretNameOf } from '../../tokens/policy/secret.ts';
 import { callPeer, type Peer } from '../cluster/peer.ts';
 import { CommandError } from '../command.ts';
-import { type CheckResult, type Evidence, textOf } from './chain.ts';
+import { type CheckResult, type Evidence, tokenTextOf } from './chain.ts';
 
-export interface Inspection {
+export interface InspectionOptions {
   readonly hub: KubeClient;
   /** The target cluster; undefined if the user named no context for it. */
   readonly target: Peer | undefined;
@@ -25,7 +25,7 @@ export interface Inspection {
 }
 
 /** Reads the evidence for a ManagedToken. Throws a CommandError if there is no such ManagedToken. */
-export async function inspect({ hub, target, name }: Inspection): Promise<Evidence> {
+export async function inspect({ hub, target, name }: InspectionOptions): Promise<Evidence> {
   const token = await undefinedFor(hub.get(ManagedTokens, name), 'NotFound');
   if (token === undefined)
     throw new CommandError(`ManagedToken ${name.namespace}/${name.name} was not found; list them with kubectl get managedtokens -A`);
@@ -43,7 +43,7 @@ export async function inspect({ hub, target, name }: Inspection): Promise<Eviden
     check(`get on secrets in namespace ${namespace}`, () => found(hub.get(Secrets, { namespace, name: secretNameOf(token) }))),
   ]);
   const issueName = await checkPermission(hub, token, cluster);
-  const text = 'value' in secret ? textOf(secret.value) : '';
+  const text = 'value' in secret ? tokenTextOf(secret.value) : '';
   const isElsewhere = target !== undefined && !leadsToCluster(target, token, cluster, foundAccount);
   const elsewhere = { needs: `a --target-context that refers to Cluster ${spec.clusterName}` };
   // Another cluster must not receive the token, and does not know the service account.

@@ -13,7 +13,7 @@ export interface Problem {
   readonly since?: number;
 }
 
-export interface Tally<P extends Problem> {
+export interface ProblemSummary<P extends Problem> {
   readonly total: number;
   readonly ready: number;
   readonly problems: readonly P[];

@@ -40,7 +40,7 @@ export interface EventFilter {
 }
 
 /** Lines that are written together. */
-export interface Piece {
+export interface EventLines {
   readonly lines: readonly Buffer[];
   /** Position in the log after these lines. */
   readonly next: number;
@@ -116,7 +116,7 @@ function bookmarkObject({ group, version, kind }: ServedKind, resourceVersion: s
 }
 
 /** Returns the next piece of the log; 'expired' if a part of it is unknown. Skips events up to the revision `ahead`, which the caller has received. */
-export function readLog(history: History, from: number, filter: EventFilter, ahead: number): Piece | 'expired' {
+export function readLog(history: History, from: number, filter: EventFilter, ahead: number): EventLines | 'expired' {
   const lines = new Lines(filter);
   let held: (ItemEvent & { readonly at: number; readonly revision: number }) | undefined;
   for (let at = from; at < history.end; at++) {

@@ -42,7 +42,7 @@ export interface HistoryOptions {
 }
 
 /** Parameters of a request that waits for a version. */
-export interface Wait {
+export interface VersionWait {
   readonly signal: AbortSignal;
   /** Returns the visibility of the caller. */
   readonly findVisibility: () => Promise<Visibility>;
@@ -143,7 +143,7 @@ export class History {
   }
 
   /** Waits until the hub's part of a version is reached. Throws 504 with the current version after the timeout. */
-  async waitFor(version: bigint, { signal, findVisibility, timeoutMs = WAIT_MS }: Wait): Promise<void> {
+  async waitFor(version: bigint, { signal, findVisibility, timeoutMs = WAIT_MS }: VersionWait): Promise<void> {
     const { revision } = parseVersion(version);
     if (revision <= this.#revision) return;
     const { promise, resolve } = Promise.withResolvers<void>();

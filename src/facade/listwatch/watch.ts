@@ -17,7 +17,7 @@ import { type Caller, checkCaller, type FacadeReply, type FacadeRequest } from '
 import type { Item } from './collection.ts';
 import { type ConvertedLines, convertedForm, type EventForm, errorLine, type ItemEvent, Replay } from './events.ts';
 import type { Listing } from './filtered-list.ts';
-import type { History, Wait } from './history.ts';
+import type { History, VersionWait } from './history.ts';
 import { viewOf } from './list.ts';
 import { type ListQuery, parseQuery } from './page.ts';
 import type { RbacAccess } from './rbac-access.ts';
@@ -157,7 +157,7 @@ function enforceRate(stream: BodyStream, clock: Clock, onEnd: () => void): () =>
 }
 
 /** Waits for a version; returns the Status if it does not arrive in time. */
-async function waitFor(history: History, version: bigint, wait: Wait): Promise<Status | undefined> {
+async function waitFor(history: History, version: bigint, wait: VersionWait): Promise<Status | undefined> {
   try {
     await history.waitFor(version, wait);
     return undefined;

@@ -63,7 +63,7 @@ export function createRecord({ token, issuer, grant, tokenDigest, previous }: Is
   const revoke = requestOf(token, Annotation.revoke);
   return {
     ...lifetimeOf(grant, claims),
-    issuedFor: issuedForOf(token, issuer, { audiences: grant.audiences, accountUID: claims?.accountUID, boundUID }),
+    issuedFor: toIssuedFor(token, issuer, { audiences: grant.audiences, accountUID: claims?.accountUID, boundUID }),
     tokenDigest,
     ...(claims?.id && { credentialId: claims.id }),
     rotations: rotationsAfter(token, previous),
@@ -80,7 +80,7 @@ interface Granted {
 }
 
 /** Returns the request that a token is issued for now. */
-export function issuedForOf(token: ManagedToken, { clusterUID, credential }: Issuer, granted: Granted): IssuedFor {
+export function toIssuedFor(token: ManagedToken, { clusterUID, credential }: Issuer, granted: Granted): IssuedFor {
   const { audiences, accountUID = '', boundUID } = granted;
   const { clusterName, requesterServiceAccountName: requester, serviceAccount } = token.spec;
   const bound = boundObjectOf(token.spec, token.metadata.uid, boundUID);
@@ -126,7 +126,7 @@ export function lifetimeOf({ issuedAt, expiresAt }: Lifetime, claims: TokenClaim
  * Returns the reason to issue a new token for the current spec; undefined if there is none. Without `cluster`, the UID of the Cluster is
  * not compared.
  */
-export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cluster | undefined): IssueReason | undefined {
+export function reissueReason(issued: IssuedFor, token: ManagedToken, cluster: Cluster | undefined): IssueReason | undefined {
   const { clusterName, serviceAccount, audiences } = token.spec;
   const same =
     issued.cluster === clusterName &&

@@ -16,9 +16,9 @@ import {
   isForFormerAPI,
   lifetimeOf,
   parseRecord,
+  reissueReason,
   requestOf,
   type SignedDigest,
-  supersededBy,
   type TokenRecord,
 } from './record.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
@@ -142,7 +142,7 @@ export function secretState(
     secret,
     hasToken: secret?.tokenDigest !== undefined,
     record,
-    superseded: record && supersededBy(record.issuedFor, observation.token, coveredCluster(observation)),
+    superseded: record && reissueReason(record.issuedFor, observation.token, coveredCluster(observation)),
     forged: secret !== undefined && record !== undefined && isForged(secret, record),
     expired: record !== undefined && record.expiresAt <= now,
   };

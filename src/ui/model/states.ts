@@ -86,11 +86,11 @@ export function clusterState(cluster: Cluster): ClusterState {
   const ready = findCondition(cluster, 'Ready');
   if (ready === undefined || ready.status === 'Unknown') return 'unknown';
   if (ready.status === 'False') return 'failing';
-  return problemOf(cluster) === undefined ? 'ready' : 'warning';
+  return problemConditionOf(cluster) === undefined ? 'ready' : 'warning';
 }
 
 /** Returns the condition that explains the state of a cluster that needs attention; undefined for a ready one. */
-export function problemOf(cluster: Cluster): Condition | undefined {
+export function problemConditionOf(cluster: Cluster): Condition | undefined {
   const ready = findCondition(cluster, 'Ready');
   const isCause = ({ type, status, reason }: Condition) => type !== 'Ready' && status !== 'True' && reason !== RESOLVING;
   if (ready !== undefined && ready.status !== 'True')

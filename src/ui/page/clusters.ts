@@ -5,7 +5,7 @@ import { formatAddress } from '../model/address.ts';
 import { selectClusters } from '../model/filters.ts';
 import { type Cluster, findCondition, type Token } from '../model/objects.ts';
 import type { Problem } from '../model/problems.ts';
-import { CLUSTER_STATES, CLUSTER_WORDS, clusterState, countBy, problemOf, tokenState } from '../model/states.ts';
+import { CLUSTER_STATES, CLUSTER_WORDS, clusterState, countBy, problemConditionOf, tokenState } from '../model/states.ts';
 import { formatCount } from '../model/times.ts';
 import { Grid } from './grid.ts';
 import { html } from './html.ts';
@@ -86,7 +86,7 @@ function head(hasHub: boolean) {
 
 function cells(cluster: Cluster, load: Load | undefined, hasHub: boolean, now: number) {
   const { key, version, type, labels, latencyMs, credentialExpiresAt } = cluster;
-  const about = problemOf(cluster)?.message ?? labels.join('  ');
+  const about = problemConditionOf(cluster)?.message ?? labels.join('  ');
   return html`<span role="gridcell" class="state">${clusterBadge(clusterState(cluster))}</span>
     <span role="gridcell" class="names"><b title=${key}>${key}</b><small title=${about}>${about}</small></span>
     <span role="gridcell" class="names version"><span>${version || '–'}</span><small>${type}</small></span>
