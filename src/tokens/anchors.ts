@@ -166,7 +166,7 @@ interface FailedDeletion {
 
 /**
  * Tries to delete the anchors at all these locations in parallel; returns the failures. Requests the deletions on clusters of other lanes, and
- * throws AnchorsPending until all have results.
+ * throws AnchorsPendingError until all have results.
  */
 async function deleteAnchors(run: TokenRun, token: StoredToken, entries: readonly AnchorEntry[]): Promise<readonly FailedDeletion[]> {
   const { tracked, clock, slot, key } = run;

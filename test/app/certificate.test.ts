@@ -46,7 +46,7 @@ describe('servingCertificate', () => {
   });
 });
 
-describe('untilFound', () => {
+describe('waitForCertificate', () => {
   it('waits for a certificate', async () => {
     const { clock, certificate, looks } = world(3);
     const waiting = waitForCertificate(certificate, clock, new AbortController().signal);

@@ -36,7 +36,7 @@ function updated(current: Stored<ConfigMap>, previous: Stored<ConfigMap>): Chang
   return { type: 'updated', key: 'ns/x', object: current, previous };
 }
 
-describe('self', () => {
+describe('selfKeys', () => {
   it('returns the key of the changed object', () => {
     const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
     scheduler.run(({ hot, expectObservable }) => {
@@ -49,7 +49,7 @@ describe('self', () => {
   });
 });
 
-describe('owner', () => {
+describe('ownerKeys', () => {
   const token = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'ci', uid: '1' };
   const owned = (...ownerReferences: readonly (typeof token)[]) => configMap('s', { ownerReferences });
 
@@ -91,7 +91,7 @@ describe('mapToKeys', () => {
   });
 });
 
-describe('dueNow', () => {
+describe('requestNow', () => {
   it('requests each key at the current time', () => {
     const clock = new FakeClock(1_000);
     const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
@@ -230,7 +230,7 @@ describe('predicates', () => {
     ['annotationsChanged', annotationsChanged('tokens.purser.dev/')],
     ['labelsChanged', labelsChanged],
     ['fieldChanged', fieldChanged<Thing>(({ status }) => status?.phase)],
-    ['statusNotOurs', statusChangedByOthers(() => undefined)],
+    ['statusChangedByOthers', statusChangedByOthers(() => undefined)],
   ])('matches added and deleted objects: %s', (_name, predicate) => {
     expect([added, deleted].map(predicate)).toEqual([true, true]);
   });
@@ -277,7 +277,7 @@ describe('labelsChanged and fieldChanged', () => {
   });
 });
 
-describe('statusNotOurs', () => {
+describe('statusChangedByOthers', () => {
   const ours = { phase: 'Ready', conditions: [{ type: 'Ready', status: 'True' }] };
   const sameInAnotherOrder = { conditions: [{ status: 'True', type: 'Ready' }], phase: 'Ready' };
   const theirs = { ...ours, phase: 'Hacked' };

@@ -3,7 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { BoundedCache } from '../../src/std/bounded-cache.ts';
 
-describe('Recent', () => {
+describe('BoundedCache', () => {
   it('returns entries by key and removes the oldest', () => {
     const recent = new BoundedCache<number>(2);
     ['a', 'b', 'c'].forEach((key, index) => recent.set(key, index));

@@ -9,7 +9,7 @@ const rendered = 'rendered' in rendering ? rendering.rendered : undefined!;
 const child = aChild(set, 'eu');
 const { labels, annotations } = rendered;
 
-describe('leftovers', () => {
+describe('leftoverPatch', () => {
   it('returns nothing for a ManagedToken as rendered', () => {
     expect(leftoverPatch(child, rendered)).toBeUndefined();
   });

@@ -126,7 +126,7 @@ describe('requestOf', () => {
   });
 });
 
-describe('issuedForOf and parseIssuedFor', () => {
+describe('toIssuedFor and parseIssuedFor', () => {
   it.each([
     ['nothing', aToken(), { audiences }, ''],
     ['a Pod', aToken().with({ boundObjectRef: pod }), { audiences, boundUID: 'p1' }, 'Pod/web-0/p1'],
@@ -178,7 +178,7 @@ describe('isForFormerAPI', () => {
   });
 });
 
-describe('supersededBy', () => {
+describe('reissueReason', () => {
   const bound = aToken().with({ boundObjectRef: pod });
   const issued = toIssuedFor(aToken().build(), ISSUER, { audiences });
   const issuedForAPI = toIssuedFor(withoutAudiences().build(), ISSUER, { audiences });
