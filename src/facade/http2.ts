@@ -49,7 +49,7 @@ export interface Http2Options {
   readonly clock: Clock;
   /** Maximum time for the first request on a connection, and for the body of each request, in milliseconds. */
   readonly arrivalMs: number;
-  /** Time for which an idle connection stays open, in milliseconds. */
+  /** Idle timeout of a connection, in milliseconds. */
   readonly keepAliveMs: number;
   readonly turns: ServingTurns;
   /** Serves a request. Node's compatibility API represents HTTP/2 requests and responses as those of HTTP/1.1. */

@@ -22,7 +22,7 @@ export interface ServerOptions extends RouterOptions {
   /** Called for every response, once it has been sent. */
   readonly onResponse?: (response: ServedRequest) => void;
   readonly connections?: Partial<ConnectionLimits> | undefined;
-  /** Time for which an idle connection stays open, in milliseconds; 65 s if undefined. */
+  /** Idle timeout of a connection, in milliseconds; 65 s if undefined. */
   readonly keepAliveMs?: number | undefined;
   /** Maximum time for a request to arrive, head and body, in milliseconds; 9 s if undefined. */
   readonly arrivalMs?: number | undefined;

@@ -43,7 +43,7 @@ export interface Election {
   release(): Promise<void>;
 }
 
-/** Creates a candidate, which starts when it is subscribed to. Throws for timings with which two candidates could lead. */
+/** Creates a candidate, which starts on subscription. Throws for timings that would allow two leaders. */
 export function createElection(options: ElectionOptions): Election {
   const withDefaults = { ...DEFAULTS, ...options };
   const { leaseMs, renewDeadlineMs, retryMs } = withDefaults;

@@ -83,14 +83,14 @@ export class HubIdentity {
     return uids.includes(undefined) || uids[0] === uids[1];
   }
 
-  /** Returns the keys with which the hub signs tokens for service accounts; undefined if Purser may not read them. */
+  /** Returns the keys that the hub signs tokens for service accounts with; undefined if Purser may not read them. */
   async #signingKeys(): Promise<readonly KeyObject[] | undefined> {
     const text = await undefinedIfRejected(this.#hub.client.getText(KEY_SET_PATH));
     return text === undefined ? undefined : parseKeySet(text);
   }
 }
 
-/** Names by which pods reach the API server of the cluster that they run in. */
+/** DNS names of the API server inside a cluster. */
 const POD_NAMES = /^kubernetes(\.default(\.svc(\..+)?)?)?$/;
 const KUBE_SYSTEM = { name: 'kube-system' };
 

@@ -48,7 +48,7 @@ function escapeValue(value: string): string {
   return /["\\\n]/.test(value) ? value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n') : value;
 }
 
-/** Value of the label `target_cluster` for names without a Cluster, of which tenants can invent any number. */
+/** Value of the label `target_cluster` for names without a Cluster, because tenants can invent any number of names. */
 export const UNREGISTERED = 'unregistered';
 
 export interface ClusterCounterOptions {
@@ -136,7 +136,7 @@ const CREDENTIAL_GAUGES: readonly CredentialGauge[] = [
   },
 ];
 
-/** Resource of which each namespace has a share. */
+/** Resource with a share for each namespace. */
 export type Budget = 'reviews' | 'dials' | 'runs' | 'slots' | 'bytes';
 
 /** A namespace and the budget that it exceeds. */

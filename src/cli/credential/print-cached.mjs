@@ -234,7 +234,7 @@ function requestedVersion(env) {
 }
 
 /**
- * Returns one line without control characters, with which a façade could control the terminal.
+ * Returns one line without control characters, so that no façade can control the terminal.
  * @param {string} text
  */
 function toVisibleLine(text) {

@@ -23,11 +23,11 @@ export interface OnDemandOptions<T extends ApiObject> extends Omit<ListWatchOpti
   readonly onProblem: (problem: Problem) => void;
 }
 
-/** Time without requests and watches after which the objects are no longer followed, in milliseconds. */
+/** Time without requests and watches before the informers stop, in milliseconds. */
 const IDLE_MS = 600_000;
-/** Maximum time for which a request waits for the first list of the hub, in milliseconds. */
+/** Maximum time that a request waits for the first list of the hub, in milliseconds. */
 const WAIT_MS = 5_000;
-/** Time after the last event of the hub for which an informer is trusted, in milliseconds. The hub sends a bookmark about every minute. */
+/** Maximum age of the last event of a trusted informer, in milliseconds. The hub sends a bookmark about every minute. */
 const STALE_MS = 300_000;
 /** Delay before clients retry if the hub forbids an informer, in seconds; the informers do not start again earlier. */
 const FORBIDDEN_RETRY_S = 30;

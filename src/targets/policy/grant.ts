@@ -163,7 +163,7 @@ function isForAudiences({ audiences: requested }: TokenRequest, { audiences: sta
   return expected === undefined || sameAudiences(claims?.audiences ?? [], expected);
 }
 
-/** Maximum time by which times in claims may be in the future, in milliseconds. */
+/** Maximum clock skew for times in claims that are in the future, in milliseconds. */
 const AHEAD_MS = 60_000;
 /** Maximum age of a new token, in milliseconds. */
 const BEHIND_MS = 600_000;

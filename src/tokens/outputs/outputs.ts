@@ -34,7 +34,7 @@ export interface OutputForm {
   readonly keys: Readonly<Record<string, string>>;
   /** True if consumers send the token to the cluster's API server. */
   readonly isForAPI?: boolean;
-  /** Labels by which consumers select the Secret. */
+  /** Labels that consumers select the Secret by. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Renders the keys. The result may hold the token in any encoding, and depends on nothing but the arguments. */
   render(content: OutputContent, token: string): SecretTexts;

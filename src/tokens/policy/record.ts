@@ -244,7 +244,7 @@ function shortRequest(text: string | undefined): string | undefined {
   return text !== undefined && text.length <= MAX_REQUEST_LENGTH ? text : undefined;
 }
 
-/** Returns the value of an annotation by which a user requests a rotation or revocation; undefined without a request. */
+/** Returns the value of an annotation that requests a rotation or revocation; undefined without a request. */
 export function requestOf({ metadata }: StoredToken, annotation: string): string | undefined {
   return metadata.annotations?.[annotation] || undefined;
 }

@@ -28,9 +28,9 @@ export const CLUSTER_WORDS: Readonly<Record<ClusterState, string>> = {
   ready: 'Ready',
 };
 
-/** Time after the planned renewal from which a renewal is overdue, in milliseconds. */
+/** Delay after the planned renewal before the renewal is overdue, in milliseconds. */
 const OVERDUE_MS = 60_000;
-/** Time before expiry from which a token that is not renewed needs attention, in milliseconds. */
+/** Remaining lifetime at which a token that is not renewed needs attention, in milliseconds. */
 const SOON_MS = 86_400_000;
 /** Time for a first token, in milliseconds; a ManagedToken without a token is pending until then. */
 const FIRST_TOKEN_MS = 60_000;
