@@ -75,7 +75,7 @@ function verbAndName(verb: string, name: string, query: URLSearchParams): { verb
   return { verb: flag(query, 'watch') ? 'watch' : 'list', name: nameInSelector(query) };
 }
 
-/** Returns the name in a selector for one object, by which such a list is authorized; empty for other selectors. */
+/** Returns the name in a selector for one object: the list is authorized for that name. Empty for other selectors. */
 function nameInSelector(query: URLSearchParams): string {
   try {
     const name = requiredName(parseFieldSelector(query.get('fieldSelector') ?? '')) ?? '';

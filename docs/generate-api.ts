@@ -3,7 +3,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { Annotation, Label, LabelValue } from '../src/api/names.ts';
-import { LISTINGS } from '../src/facade/lists.ts';
+import { ALL_LISTS } from '../src/facade/lists.ts';
 import { openApi } from '../src/facade/openapi.ts';
 import { outputForms, TOKEN_KEY, tokenKeys } from '../src/tokens/outputs/outputs.ts';
 
@@ -79,11 +79,19 @@ function rows(schema: Schema, path: string): readonly Row[] {
   if (oneOf.length > 0) return oneOf.flatMap((each) => rows(each, path));
   return Object.entries(properties).flatMap(([name, field]) => {
     const own = `${path}.${name}`;
-    const rules = (field['x-kubernetes-validations'] ?? []).map(({ message }) => sentence(message));
-    const meaning = [field.description ?? '', ...limitsOf(field), ...rules].join(' ').trim();
+    const { description = '', 'x-kubernetes-validations': validations = [] } = field;
+    const rules = validations
+      .filter(({ message }) => !description.includes(restrictionOf(message)))
+      .map(({ message }) => sentence(message));
+    const meaning = [description, ...limitsOf(field), ...rules].join(' ').trim();
     const row = [`\`${own}\`${required.includes(name) ? ' \\*' : ''}`, typeOf(field), defaultOf(field), meaning];
     return [row, ...rows(field, own), ...(field.items ? rows(field.items, `${own}[]`) : [])];
   });
+}
+
+/** Returns a message without its subject: the description of a map of annotations says "Names" instead of "annotations". */
+function restrictionOf(message: string): string {
+  return message.slice(message.indexOf(' '));
 }
 
 function typeOf({ $ref, type = 'object', format, enum: words, items, additionalProperties: values }: Schema): string {
@@ -174,7 +182,7 @@ interface Operation {
 }
 
 function facadeSection(): string {
-  const { paths, components } = openApi('orchestrator', LISTINGS);
+  const { paths, components } = openApi('orchestrator', ALL_LISTS);
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => operationSection(`${method.toUpperCase()} ${path}`, operation as Operation)),
   );

@@ -1,7 +1,7 @@
 // `purser run`: the operator on the cluster that KUBECONFIG selects, or on the cluster of the pod.
 
 import { type App, startApp } from './app/app.ts';
-import { type Running, runProgram } from './cli/program.ts';
+import { type RunningProgram, runProgram } from './cli/program.ts';
 import { prepareReadyFile } from './cli/ready-file.ts';
 import type { Config } from './config/config.ts';
 import { checkCertificateFiles, checkEnvironment } from './config/preflight.ts';
@@ -9,7 +9,7 @@ import { StartError, toListenError } from './config/start-error.ts';
 import { localAddressFor } from './kube/addresses.ts';
 import { inClusterConfig, loadKubeConfig } from './kube/kube-config.ts';
 import { systemClock } from './std/clock.ts';
-import { defined } from './std/defined.ts';
+import { omitUndefined } from './std/omit-undefined.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 
 /** Shorter than the Deployment's termination grace period of 35 seconds. */
@@ -21,7 +21,7 @@ export async function runOperator(config: Config): Promise<void> {
   await runProgram({ host: process, clock: systemClock, stopMs: STOP_MS }, (stopped) => start(config, stopped));
 }
 
-async function start(config: Config, stopped: AbortSignal): Promise<Running> {
+async function start(config: Config, stopped: AbortSignal): Promise<RunningProgram> {
   checkEnvironment(process.env);
   const log = createLogger({
     level: config.logLevel ?? 'info',
@@ -38,7 +38,7 @@ async function start(config: Config, stopped: AbortSignal): Promise<Running> {
   const served = await app.ready.catch((error: unknown) => {
     throw toListenError(error, config);
   });
-  await readyFile.write({ ...defined({ kubeconfig: config.kubeConfig }), api: app.server, ...served });
+  await readyFile.write({ ...omitUndefined({ kubeconfig: config.kubeConfig }), api: app.server, ...served });
   return {
     stop: async () => {
       await app.stop();

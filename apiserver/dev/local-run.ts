@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { startApp } from '../../src/app/app.ts';
-import type { Running } from '../../src/cli/program.ts';
+import type { RunningProgram } from '../../src/cli/program.ts';
 import { prepareReadyFile } from '../../src/cli/ready-file.ts';
 import type { Config } from '../../src/config/config.ts';
 import { checkCertificateFiles } from '../../src/config/preflight.ts';
@@ -28,7 +28,7 @@ export interface LocalRunOptions {
 }
 
 /** Starts all servers and Purser, and prints the welcome text when they are ready. Stops all of them after a failure. */
-export async function startLocalRun({ config, log, cwd, print, stopped }: LocalRunOptions): Promise<Running> {
+export async function startLocalRun({ config, log, cwd, print, stopped }: LocalRunOptions): Promise<RunningProgram> {
   await using closing = new AsyncDisposableStack();
   await checkCertificateFiles(config);
   const readyFile = await prepareReadyFile(config.readyFile);

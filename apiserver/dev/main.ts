@@ -1,6 +1,6 @@
 // Process of a local run (`purser dev`, `npm start`).
 
-import { type Running, runProgram } from '../../src/cli/program.ts';
+import { type RunningProgram, runProgram } from '../../src/cli/program.ts';
 import type { Config } from '../../src/config/config.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
@@ -15,7 +15,7 @@ export async function runLocally(config: Config): Promise<void> {
   await runProgram({ host: process, clock: systemClock, stopMs: STOP_MS }, (stopped) => start(config, stopped));
 }
 
-async function start(config: Config, stopped: AbortSignal): Promise<Running> {
+async function start(config: Config, stopped: AbortSignal): Promise<RunningProgram> {
   const lines = new HeldLines((line) => process.stderr.write(line));
   const log = createLogger({ level: config.logLevel ?? 'warn', readable: process.stderr.isTTY, write: (line) => lines.write(line) });
   // Also needed if the process exits during startup.

@@ -83,7 +83,7 @@ interface Started {
   readonly close: () => Promise<void>;
 }
 
-/** Returns the issuer configuration with which a target trusts the hub, which may still be starting. */
+/** Returns the issuer configuration of a target that trusts the hub. The hub may still be starting. */
 function trustIn(hub: Promise<Started>): TrustedIssuer {
   return {
     url: HUB_ISSUER,

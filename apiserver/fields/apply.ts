@@ -5,7 +5,17 @@ import { badRequest, type StatusError, statusError, unclassified } from '../../s
 import { goJson, goQuote } from '../../src/std/go-text.ts';
 import { fieldOf, type JsonObject, sameValue } from '../same-value.ts';
 import { compareObjects } from './comparison.ts';
-import { difference, type FieldSet, intersection, NO_FIELDS, outside, type PathElement, pathsOf, printPath, union } from './field-set.ts';
+import {
+  difference,
+  type FieldSet,
+  intersection,
+  NO_FIELDS,
+  type PathElement,
+  pathsOf,
+  printPath,
+  recursiveDifference,
+  union,
+} from './field-set.ts';
 import { changeOwners, ownersIn, updatedOwnerships, withManagedFields, withoutUntracked } from './managed-fields.ts';
 import { fieldType, type ListType, type MapType, type MergeType, objectType, partFor } from './merge-type.ts';
 import { entryElement, ownedFields, removeFields, withDeclaredFields } from './owned-fields.ts';
@@ -65,7 +75,7 @@ function mergeApplied(
   const self = ownerKey(owner);
   const before = ownersIn(patch.apiVersion, recordedOwnerships(patch, live));
   const last = before.get(self);
-  const mine: Ownership = { ...last, ...owner, fields: outside(ownedFields(applied.type, applied.value), resetFields(patch)) };
+  const mine: Ownership = { ...last, ...owner, fields: recursiveDifference(ownedFields(applied.type, applied.value), resetFields(patch)) };
   const claimed = new Map(before).set(self, mine);
   const all = { ...live, value: mergeValues(live.type, live.value, applied.value) };
   const next = withoutAbandoned(all, claimed, last);

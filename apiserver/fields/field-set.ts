@@ -72,12 +72,12 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
 }
 
 /** Returns the fields of `a` that are neither in `b` nor below a field of `b`. */
-export function outside(a: FieldSet, b: FieldSet): FieldSet {
+export function recursiveDifference(a: FieldSet, b: FieldSet): FieldSet {
   if (b.size === 0) return a;
   return mapNodes(a, (node, element) => {
     const other = b.get(element);
     if (other === undefined) return node;
-    return other.member ? NO_NODE : { ...node, children: outside(node.children, other.children) };
+    return other.member ? NO_NODE : { ...node, children: recursiveDifference(node.children, other.children) };
   });
 }
 

@@ -4,7 +4,7 @@ import { isFields, type KubeObject } from '../../src/kubernetes/object.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import type { JsonObject } from '../same-value.ts';
 import { type Comparison, compareObjects } from './comparison.ts';
-import { type FieldSet, fieldElement, fieldSetOfPaths, outside } from './field-set.ts';
+import { type FieldSet, fieldElement, fieldSetOfPaths, recursiveDifference } from './field-set.ts';
 import { type MergeType, objectType } from './merge-type.ts';
 
 /** Type information about the objects of one endpoint. */
@@ -38,7 +38,11 @@ export function kubeObject({ value }: TypedObject): KubeObject {
 export function compareTyped(old: TypedObject, next: TypedObject, typing: Typing): Comparison {
   const reset = resetFields(typing);
   const { removed, modified, added } = compareObjects(old.type, old.value, next.value);
-  return { removed: outside(removed, reset), modified: outside(modified, reset), added: outside(added, reset) };
+  return {
+    removed: recursiveDifference(removed, reset),
+    modified: recursiveDifference(modified, reset),
+    added: recursiveDifference(added, reset),
+  };
 }
 
 export function resetFields({ resetPaths = [] }: Typing): FieldSet {

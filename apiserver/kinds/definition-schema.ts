@@ -1,7 +1,6 @@
 // The schema of CustomResourceDefinitions (apiextensions.k8s.io/v1), as in Go. The schemas in them are raw JSON.
 
 import {
-  always,
   bool,
   int32,
   int64,
@@ -14,35 +13,36 @@ import {
   struct,
   text,
   time,
+  withoutOmitempty,
 } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 
 const ATOMIC = { 'x-kubernetes-list-type': 'atomic' } as const;
 
 const NAMES = struct('v1.CustomResourceDefinitionNames', {
-  plural: always(text(), ''),
+  plural: withoutOmitempty(text(), ''),
   singular: text(),
   shortNames: list(text(), ATOMIC),
-  kind: always(text(), ''),
+  kind: withoutOmitempty(text(), ''),
   listKind: text(),
   categories: list(text(), ATOMIC),
 });
 
 const COLUMN = struct('v1.CustomResourceColumnDefinition', {
-  name: always(text(), ''),
-  type: always(text(), ''),
+  name: withoutOmitempty(text(), ''),
+  type: withoutOmitempty(text(), ''),
   format: text(),
   description: text(),
   priority: int32(),
-  jsonPath: always(text(), ''),
+  jsonPath: withoutOmitempty(text(), ''),
 });
 
 const VERSION = struct(
   'v1.CustomResourceDefinitionVersion',
   {
-    name: always(text(), ''),
-    served: always(bool(), false),
-    storage: always(bool(), false),
+    name: withoutOmitempty(text(), ''),
+    served: withoutOmitempty(bool(), false),
+    storage: withoutOmitempty(bool(), false),
     deprecated: bool(),
     deprecationWarning: pointer(text()),
     schema: pointer(struct('v1.CustomResourceValidation', { openAPIV3Schema: pointer(raw()) })),
@@ -53,14 +53,14 @@ const VERSION = struct(
       }),
     ),
     additionalPrinterColumns: list(COLUMN, ATOMIC),
-    selectableFields: list(struct('v1.SelectableField', { jsonPath: always(text(), '') }), ATOMIC),
+    selectableFields: list(struct('v1.SelectableField', { jsonPath: withoutOmitempty(text(), '') }), ATOMIC),
   },
   { numbers: { deprecated: 7, deprecationWarning: 8 } },
 );
 
 const CONDITION = struct('v1.CustomResourceDefinitionCondition', {
-  type: always(named('v1.CustomResourceDefinitionConditionType'), ''),
-  status: always(named('v1.ConditionStatus'), ''),
+  type: withoutOmitempty(named('v1.CustomResourceDefinitionConditionType'), ''),
+  status: withoutOmitempty(named('v1.ConditionStatus'), ''),
   lastTransitionTime: time(),
   reason: text(),
   message: text(),
@@ -71,21 +71,24 @@ export const DEFINITION_SCHEMA: Schema = objectStruct('v1.CustomResourceDefiniti
   spec: struct(
     'v1.CustomResourceDefinitionSpec',
     {
-      group: always(text(), ''),
+      group: withoutOmitempty(text(), ''),
       names: NAMES,
-      scope: always(named('v1.ResourceScope'), ''),
-      versions: always(list(VERSION, ATOMIC), null),
+      scope: withoutOmitempty(named('v1.ResourceScope'), ''),
+      versions: withoutOmitempty(list(VERSION, ATOMIC), null),
       conversion: pointer(
-        struct('v1.CustomResourceConversion', { strategy: always(named('v1.ConversionStrategyType'), ''), webhook: pointer(raw()) }),
+        struct('v1.CustomResourceConversion', {
+          strategy: withoutOmitempty(named('v1.ConversionStrategyType'), ''),
+          webhook: pointer(raw()),
+        }),
       ),
       preserveUnknownFields: bool(),
     },
     { numbers: { names: 3, scope: 4, versions: 7, conversion: 9, preserveUnknownFields: 10 } },
   ),
   status: struct('v1.CustomResourceDefinitionStatus', {
-    conditions: always(listByKey(CONDITION, 'type'), null),
+    conditions: withoutOmitempty(listByKey(CONDITION, 'type'), null),
     acceptedNames: NAMES,
-    storedVersions: always(list(text(), ATOMIC), null),
+    storedVersions: withoutOmitempty(list(text(), ATOMIC), null),
     observedGeneration: int64(),
   }),
 });

@@ -4,9 +4,19 @@ import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.
 import type { Table } from '../../src/kubernetes/kind.ts';
 import { dns1123SubdomainProblems } from '../../src/kubernetes/names.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
-import { always, int32, microTime, objectStruct, pointer, struct, text, time, UID } from '../../src/kubernetes/schema/go-struct.ts';
+import {
+  int32,
+  microTime,
+  objectStruct,
+  pointer,
+  struct,
+  text,
+  time,
+  UID,
+  withoutOmitempty,
+} from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
-import { column, NAME_COLUMN, since } from '../../src/kubernetes/table.ts';
+import { column, formatElapsed, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { builtInKind, type Kind } from './kind.ts';
 
 export interface ObjectReference {
@@ -55,8 +65,8 @@ const SCHEMA = objectStruct('v1.Event', {
   series: pointer(struct('v1.EventSeries', { count: int32(), lastObservedTime: microTime() })),
   action: text(),
   related: pointer(OBJECT_REFERENCE),
-  reportingComponent: always(text(), ''),
-  reportingInstance: always(text(), ''),
+  reportingComponent: withoutOmitempty(text(), ''),
+  reportingInstance: withoutOmitempty(text(), ''),
 });
 
 const EVENT_TABLE: Table = {
@@ -98,9 +108,9 @@ const EVENT_TABLE: Table = {
 };
 
 function occurrences({ firstTimestamp, lastTimestamp, eventTime, series, count }: Event, now: number) {
-  const firstSeen = since(firstTimestamp ?? eventTime, now);
-  if (series) return { firstSeen, lastSeen: since(series.lastObservedTime, now), count: series.count ?? 0 };
-  return { firstSeen, lastSeen: lastTimestamp ? since(lastTimestamp, now) : firstSeen, count: count || 1 };
+  const firstSeen = formatElapsed(firstTimestamp ?? eventTime, now);
+  if (series) return { firstSeen, lastSeen: formatElapsed(series.lastObservedTime, now), count: series.count ?? 0 };
+  return { firstSeen, lastSeen: lastTimestamp ? formatElapsed(lastTimestamp, now) : firstSeen, count: count || 1 };
 }
 
 function referenceText({ kind = '', name = '' }: ObjectReference): string {

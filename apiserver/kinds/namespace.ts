@@ -2,7 +2,7 @@
 
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
-import { always, list, listByKey, named, objectStruct, struct, text, time } from '../../src/kubernetes/schema/go-struct.ts';
+import { list, listByKey, named, objectStruct, struct, text, time, withoutOmitempty } from '../../src/kubernetes/schema/go-struct.ts';
 import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { builtInKind, type Kind, type Strategy } from './kind.ts';
 import { labelName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
@@ -15,8 +15,8 @@ interface Namespace extends KubeObject {
 const CONDITION = struct(
   'v1.NamespaceCondition',
   {
-    type: always(named('v1.NamespaceConditionType'), ''),
-    status: always(named('v1.ConditionStatus'), ''),
+    type: withoutOmitempty(named('v1.NamespaceConditionType'), ''),
+    status: withoutOmitempty(named('v1.ConditionStatus'), ''),
     lastTransitionTime: time(),
     reason: text(),
     message: text(),

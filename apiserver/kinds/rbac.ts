@@ -4,7 +4,7 @@ import { type FieldError, invalidStruct, invalidValue, requiredValue, unsupporte
 import type { Table } from '../../src/kubernetes/kind.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { PolicyRule, RbacSubject, RoleRef } from '../../src/kubernetes/rbac.ts';
-import { always, LABEL_SELECTOR, list, objectStruct, pointer, struct, text } from '../../src/kubernetes/schema/go-struct.ts';
+import { LABEL_SELECTOR, list, objectStruct, pointer, struct, text, withoutOmitempty } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { AGE_COLUMN, age, column, DEFAULT_TABLE, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { RBAC_GROUP } from '../access/policy.ts';
@@ -101,10 +101,10 @@ function roleRefChangeErrors({ roleRef: next = {} }: Binding, { roleRef: old = {
 
 const atomic = (items: Schema): Schema => list(items, { 'x-kubernetes-list-type': 'atomic' });
 
-const RULES = always(
+const RULES = withoutOmitempty(
   atomic(
     struct('v1.PolicyRule', {
-      verbs: always(atomic(text()), null),
+      verbs: withoutOmitempty(atomic(text()), null),
       apiGroups: atomic(text()),
       resources: atomic(text()),
       resourceNames: atomic(text()),
@@ -120,13 +120,13 @@ const BINDING_FIELDS = {
   subjects: atomic(
     struct(
       'v1.Subject',
-      { kind: always(text(), ''), apiGroup: text(), name: always(text(), ''), namespace: text() },
+      { kind: withoutOmitempty(text(), ''), apiGroup: text(), name: withoutOmitempty(text(), ''), namespace: text() },
       { 'x-kubernetes-map-type': 'atomic' },
     ),
   ),
   roleRef: struct(
     'v1.RoleRef',
-    { apiGroup: always(text(), ''), kind: always(text(), ''), name: always(text(), '') },
+    { apiGroup: withoutOmitempty(text(), ''), kind: withoutOmitempty(text(), ''), name: withoutOmitempty(text(), '') },
     { 'x-kubernetes-map-type': 'atomic' },
   ),
 };

@@ -9,7 +9,7 @@ import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { applyPatch } from '../fields/apply.ts';
 import { jsonTypeName } from '../fields/go-print.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
-import { inNamespace, storeNew, withoutVersion } from './create.ts';
+import { storeNew, withNamespace, withoutVersion } from './create.ts';
 import { decodeApplied } from './decode-patched.ts';
 import { typingOf } from './field-tracking.ts';
 import { checkName, replaceObject } from './update.ts';
@@ -43,7 +43,7 @@ export function applyObject(api: Api, target: Target, { body, fieldValidation, f
     applyDefaults: (merged) => kind.rules.applyDefaults(decodeApplied(merged, kind)),
   });
   checkDuplicates(fieldValidation, writer.warn);
-  const next = inNamespace(checkName(object, name), kind, namespace);
+  const next = withNamespace(checkName(object, name), kind, namespace);
   if (live !== undefined) return { object: replaceObject(api, target, { live, next }, writer), created: false };
   writer.authorizeCreate();
   checkNew(target, applied);

@@ -18,7 +18,7 @@ const NAME_ATTEMPTS = 8;
 /** Stores the object of a POST; records the writer as the owner of its fields. */
 export function createObject(api: Api, target: Target, decoded: KubeObject, writer: Writer): KubeObject {
   const { kind, namespace } = target;
-  const next = withoutDeletion(inNamespace(decoded, kind, namespace));
+  const next = withoutDeletion(withNamespace(decoded, kind, namespace));
   return storeNew(api, kind, trackFields(api, target, { next, writer }), writer);
 }
 
@@ -41,7 +41,7 @@ export function withoutVersion(object: KubeObject): KubeObject {
 }
 
 /** Sets the namespace of the URL; removes the namespace of a cluster-scoped object. Throws 400 for another namespace. */
-export function inNamespace(object: KubeObject, kind: Kind, namespace: string): KubeObject {
+export function withNamespace(object: KubeObject, kind: Kind, namespace: string): KubeObject {
   const { namespace: own = '', ...metadata } = object.metadata;
   if (!kind.namespaced) return { ...object, metadata };
   if (own === namespace) return object;

@@ -2,11 +2,11 @@
 
 import {
   continueTokenExpired,
-  isExact,
   listExpired,
   pageLimit,
   parseContinueToken,
   parseListVersion,
+  requiresExactVersion,
 } from '../../src/kubernetes/list-revision.ts';
 import type { ListPage } from '../../src/kubernetes/representation.ts';
 import type { Selection } from '../../src/kubernetes/selection.ts';
@@ -27,7 +27,7 @@ export async function listObjects(
   const token = parseContinueToken(options);
   const requested = Number(token?.revision ?? parseListVersion(options));
   if (requested > api.store.revision) await api.waitForRevision(requested);
-  const isPinned = requested > 0 && (token !== undefined || isExact(options, selection));
+  const isPinned = requested > 0 && (token !== undefined || requiresExactVersion(options, selection));
   const objects = storeOf(api, kind).list(namespace, isPinned ? requested : undefined);
   if (objects === undefined) throw token === undefined ? listExpired() : continueTokenExpired(token);
   const range = { kind, namespace, start: token?.start ?? '', limit: pageLimit(options) };

@@ -15,7 +15,7 @@ import { jsonPatch, mergePatch } from '../fields/json-patch.ts';
 import { strategicMerge } from '../fields/strategic-merge.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
-import { inNamespace } from './create.ts';
+import { withNamespace } from './create.ts';
 import { type DecodedDocument, decodePatchedText, decodeStrategic, type IsRegistered } from './decode-patched.ts';
 import { trackFields } from './field-tracking.ts';
 import { checkName, replaceObject } from './update.ts';
@@ -31,7 +31,7 @@ export function patchObject(api: Api, target: Target, patch: Patch, writer: Writ
   const live = storeOf(api, kind).get(namespace, name);
   if (live === undefined) throw notFound(resourceName(kind), name);
   const decoded = decodePatched(patchLive(api, kind, live, patch), patch.fieldValidation, writer);
-  const next = inNamespace(checkName(kind.rules.applyDefaults(decoded), name), kind, namespace);
+  const next = withNamespace(checkName(kind.rules.applyDefaults(decoded), name), kind, namespace);
   return replaceObject(api, target, { live, next: trackFields(api, target, { live, next, writer }) }, writer);
 }
 

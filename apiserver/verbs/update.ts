@@ -9,13 +9,13 @@ import type { Kind, Rules } from '../kinds/kind.ts';
 import { keepSystemMetadata } from '../kinds/metadata.ts';
 import type { StoredObject } from '../storage/object-store.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
-import { inNamespace } from './create.ts';
+import { withNamespace } from './create.ts';
 import { trackFields } from './field-tracking.ts';
 
 /** Replaces an object with the object of a PUT. */
 export function updateObject(api: Api, target: Target, decoded: KubeObject, writer: Writer): KubeObject {
   const { kind, namespace, name } = target;
-  const next = inNamespace(checkName(decoded, name), kind, namespace);
+  const next = withNamespace(checkName(decoded, name), kind, namespace);
   const live = storeOf(api, kind).get(namespace, name);
   if (live === undefined) throw notFound(resourceName(kind), name);
   checkUid(target, next, live);

@@ -7,10 +7,12 @@ import { labelValueProblems } from '../kubernetes/names.ts';
 /** Prefix of set names in RBAC rules. No Cluster has a name with a colon. */
 const CLUSTER_SET_PREFIX = 'set:';
 
-/** Name in place of a set for Clusters without one, and for clusters that do not exist. It is not a valid label value, so no Cluster is in it. */
+/**
+ * Set of Clusters without a set label, and of clusters that do not exist. The name is not a valid label value, so no label can select it.
+ */
 export const NO_CLUSTER_SET = '-';
 
-/** Returns the set of a Cluster; NO_CLUSTER_SET without a set, and for undefined, which is a cluster that does not exist. */
+/** Returns the set of a Cluster; NO_CLUSTER_SET for a Cluster without a set, and for undefined (the Cluster does not exist). */
 export function clusterSetOf(cluster: Pick<ApiObject, 'metadata'> | undefined): string {
   const clusterSet = cluster?.metadata.labels?.[Label.clusterSet] ?? '';
   return clusterSet === '' || labelValueProblems(clusterSet).length > 0 ? NO_CLUSTER_SET : clusterSet;

@@ -4,7 +4,7 @@ import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { type SubjectAccessReview, SubjectAccessReviews } from '../kube/reviews.ts';
 import { StatusError, serviceUnavailable } from '../kubernetes/status.ts';
 import { type Fields, isFields } from '../kubernetes/untrusted.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { User } from './user.ts';
 
@@ -21,8 +21,8 @@ export interface AccessDecision {
 export type ReviewKind = 'TokenReview' | 'SubjectAccessReview';
 
 /** A response to a review that cannot be read. No decision may be derived from it. */
-export class UnreadableReview extends Error {
-  override readonly name = 'UnreadableReview';
+export class UnreadableReviewError extends Error {
+  override readonly name = 'UnreadableReviewError';
 
   constructor(kind: ReviewKind) {
     super(`the response to a ${kind} could not be read`);
@@ -32,7 +32,7 @@ export class UnreadableReview extends Error {
 /** Timeout of a review, in milliseconds. */
 export const REVIEW_MS = 10_000;
 
-/** Returns the hub's decision about a user. Throws the error of the request, or an UnreadableReview. */
+/** Returns the hub's decision about a user. Throws the error of the request, or an UnreadableReviewError. */
 export async function reviewAccess(
   hub: Pick<KubeClient, 'createReview'>,
   { username, uid, groups, extra }: User,
@@ -40,7 +40,7 @@ export async function reviewAccess(
   options: CallOptions = { timeoutMs: REVIEW_MS },
 ): Promise<AccessDecision> {
   const extras = Object.entries(extra).map(([key, values]) => [key, [...values]] as const);
-  const spec = defined({
+  const spec = omitUndefined({
     user: username,
     uid: uid || undefined,
     groups: [...groups],
@@ -48,7 +48,7 @@ export async function reviewAccess(
     ...attributes,
   });
   const decision = parseAccessDecision(await hub.createReview(SubjectAccessReviews, { spec }, options));
-  if (decision === undefined) throw new UnreadableReview('SubjectAccessReview');
+  if (decision === undefined) throw new UnreadableReviewError('SubjectAccessReview');
   return decision;
 }
 
@@ -61,13 +61,13 @@ export function parseAccessDecision(review: unknown): AccessDecision | undefined
   return { allowed: allowed && !denied, evaluationError };
 }
 
-/** Returns the status of a TokenReview. Throws the error of the request, or an UnreadableReview. */
+/** Returns the status of a TokenReview. Throws the error of the request, or an UnreadableReviewError. */
 export async function tokenReviewStatus(response: Promise<unknown>): Promise<Fields & { readonly authenticated: boolean }> {
   const review = await response;
   const status = isFields(review) ? review['status'] : undefined;
-  if (!isFields(status)) throw new UnreadableReview('TokenReview');
+  if (!isFields(status)) throw new UnreadableReviewError('TokenReview');
   const { authenticated = false } = status;
-  if (typeof authenticated !== 'boolean') throw new UnreadableReview('TokenReview');
+  if (typeof authenticated !== 'boolean') throw new UnreadableReviewError('TokenReview');
   return { ...status, authenticated };
 }
 

@@ -4,12 +4,12 @@
 import { RegistryGroup } from '../api/names.ts';
 import { Clusters } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { untilAborted } from '../kube/deadline.ts';
+import { rejectOnAbort } from '../kube/deadline.ts';
 import { accessForbidden } from '../kubernetes/access-forbidden.ts';
+import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Clock } from '../std/clock.ts';
 import { FreshCache } from '../std/fresh-cache.ts';
 import { goQuote } from '../std/go-text.ts';
-import { Recent } from '../std/recent.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { clusterSetName, NO_CLUSTER_SET } from './cluster-set.ts';
 import { type AccessAttributes, isAllowed } from './hub-review.ts';
@@ -45,7 +45,10 @@ export function exactName({ cluster, namespace, serviceAccount }: IssueTarget): 
   return `${cluster}/${namespace}/${serviceAccount}`;
 }
 
-/** Returns why a rule for the whole cluster is not enough, for messages about a missing permission; empty for other namespaces. */
+/**
+ * Returns the reason why a rule for the whole cluster does not cover a protected namespace, for messages about a missing permission; empty
+ * for other namespaces.
+ */
 export function protectionOf({ namespace }: IssueTarget, protectedNamespaces: readonly string[]): string {
   return protectedNamespaces.includes(namespace) ? `namespace ${namespace} is protected: a rule must name it or the service account` : '';
 }
@@ -71,8 +74,9 @@ export function grantingNames(names: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns whether a rule for the name grants the permission. The names of NO_CLUSTER_SET are reviewed only so that a refusal takes as many reviews
- * for a cluster without a set, or without a Cluster, as for any other: a rule for them would make the removal of a label a grant.
+ * * Returns whether a rule for the name grants the permission. The names of NO_CLUSTER_SET are reviewed only so that a refusal takes as
+ * many reviews for a cluster without a set, or without a Cluster, as for any other: if a rule for these names granted the permission, the
+ * removal of a label would grant it.
  */
 function grantsPermission(name: string): boolean {
   return name !== clusterSetName(NO_CLUSTER_SET) && !name.startsWith(`${clusterSetName(NO_CLUSTER_SET)}/`);
@@ -106,7 +110,7 @@ export class Authorizer {
   /** Decisions by user, with all attributes, set and service account: a cluster that joins or leaves a set is reviewed again. */
   readonly #decisions: FreshCache<boolean>;
   /** Names that were allowed last, by the keys of decisions. */
-  readonly #allowedAs = new Recent<string>(MAX_NAMES);
+  readonly #allowedAs = new BoundedCache<string>(MAX_NAMES);
 
   constructor(options: AuthorizerOptions) {
     this.#options = options;
@@ -119,7 +123,7 @@ export class Authorizer {
     // Several requests may wait for one review, so none of them can cancel it.
     const allowed =
       this.#decisions.get(key) ??
-      (await untilAborted(
+      (await rejectOnAbort(
         this.#decisions.find(key, () => this.#review(key, user, target)),
         signal,
       ));

@@ -7,7 +7,7 @@ import type { Informer } from '../kube/informer.ts';
 import { objectKey } from '../kube/paths.ts';
 import { dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { groupMatches, type PolicyRule, type RbacSubject, resourceMatches, SUPERUSERS, verbMatches } from '../kubernetes/rbac.ts';
-import { Recent } from '../std/recent.ts';
+import { BoundedCache } from '../std/bounded-cache.ts';
 import { type Binding, BoundRoles } from './bound-roles.ts';
 import type { User } from './user.ts';
 import { type Grant, inAnyNamespace, Visibility } from './visibility.ts';
@@ -25,19 +25,19 @@ export interface Permission {
 
 /** The informers that an index follows. */
 export interface RbacInformers {
-  readonly roles: Followed<ClusterRole>;
-  readonly bindings: Followed<ClusterRoleBinding>;
+  readonly roles: ListSource<ClusterRole>;
+  readonly bindings: ListSource<ClusterRoleBinding>;
   /** Roles and RoleBindings, which grant permissions on objects in their namespace; none by default. */
   readonly inNamespaces?: NamespacedRbacInformers | undefined;
 }
 
 /** The informers of Roles and RoleBindings. */
 export interface NamespacedRbacInformers {
-  readonly roles: Followed<Role>;
-  readonly bindings: Followed<RoleBinding>;
+  readonly roles: ListSource<Role>;
+  readonly bindings: ListSource<RoleBinding>;
 }
 
-type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$'>;
+type ListSource<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$'>;
 
 /** The part of a binding that is indexed. */
 export type IndexedBinding = Pick<RoleBinding, 'roleRef' | 'subjects'>;
@@ -66,9 +66,9 @@ export class RbacIndex {
   readonly #byRole = new Map<string, Set<string>>();
   readonly #boundRoles = new BoundRoles();
   /** Names of users by their subjects, with the number of the last change that they contain. */
-  #views = new Recent<View>(MAX_VIEWS, weightOf);
+  #views = new BoundedCache<View>(MAX_VIEWS, weightOf);
   /** Instances in use by fingerprint: users with the same names share one. */
-  readonly #shared = new Recent<WeakRef<Visibility>, number>(MAX_VIEWS);
+  readonly #shared = new BoundedCache<WeakRef<Visibility>, number>(MAX_VIEWS);
   #changes = 0;
   /** Number of the last change of each role, and of the bindings of each subject; unknown up to `#forgottenAt`. */
   readonly #changedAt = { roles: new Map<string, number>(), subjects: new Map<string, number>() };
@@ -115,7 +115,7 @@ export class RbacIndex {
     if (before !== undefined) this.#remove(key, before);
     if (now !== undefined) this.#add(key, now);
     const changed = [before, now].filter((each) => each !== undefined);
-    // Also for a role that grants nothing now: the subjects may still have the names that it granted before.
+    // Record the change even if the role grants nothing now: cached results may contain names that the role granted before.
     for (const { subjects } of changed) this.#record('subjects', subjects);
     const subjects = new Set(changed.flatMap((each) => (this.#roles.has(each.role) ? each.subjects : [])));
     return { roles: NONE, subjects, isClusterWide: namespaceOf(key) === '' };
@@ -134,7 +134,7 @@ export class RbacIndex {
     return false;
   }
 
-  /** Returns all subjects that a change affects, if it is the last one. */
+  /** Returns all subjects that the latest change affects. Must be called before the next change. */
   affectedBy({ roles, subjects }: RbacChange): ReadonlySet<string> {
     const bindings = [...roles].flatMap((role) => [...(this.#byRole.get(role) ?? [])]);
     return new Set([...subjects, ...bindings.flatMap((binding) => this.#bindings.get(binding)?.subjects ?? [])]);
@@ -216,7 +216,7 @@ export class RbacIndex {
   /** Forgets all results. */
   #forget(): void {
     this.#forgottenAt = this.#changes;
-    this.#views = new Recent(MAX_VIEWS, weightOf);
+    this.#views = new BoundedCache(MAX_VIEWS, weightOf);
     for (const each of Object.values(this.#changedAt)) each.clear();
   }
 }
@@ -310,7 +310,7 @@ function isAbout(rule: PolicyRule, { verbs, group, resource, subresource }: Perm
 
 /** Sets all objects of an informer, then those of each batch. Emits the change, if there is one, after the whole batch is applied. */
 function following<T extends ApiObject>(
-  { store, batches$ }: Followed<T>,
+  { store, batches$ }: ListSource<T>,
   set: (key: string, object: T | undefined) => RbacChange,
 ): Observable<RbacChange> {
   for (const object of store.list()) set(objectKey(object), object);

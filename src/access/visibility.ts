@@ -12,9 +12,9 @@ const EVERYTHING = 1;
 export const FINGERPRINT_DIGITS = 6;
 const FIRST_FREE = 2;
 
-/** Start of a name in any namespace. No namespace has this name. */
+/** Prefix of entries for a name in any namespace. No namespace has the name `*`. */
 const ANY_NAMESPACE = '*/';
-/** Stands for all names in a salted fingerprint. No entry has this name. */
+/** Placeholder for all names in a salted fingerprint. No entry equals this string. */
 const ANY_NAME = '\n';
 
 /** Returns the entry of a Visibility for all objects with this name. */
@@ -22,8 +22,8 @@ export function inAnyNamespace(name: string): string {
   return `${ANY_NAMESPACE}${name}`;
 }
 
-/** Returns the entry of a Visibility for all objects in a namespace. No object has an empty name. */
-export function allOf(namespace: string): string {
+/** Returns the entry of a Visibility for all objects in a namespace. The entry ends with a slash, so it never equals the key of an object. */
+export function namespaceEntry(namespace: string): string {
   return `${namespace}${SLASH}`;
 }
 
@@ -95,7 +95,7 @@ export class Visibility {
   includesObject({ key, clusterSetName }: VisibleObject): boolean {
     if (this.includes(key) || (clusterSetName !== undefined && this.includes(clusterSetName))) return true;
     const end = key.indexOf(SLASH);
-    return end >= 0 && (this.includes(allOf(key.slice(0, end))) || this.includes(inAnyNamespace(key.slice(end + 1))));
+    return end >= 0 && (this.includes(namespaceEntry(key.slice(0, end))) || this.includes(inAnyNamespace(key.slice(end + 1))));
   }
 
   /** Returns the part of these names that a binding in one namespace grants. They must be names in any namespace, or everything. */
@@ -104,7 +104,7 @@ export class Visibility {
   }
 
   *#entriesIn(namespace: string): Generator<string> {
-    if (this.#names === undefined) yield allOf(namespace);
+    if (this.#names === undefined) yield namespaceEntry(namespace);
     else for (const name of this.#names) yield `${namespace}${SLASH}${name.slice(ANY_NAMESPACE.length)}`;
   }
 

@@ -8,7 +8,7 @@ import { KubeClient } from '../kube/client.ts';
 import type { Informer } from '../kube/informer.ts';
 import { createTransport } from '../kube/transport.ts';
 import { type Component, Lifecycle } from '../runtime/lifecycle.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { ClusterClients } from '../targets/cluster-clients.ts';
 import { proxyPolicy } from '../targets/dial-policy.ts';
 import { FederatedAddresses } from '../targets/federated-addresses.ts';
@@ -26,12 +26,12 @@ export interface App {
   /** URL of the hub. */
   readonly server: string;
   /** Resolves with Purser's URLs once all components have started. Rejects if a port is not available or `stop` is called first. */
-  readonly ready: Promise<Served>;
+  readonly ready: Promise<ServedUrls>;
   stop(): Promise<void>;
 }
 
 /** Purser's URLs. */
-export interface Served {
+export interface ServedUrls {
   /** URL of the façade; undefined if this process does not run the façade. */
   readonly facade?: string;
   readonly metrics: string;
@@ -40,13 +40,13 @@ export interface Served {
 /** Starts Purser on a hub. Throws for an unusable configuration; waits for a hub that is unreachable. */
 export function startApp(options: AppOptions): App {
   const { hub, clock, log, execEnv } = options;
-  const transport = createTransport(hub, defined({ clock, execEnv }));
+  const transport = createTransport(hub, omitUndefined({ clock, execEnv }));
   const client = new KubeClient(transport, FieldManager);
   const state = new ProcessState();
   const served = { metrics: '' };
   const components = componentsOf(options, { client, state, served }).map((component) => state.track(component));
   const lifecycle = new Lifecycle(components, clock);
-  const ready = lifecycle.start().then((): Served => served);
+  const ready = lifecycle.start().then((): ServedUrls => served);
   // A caller may ignore `ready`.
   ready.catch(() => {});
   const stop = async () => {
@@ -74,7 +74,7 @@ function componentsOf(options: AppOptions, { client, state, served }: Parts): re
   const reviewLimit = new ReviewLimit(clock);
   const { tokens, sets, clusters } = informers;
   const metrics = new Metrics({ build: readBuild(), tokens: tokens.store, sets: sets.store, clusters: clusters.store });
-  const onListening = (part: keyof Served) => (url: string) => {
+  const onListening = (part: keyof ServedUrls) => (url: string) => {
     served[part] = url;
   };
   const [hasController, hasFacade] = [components.includes('controller'), components.includes('facade')];

@@ -36,8 +36,8 @@ function accessOf({ facadeUrl, facadePath, facadeAudiences }: AppOptions['settin
 type CertificateOptions = Pick<AppOptions, 'clock' | 'log' | 'settings' | 'facadeCertificate'>;
 
 /** Resolves once the source returns a certificate. Rejects only if `signal` aborts. */
-export async function untilFound(certificate: CertificateSource, clock: Clock, signal: AbortSignal): Promise<void> {
-  // A constant delay: an administrator or the controller creates the certificate.
+export async function waitForCertificate(certificate: CertificateSource, clock: Clock, signal: AbortSignal): Promise<void> {
+  // The delay does not grow: an administrator or the controller can create the certificate at any time.
   const delays = { initialMs: RETRY_MS, maxMs: RETRY_MS };
   await retryUntilDone(certificate, { clock, random: () => 0, signal, delays });
 }

@@ -15,7 +15,7 @@ import { whileLeading } from '../runtime/leadership.ts';
 import { type Component, streamComponent } from '../runtime/lifecycle.ts';
 import { report } from '../runtime/report.ts';
 import { createSetController } from '../sets/controller.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { tokenLimits } from '../targets/policy/grant.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -81,7 +81,7 @@ export interface Leadership extends Component {
   leads(): boolean;
 }
 
-export interface Candidacy {
+export interface ElectionCandidate {
   /** Identity in the leader election, unique for each start of the process. */
   readonly identity: string;
   /** Watches on the hub; the frequent requests for the Lease detect that the connection is dead. */
@@ -89,7 +89,7 @@ export interface Candidacy {
 }
 
 /** Creates the component of the leader election. */
-export function leadership(options: AppOptions, { identity, streams }: Candidacy): Leadership {
+export function leadership(options: AppOptions, { identity, streams }: ElectionCandidate): Leadership {
   let candidacy: { readonly election: Election; readonly lease: Transport } | undefined;
   return {
     name: 'leadership',
@@ -97,8 +97,8 @@ export function leadership(options: AppOptions, { identity, streams }: Candidacy
     leads$: defer(() => candidacy?.election.leads$ ?? NEVER).pipe(tap(logLeadership(options.log))),
     async start() {
       const { hub, clock, execEnv } = options;
-      // Its own connection: a Lease request that waits behind other writes would lose the Lease.
-      const lease = createTransport(hub, defined({ clock, streams, connections: 1, execEnv }));
+      // The election has its own connection: if a Lease request waited behind other writes, this process would lose the Lease.
+      const lease = createTransport(hub, omitUndefined({ clock, streams, connections: 1, execEnv }));
       candidacy = { election: electionOf(options, new KubeClient(lease, FieldManager), identity), lease };
     },
     async stop() {

@@ -7,7 +7,7 @@ import type { Problem } from '../kube/informer.ts';
 import { type Component, STOP_MS } from '../runtime/lifecycle.ts';
 import { Registry } from '../targets/registry.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { untilFound } from './certificate.ts';
+import { waitForCertificate } from './certificate.ts';
 import { type HubInformers, logProblem } from './hub.ts';
 import type { AppOptions } from './options.ts';
 
@@ -57,7 +57,7 @@ export function facade(
     {
       name: 'certificate',
       check: 'certificate',
-      start: (signal) => untilFound(certificate, clock, signal),
+      start: (signal) => waitForCertificate(certificate, clock, signal),
       stop: async () => {},
     },
     {

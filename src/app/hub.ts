@@ -4,7 +4,7 @@ import { combineLatest, filter, firstValueFrom, merge, Subscription } from 'rxjs
 import { createClusterRbacInformers } from '../access/informers.ts';
 import { type ApiObject, Clusters, ManagedTokenSets, ManagedTokens } from '../api/resources.ts';
 import { isExpired, type KubeClient } from '../kube/client.ts';
-import { untilAborted } from '../kube/deadline.ts';
+import { rejectOnAbort } from '../kube/deadline.ts';
 import { waitUntilServed } from '../kube/discovery.ts';
 import type { Informer, Problem } from '../kube/informer.ts';
 import { applyAll, readManifests } from '../kube/manifests.ts';
@@ -12,7 +12,7 @@ import { hasReason } from '../kubernetes/status.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import { createSetInformer, type SetInformers } from '../sets/informers.ts';
 import { retryUntilDone } from '../std/backoff.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { createRegistryInformers, type RegistryInformersOptions } from '../targets/registry.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { createTokenInformers, type TokenInformersOptions } from '../tokens/informers.ts';
@@ -94,7 +94,7 @@ export function caches({ credentials, ...others }: Watched, client: KubeClient, 
       const synced$ = combineLatest(informers.map((informer) => informer.synced$));
       const synced = firstValueFrom(synced$.pipe(filter((each) => each.every(Boolean))));
       const stopLogging = logUnsynced(named, { clock, log });
-      await untilAborted(synced, signal)
+      await rejectOnAbort(synced, signal)
         .catch((error: unknown) => {
           running.unsubscribe();
           throw error;
@@ -127,5 +127,5 @@ export function logProblem(log: Logger, { error }: Problem, forbiddenRemedy?: st
   if (isExpired(error)) log.debug({ error }, 'watch expired');
   // kube-apiserver responds with 429 just after it starts to serve a new kind.
   else if (hasReason(error, 'TooManyRequests')) log.info({ error }, 'watch throttled');
-  else log.warn({ error, ...(hasReason(error, 'Forbidden') && defined({ remedy: forbiddenRemedy })) }, 'watch failed');
+  else log.warn({ error, ...(hasReason(error, 'Forbidden') && omitUndefined({ remedy: forbiddenRemedy })) }, 'watch failed');
 }

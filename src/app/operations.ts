@@ -38,7 +38,7 @@ export class ProcessState {
 
 const PING = { name: 'ping', passes: () => true };
 
-export interface Observed {
+export interface OperationsParts {
   readonly hub: KubeClient;
   readonly metrics: Metrics;
   readonly health: Health;
@@ -49,7 +49,7 @@ export interface Observed {
 }
 
 /** Creates the component that serves health checks and metrics; it starts first and stops last. */
-export function operations(options: AppOptions, observed: Observed): Component {
+export function operations(options: AppOptions, observed: OperationsParts): Component {
   const { hub, metrics, health, reviewLimit, onListening } = observed;
   const { clock, log, settings } = options;
   const { bindAddress: host, metricsPort: port } = settings;

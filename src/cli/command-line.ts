@@ -95,7 +95,7 @@ class CommandLine extends Command {
 
   /** Returns the mistake to correct, which may differ from the one that commander names. */
   #causeOf(message: string, code: string | undefined): string {
-    // A misspelled option is the cause of a missing one.
+    // If a mandatory option is missing, the cause is usually a misspelled option.
     const misspelled = code === MISSING_OPTION ? this.args.find((arg) => /^--?\w/.test(arg)) : undefined;
     if (misspelled !== undefined) return unknownWord('option', misspelled, this.createHelp().visibleOptions(this).map(longName));
     const unknown = /^error: unknown option '(--?\w[^'=]*)/.exec(message)?.[1];
@@ -110,7 +110,8 @@ class CommandLine extends Command {
     const problem = args.map((arg, index) => valueProblem(this.options, arg, argv[index + 1])).find((each) => each !== undefined);
     if (problem !== undefined) return this.error(problem);
     const parsed = super.parseOptions(argv);
-    // Groups pass unknown options on to their commands. A value would hide the nearest spelling, and may be secret.
+    // Groups pass unknown options on to their commands. The value of an unknown option is removed: it may be secret, and would prevent a
+    // match with a similar name.
     return this.commands.length > 0 ? parsed : { ...parsed, unknown: parsed.unknown.map((arg) => arg.replace(/^(--\w[^=]*)=.*/s, '$1')) };
   }
 }

@@ -3,7 +3,7 @@
 import type { Clock } from '../std/clock.ts';
 import { withoutTokens } from '../std/sensitive.ts';
 import type { Host } from './program.ts';
-import { visibleLines } from './visible-text.ts';
+import { removeInvisible } from './visible-text.ts';
 
 /** Handling of signals until `release`. */
 export interface Interruption {
@@ -31,7 +31,7 @@ export function handleInterrupts(host: Host, clock: Clock): Interruption {
   host.on('uncaughtException', (error) => {
     if (isReleased) return;
     if (isBrokenPipe(error)) return host.exit(BROKEN_PIPE);
-    host.stderr.write(`purser: ${visibleLines(withoutTokens(uncaughtText(error)))}\n`);
+    host.stderr.write(`purser: ${removeInvisible(withoutTokens(uncaughtText(error)))}\n`);
     host.exit(1);
   });
   return {

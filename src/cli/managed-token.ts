@@ -6,7 +6,7 @@ import { dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import type { CommandHost } from './command.ts';
 import { addExamples, defineCommand } from './command-line.ts';
 import { contextOption, kubeconfigOption, namespaceOption, type SharedOptions, timeoutOption } from './options.ts';
-import type { TokenRequestName } from './token-requests.ts';
+import type { TokenAction } from './token-actions.ts';
 
 /** Returns the name in `mt/NAME`, `managedtoken/NAME` or `NAME`. Throws a StartError for another resource. */
 export function managedTokenName(text: string): string {
@@ -19,10 +19,10 @@ export function managedTokenName(text: string): string {
 
 /** Returns the commands that change a ManagedToken and wait for the result. */
 export function managedTokenCommands(host: CommandHost): readonly Command[] {
-  return (Object.keys(DESCRIPTIONS) as TokenRequestName[]).map((request) => changeCommand(host, request));
+  return (Object.keys(DESCRIPTIONS) as TokenAction[]).map((action) => changeCommand(host, action));
 }
 
-const DESCRIPTIONS: Readonly<Record<TokenRequestName, readonly [summary: string, description: string]>> = {
+const DESCRIPTIONS: Readonly<Record<TokenAction, readonly [summary: string, description: string]>> = {
   rotate: [
     'replace a token now',
     'Replace the token of a ManagedToken now, and wait for the new one. The old token stays valid until its expiry.',
@@ -35,9 +35,9 @@ const DESCRIPTIONS: Readonly<Record<TokenRequestName, readonly [summary: string,
   resume: ['resume rotation of a token', 'Resume the rotation of a ManagedToken, and wait for a valid token.'],
 };
 
-function changeCommand(host: CommandHost, request: TokenRequestName): Command {
-  const [summary, description] = DESCRIPTIONS[request];
-  const command = defineCommand(host, request, summary)
+function changeCommand(host: CommandHost, action: TokenAction): Command {
+  const [summary, description] = DESCRIPTIONS[action];
+  const command = defineCommand(host, action, summary)
     .description(description)
     .argument('<mt/NAME>', 'ManagedToken')
     .addOption(namespaceOption())
@@ -45,17 +45,17 @@ function changeCommand(host: CommandHost, request: TokenRequestName): Command {
     .addOption(contextOption())
     .addOption(kubeconfigOption());
   addExamples(command, {
-    [`${description.slice(0, description.indexOf('.')).split(',')[0]}`]: `purser ${request} mt/ci-deployer -n team-a`,
+    [`${description.slice(0, description.indexOf('.')).split(',')[0]}`]: `purser ${action} mt/ci-deployer -n team-a`,
   });
   return command.action(async (text: string, options: SharedOptions) => {
     const name = managedTokenName(text);
     const { Connections } = await import('./connection.ts');
     const { callPeer } = await import('./cluster/peer.ts');
-    const { requestChange } = await import('./token-requests.ts');
+    const { requestChange } = await import('./token-actions.ts');
     await using connections = new Connections(host, options.kubeconfig);
     const peer = { role: 'hub', context: options.context, client: await connections.open(options.context) } as const;
     const namespace = options.namespace ?? (await connections.namespaceOf(options.context));
     const timeoutMs = options.timeout ?? 0;
-    await callPeer(peer, (hub) => requestChange({ hub, namespace, name, request, timeoutMs }, host));
+    await callPeer(peer, (hub) => requestChange({ hub, namespace, name, action, timeoutMs }, host));
   });
 }

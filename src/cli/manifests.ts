@@ -113,7 +113,7 @@ function limitToNamespaces(document: string, names: readonly string[]): readonly
 /** Grants to a user instead of Purser's service account; omits the service account, its namespace, and permissions for its own tokens. */
 function grantToUser(document: string, user: string): readonly string[] {
   if (/^kind: (Namespace|ServiceAccount)$|^ {2}name: purser-anchors$/m.test(document)) return [];
-  // A function, because a user name may contain `$`.
+  // The replacement is a function, because `$` in a user name would be special in a replacement string.
   return [document.replace(SUBJECT, () => `  - kind: User\n    apiGroup: rbac.authorization.k8s.io\n    name: '${user}'\n`)];
 }
 

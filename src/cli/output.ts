@@ -5,7 +5,7 @@ import type { ApiObject, Resource } from '../api/resources.ts';
 import { apiVersionOf } from '../kube/paths.ts';
 import type { CommandHost } from './command.ts';
 import type { OutputFormat } from './options.ts';
-import { visibleText } from './visible-text.ts';
+import { toVisibleLine } from './visible-text.ts';
 
 /** A column of a table. */
 export interface Column<T> {
@@ -43,7 +43,7 @@ export function printObject<T extends ApiObject>(host: CommandHost, object: T, p
   else printList(host, [object], printing);
 }
 
-/** Returns a table with aligned columns. Replaces control characters, with which a cell could control the terminal. */
+/** Returns a table with aligned columns. Replaces control characters, so that no cell can control the terminal. */
 export function formatTable<T>(columns: readonly Column<T>[], rows: readonly T[], wide = false): string {
   const shown = columns.filter((column) => wide || column.wide !== true);
   const cells = [shown.map(({ name }) => name), ...rows.map((row) => shown.map(({ text }) => toCell(text(row))))];
@@ -94,7 +94,7 @@ const GAP = 3;
 
 /** Returns a string on one line without control characters; `<none>` if it is empty. */
 export function toCell(text: string): string {
-  const visible = visibleText(text);
+  const visible = toVisibleLine(text);
   return visible === '' ? '<none>' : visible;
 }
 

@@ -37,8 +37,8 @@ function targetAccessCommand(host: CommandHost): Command {
 const FEDERATED_USER = 'user name of a federated Purser on the target cluster, instead of a service account';
 
 function registrationCommand(host: CommandHost): Command {
-  return defineCommand(host, 'registration', 'print a Cluster, for the hub')
-    .description('Print a Cluster to edit and apply to the hub.')
+  return defineCommand(host, 'registration', 'print a Cluster manifest to apply to the hub')
+    .description('Print a Cluster manifest to edit and apply to the hub.')
     .addOption(setOption())
     .action(async ({ set }: { readonly set?: string }) => {
       const { registration } = await import('./manifests.ts');
@@ -47,8 +47,8 @@ function registrationCommand(host: CommandHost): Command {
 }
 
 function hubAccessCommand(host: CommandHost): Command {
-  const command = defineCommand(host, 'hub-rbac', 'print the permissions that federation needs, for the hub')
-    .description("Print the service account for federation, and Purser's permission to request its tokens, for the hub.")
+  const command = defineCommand(host, 'hub-rbac', 'print the permissions for federation to apply to the hub')
+    .description("Print the service account for federation, and Purser's permission to request its tokens, to apply to the hub.")
     .addOption(repeatableOption('--service-account <NAME>', HUB_ACCOUNT, federatedAccount).makeOptionMandatory())
     .addOption(ownNamespaceOption())
     .option('--apart', 'grant the permissions to the separate service accounts of the controller and the façade');

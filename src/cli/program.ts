@@ -4,10 +4,10 @@ import { StartError } from '../config/start-error.ts';
 import type { Clock } from '../std/clock.ts';
 import { withoutTokens } from '../std/sensitive.ts';
 import { createLogger } from '../telemetry/logger.ts';
-import { visibleLines } from './visible-text.ts';
+import { removeInvisible } from './visible-text.ts';
 
 /** A started program. */
-export interface Running {
+export interface RunningProgram {
   stop(): Promise<void>;
 }
 
@@ -30,7 +30,10 @@ export interface ProgramOptions {
  * signal of `start` aborts the startup. Prints a StartError on one line and exits with 2. An uncaught error exits with 1, and Kubernetes
  * restarts the process.
  */
-export async function runProgram(options: ProgramOptions, start: (stopped: AbortSignal) => Promise<Running | undefined>): Promise<void> {
+export async function runProgram(
+  options: ProgramOptions,
+  start: (stopped: AbortSignal) => Promise<RunningProgram | undefined>,
+): Promise<void> {
   const { host } = options;
   const stopped = stopSignal(options);
   host.on('uncaughtException', handleUncaught(host));
@@ -43,7 +46,7 @@ export async function runProgram(options: ProgramOptions, start: (stopped: Abort
   } catch (error) {
     if (stopped.aborted) return host.exit(0);
     const text = error instanceof StartError ? error.message : ((error as Error).stack ?? String(error));
-    host.stderr.write(`purser: ${visibleLines(withoutTokens(text))}\n`);
+    host.stderr.write(`purser: ${removeInvisible(withoutTokens(text))}\n`);
     host.exit(error instanceof StartError ? 2 : 1);
   }
 }

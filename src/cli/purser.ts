@@ -17,7 +17,7 @@ import { statusCommand } from './status/command.ts';
 import { tokenCommand } from './token/command.ts';
 import { uiCommand } from './ui/command.ts';
 import { versionCommand } from './version.ts';
-import { visibleText, withVisibleOutput } from './visible-text.ts';
+import { toVisibleLine, withVisibleOutput } from './visible-text.ts';
 
 /** Runs a command line and returns the exit code. Prints errors on one line, without tokens or control characters. */
 export async function run(argv: readonly string[], process: CommandHost, programs: Programs): Promise<number> {
@@ -40,7 +40,7 @@ export async function run(argv: readonly string[], process: CommandHost, program
     // Commander has already printed the help or the version.
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.wrongUse;
     const message = error instanceof Error ? error.message : String(error);
-    const text = host.signal.aborted ? 'interrupted' : visibleText(withoutTokens(message));
+    const text = host.signal.aborted ? 'interrupted' : toVisibleLine(withoutTokens(message));
     if (text !== '') host.warn(`purser: ${text}\n`);
     if (error instanceof StartError) return ExitCode.wrongUse;
     return error instanceof CommandError ? error.code : ExitCode.failed;

@@ -28,7 +28,7 @@ export function runCommand(host: CommandHost, programs: Programs): Command {
 /** Returns `purser dev`. */
 export function devCommand(host: CommandHost, programs: Programs): Command {
   const command = defineCommand(host, 'dev', 'run Purser on this machine, with a hub and target clusters')
-    .description('Run Purser on this machine, with an embedded API server as the hub and target clusters. KUBECONFIG is ignored.')
+    .description('Run Purser on this machine, with embedded API servers for the hub and the target clusters. KUBECONFIG is ignored.')
     .addHelpText('after', `\n${VARIABLES}`);
   addOptions(command, () => false);
   addExamples(command, {

@@ -1,15 +1,15 @@
-// Strings for terminals. Servers and tenants choose parts of them, with which they could control the terminal.
+// Removes control characters: parts of the output come from servers and tenants, who could otherwise control the terminal.
 
 import { INVISIBLE } from '../ui/model/visible-text.ts';
 import type { CommandHost } from './command.ts';
 
 /** Returns one line without invisible characters. */
-export function visibleText(text: string): string {
+export function toVisibleLine(text: string): string {
   return text.replace(GAPS, ' ').trim();
 }
 
 /** Returns the text without invisible characters, except for line breaks, tabs and the colors of `purser status`. */
-export function visibleLines(text: string): string {
+export function removeInvisible(text: string): string {
   return text.replace(UNPRINTED, ' ');
 }
 
@@ -18,9 +18,9 @@ export function withVisibleOutput(host: CommandHost): CommandHost {
   const { ask } = host;
   return {
     ...host,
-    print: (text) => host.print(visibleLines(text)),
-    warn: (text) => host.warn(visibleLines(text)),
-    ask: ask && ((question) => ask(visibleLines(question))),
+    print: (text) => host.print(removeInvisible(text)),
+    warn: (text) => host.warn(removeInvisible(text)),
+    ask: ask && ((question) => ask(removeInvisible(question))),
   };
 }
 

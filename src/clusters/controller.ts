@@ -7,7 +7,7 @@ import type { Informer } from '../kube/informer.ts';
 import { type Outcome, runController } from '../runtime/controller.ts';
 import { whenAborted } from '../runtime/leadership.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
-import { dueNow, generationChanged, self, whenSynced } from '../runtime/trigger.ts';
+import { generationChanged, requestNow, selfKeys, whenSynced } from '../runtime/trigger.ts';
 import { registeredKey } from '../targets/policy/renewed-secret.ts';
 import { Registry, type RegistryInformers } from '../targets/registry.ts';
 import { type ClusterDeps, createReconcile } from './reconcile.ts';
@@ -50,7 +50,7 @@ function term(
   const deps: ClusterDeps = { ...options, registry, tokensForCluster: tokensByCluster(informers), tracked };
   const all = [informers.clusters, informers.tokens, ...informers.credentials];
   const requests$ = whenSynced(all, () => registry.clusters.keys(), registrationChanges(informers, deps)).pipe(
-    dueNow(clock),
+    requestNow(clock),
     takeUntil(whenAborted(stopping)),
   );
   return runController(requests$, {
@@ -77,7 +77,7 @@ function laneOf(tracked: TrackedClusters, key: string): (typeof LANES)[number] {
 /** Emits the keys of Clusters whose registration changes. */
 function registrationChanges({ clusters, credentials }: ClusterInformers, { registry }: ClusterDeps): Observable<string> {
   return merge(
-    clusters.changes$.pipe(filter(generationChanged), mergeMap(self)),
+    clusters.changes$.pipe(filter(generationChanged), mergeMap(selfKeys)),
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(
       mergeMap(({ key }) => registry.clustersOfCredential(registeredKey(key)).map(({ metadata }) => metadata.name)),
     ),

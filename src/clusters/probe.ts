@@ -67,7 +67,7 @@ export async function probe(
   // Sequential, because a second connection to every cluster of a fleet would cost more than the requests.
   const access = await checkAccess(prober, namespaces, signal);
   const version = await fetchVersion(prober, signal);
-  // The token of another credential names the audiences itself, or there is no token.
+  // Only federated clusters need a review: a stored token names its audiences, and a client certificate has none.
   const isReviewed = includesAudiences && target.credential?.type === 'serviceAccount';
   return { fault, latencyMs, access, version, apiAudiences: isReviewed ? await findAPIAudiences(prober, signal) : undefined };
 }

@@ -127,7 +127,7 @@ function recordProbe(
     activeEndpoint: registeredAddress(cluster, activeServer) ?? tracked.activeEndpoint,
     isHanging: fault?.reason === 'Timeout' || fault?.reason === 'DNSFailed',
     probedAt: clock.now(),
-    // A doubt is resolved by a probe before the next slot.
+    // If the health is in doubt, the next probe does not wait for its regular time.
     probeAt: isInDoubt(health)
       ? startedAt + settings.probeIntervalMs / 2
       : nextTurnAt('probe', tracked.uid, now, backoffMs(rejections, settings)),
@@ -135,7 +135,7 @@ function recordProbe(
   } satisfies Partial<TrackedCluster>);
 }
 
-/** Returns the facts about the cluster, which last until a probe finds others. */
+/** Returns the facts about the cluster; each is kept until a probe returns a new value. */
 function factsAfter(known: TrackedCluster, { version, apiAudiences }: ProbeResult): Pick<TrackedCluster, 'version' | 'apiAudiences'> {
   return { version: version ?? known.version, apiAudiences: apiAudiences ?? known.apiAudiences };
 }

@@ -4,10 +4,10 @@ import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
 import { ClusterConditionType } from '../api/names.ts';
 import { Clusters, type Secret, type Stored } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import type { Note, Recorder } from '../kube/recorder.ts';
+import type { EventContent, Recorder } from '../kube/recorder.ts';
 import type { Clock } from '../std/clock.ts';
-import { defined } from '../std/defined.ts';
 import { nextTurnAt } from '../std/hash.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { formatTimestamp, parseTimestamp } from '../std/timestamp.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { clustersOf, credentialLifetime, readCredential, readTokenInUse } from '../targets/credential.ts';
@@ -99,7 +99,7 @@ function toStatus(deps: StatusDeps, registered: RegisteredCluster, tracked: Trac
   const findings = new Map([...probed, ...evaluateCredential(evidence.type === 'stored' ? { ...evidence, isRejected } : evidence, now)]);
   const conditions = toConditions(findings, previous, now);
   const lastProbeTime = probedAt === undefined ? undefined : formatTimestamp(probedAt);
-  return defined<ClusterStatus>({
+  return omitUndefined<ClusterStatus>({
     type: version && distributionOf(version),
     version,
     apiAudiences: apiAudiences(registered, tracked.apiAudiences),
@@ -159,7 +159,7 @@ function heartbeatDueAt({ registry, clock }: StatusDeps, { uid, isRegular }: Tra
 }
 
 /** Returns the events to record when one status follows another. */
-export function eventsOf(previous: ClusterStatus, next: ClusterStatus): readonly Note[] {
+export function eventsOf(previous: ClusterStatus, next: ClusterStatus): readonly EventContent[] {
   return [...clusterConditions].flatMap(([wanted, { events }]) => {
     const [before, after] = [previous, next].map(({ conditions = [] }) => conditions.find(({ type }) => type === wanted));
     if (after === undefined || events === 'none' || isSame(before, after)) return [];

@@ -181,7 +181,7 @@ export const OPTIONS = {
     value: 'DURATION',
     default: '15m',
     parse: durationOrZero,
-    description: 'minimum interval between verifications of an issued token with its cluster, not counting samples (0 disables both)',
+    description: 'minimum interval between scheduled TokenReviews of an issued token (0 disables these and the random checks)',
   },
   'probe-interval': { value: 'DURATION', default: '10s', parse: duration, description: "how often each cluster's /readyz is probed" },
   'access-interval': {

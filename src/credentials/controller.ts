@@ -6,7 +6,7 @@ import type { Change } from '../kube/store.ts';
 import { type Outcome, runController } from '../runtime/controller.ts';
 import { whenAborted } from '../runtime/leadership.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
-import { dueNow, generationChanged, whenSynced } from '../runtime/trigger.ts';
+import { generationChanged, requestNow, whenSynced } from '../runtime/trigger.ts';
 import type { RenewalFailure } from '../targets/policy/renewal.ts';
 import { registeredKey } from '../targets/policy/renewed-secret.ts';
 import { credentialKeys, Registry, type RegistryInformers } from '../targets/registry.ts';
@@ -49,7 +49,7 @@ function term(deps: CredentialDeps, { informers, metrics, stopping }: Term): Obs
   const { clock, registry } = deps;
   const all = [informers.clusters, ...informers.credentials];
   const requests$ = whenSynced(all, () => [...new Set(registry.clusters.list().flatMap(credentialKeys))], changedKeys(informers)).pipe(
-    dueNow(clock),
+    requestNow(clock),
     takeUntil(whenAborted(stopping)),
   );
   return runController(requests$, {

@@ -101,7 +101,7 @@ export async function restore(run: CredentialRun): Promise<void> {
 /** Deletes anchors of replaced tokens after the hub and the cluster have confirmed the credential in use. Throws an IssueError. */
 export async function deleteAnchors(run: CredentialRun, registered: RegisteredCluster, anchors: readonly OwnAnchor[]): Promise<void> {
   const { state } = run;
-  await withConfirmed(run, registered, async (target, namespace) => {
+  await runWithConfirmedCredential(run, registered, async (target, namespace) => {
     const boundTo = boundAnchor(target);
     for (const anchor of anchors) {
       if (anchor.uid !== boundTo) await deleteAnchor(run, target, anchor, namespace);
@@ -135,7 +135,7 @@ export async function deleteAnchor(
  * Runs `work` with the credential in use, over a new connection, after the hub has confirmed that replicas use it and the cluster that it
  * accepts it. `namespace` is that of Purser's service account; undefined for another user. Throws an IssueError.
  */
-export async function withConfirmed(
+export async function runWithConfirmedCredential(
   { clients, token, signal }: CredentialRun,
   registered: RegisteredCluster,
   work: (target: Target, namespace: string | undefined) => Promise<void>,

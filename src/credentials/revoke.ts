@@ -10,7 +10,7 @@ import { listOwnAnchors, ownAnchorName } from '../targets/own-anchors.ts';
 import { renewedSecret } from '../targets/policy/renewed-secret.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
 import type { RegisteredCluster } from '../targets/registry.ts';
-import { deleteAnchor, MIN_INTERVAL_MS, withConfirmed, write } from './renew.ts';
+import { deleteAnchor, MIN_INTERVAL_MS, runWithConfirmedCredential, write } from './renew.ts';
 import type { CredentialRun } from './run.ts';
 
 /** Deletes all anchors of the registered Secret except that of the token in use, then records the revocation. Throws an IssueError. */
@@ -43,7 +43,7 @@ async function deleteOthers(run: CredentialRun, registered: RegisteredCluster): 
   // Only another leader can have created this anchor: for a renewal that is in progress.
   const next = ownAnchorName(registeredUID, record.tokenDigest);
   let count = 0;
-  await withConfirmed(run, registered, async (target, namespace) => {
+  await runWithConfirmedCredential(run, registered, async (target, namespace) => {
     const listed = namespace === undefined ? [] : await listOwnAnchors(target, { namespace, registeredUID }, signal);
     const all = new Map([...record.replaced, ...listed].map((anchor) => [anchor.uid, anchor]));
     for (const anchor of all.values()) {

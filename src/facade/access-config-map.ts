@@ -1,11 +1,11 @@
-// The ConfigMap with the CA and the settings of the façade, for callers, who may not read the Secret of its certificate.
+// The ConfigMap with the façade's CA and settings, for callers: they have no permission to read the Secret with the certificate.
 
 import { isDeepStrictEqual } from 'node:util';
 import { FacadeConfigMap } from '../api/names.ts';
 import { ConfigMaps } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { hasReason } from '../kubernetes/status.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 
 /** Settings that callers of the façade need. */
 export interface FacadeAccess {
@@ -30,7 +30,7 @@ export async function publishFacade(
   { authority, server, path, audiences }: PublishedFacade,
 ): Promise<void> {
   const metadata = { namespace, name: FacadeConfigMap.name };
-  const data = defined<Record<string, string>>({
+  const data = omitUndefined<Record<string, string>>({
     [FacadeConfigMap.authority]: authority,
     [FacadeConfigMap.server]: server,
     [FacadeConfigMap.path]: path,

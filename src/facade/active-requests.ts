@@ -63,7 +63,7 @@ export class ActiveRequests {
     const startedAt = this.#clock.monotonic();
     const endings = isHttp2(response) ? undefined : this.#endingsOf(message.socket);
     const forget = () => {
-      // The response of an HTTP/2 stream stays in memory as long as the stream; the exchange must not.
+      // Node keeps the response of an HTTP/2 stream in memory while the stream is open; the exchange must not stay with it.
       response.off('close', onClose);
       endings?.delete(onClose);
     };
@@ -84,7 +84,10 @@ export class ActiveRequests {
     return exchange;
   }
 
-  /** Node does not close the responses of a connection from which it has detached, such as one with a CONNECT request. */
+  /**
+   * Returns the functions to call when a connection closes: Node does not close the responses of a detached connection, such as one with a
+   * CONNECT request.
+   */
   #endingsOf(socket: Socket): Set<() => void> {
     const known = this.#endings.get(socket);
     if (known !== undefined) return known;

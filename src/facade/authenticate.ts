@@ -1,19 +1,19 @@
 // Authenticates callers by bearer tokens, with TokenReviews on the hub. Results are cached by a digest of the token for ten seconds.
 
 import { hash, type KeyObject } from 'node:crypto';
-import { orUnavailable, REVIEW_MS, tokenReviewStatus, UnreadableReview } from '../access/hub-review.ts';
+import { orUnavailable, REVIEW_MS, tokenReviewStatus, UnreadableReviewError } from '../access/hub-review.ts';
 import { type User, userKey } from '../access/user.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { untilAborted } from '../kube/deadline.ts';
+import { rejectOnAbort } from '../kube/deadline.ts';
 import { TokenReviews } from '../kube/reviews.ts';
 import { isBearerToken } from '../kubernetes/bearer-token.ts';
 import { serviceAccountNamespace } from '../kubernetes/service-account.ts';
 import { isSignedBy, KEY_SET_PATH, parseKeySet } from '../kubernetes/signing-keys.ts';
 import { badRequest, unauthorized } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isFields } from '../kubernetes/untrusted.ts';
+import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Clock } from '../std/clock.ts';
 import { FreshCache } from '../std/fresh-cache.ts';
-import { Recent } from '../std/recent.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { SingleFlight } from '../std/single-flight.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
@@ -46,7 +46,7 @@ export class Authenticator {
   /** Rejected tokens, separate from accepted ones, so that a flood of invalid tokens evicts no accepted token. */
   readonly #rejected: FreshCache<true>;
   /** Usernames of tokens whose last review was positive. */
-  readonly #known = new Recent<string>(MAX_ENTRIES);
+  readonly #known = new BoundedCache<string>(MAX_ENTRIES);
   readonly #reviews = new SingleFlight<User | undefined>();
   readonly #reviewLimit: ReviewLimit;
   readonly #signedTokens: SignedTokens;
@@ -65,7 +65,7 @@ export class Authenticator {
     const token = bearerToken(rawHeaders);
     if (token === undefined) throw unauthorized();
     const tokenId = hash('sha256', token, 'base64url');
-    const user = this.#accepted.get(tokenId) ?? (await untilAborted(this.#find({ tokenId, token, address, use: 'request' }), signal));
+    const user = this.#accepted.get(tokenId) ?? (await rejectOnAbort(this.#find({ tokenId, token, address, use: 'request' }), signal));
     if (user === undefined) throw unauthorized();
     const secret = new Sensitive(token);
     const isStillValid = async (use: TokenUse) => isSame(user, await this.#find({ tokenId, token: secret.reveal(), address, use }));
@@ -123,7 +123,7 @@ export class Authenticator {
     const status = await tokenReviewStatus(hub.createReview(TokenReviews, { spec }, { timeoutMs: REVIEW_MS }));
     if (!status.authenticated || !isAccepted(status, audiences)) return undefined;
     const user = toUser(status['user']);
-    if (user === undefined) throw new UnreadableReview('TokenReview');
+    if (user === undefined) throw new UnreadableReviewError('TokenReview');
     return isAuthenticated(user) ? user : undefined;
   }
 }
@@ -136,7 +136,7 @@ interface PresentedToken {
   readonly use: TokenUse;
 }
 
-/** Admission of known tokens of streams, whose number is limited. */
+/** Admission of known tokens of streams. Their reviews need no limit, because the number of streams is limited. */
 const UNLIMITED: Admission = { waitMs: 0, settle: () => {} };
 /**
  * Cache times of accepted tokens, in milliseconds. The time for streams and the interval of `TokenChecks` together are less than ten

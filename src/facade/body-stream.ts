@@ -128,7 +128,7 @@ export class BodyStream {
   /** Writes the next slice of a chunk. The rest follows when the kernel has accepted it. */
   #writeSlice(): void {
     const slice = this.#rest.subarray(0, SLICE_BYTES);
-    // An empty part of the chunk would keep all of it in memory.
+    // An empty slice would keep the whole chunk in memory.
     this.#rest = this.#rest.length > SLICE_BYTES ? this.#rest.subarray(SLICE_BYTES) : EMPTY;
     this.#socket.write(slice, this.#onFlushed);
   }
@@ -160,7 +160,7 @@ export class BodyStream {
 function ignore(): void {}
 
 /**
- * Detaches an HTTP/1.1 connection from Node's HTTP server, whose parser and messages would use 10 kB for as long as the connection is open. Node
+ * Detaches an HTTP/1.1 connection from Node's HTTP server, whose parser and messages would use 10 kB while the connection is open. Node
  * itself detaches a connection whose latest request is an upgrade as soon as it has parsed further bytes. Bytes that arrive later are
  * discarded. The server must have a listener for upgrades.
  */

@@ -43,7 +43,7 @@ export function hubCertificate(options: HubCertificateOptions): CertificateSourc
   };
 }
 
-/** Time for which the Secret is not read again, in milliseconds. */
+/** Interval between reads of the Secret, in milliseconds. */
 const CACHE_MS = 600_000;
 const DAY_MS = 86_400_000;
 /** Remaining lifetime at which a certificate is renewed, in milliseconds. Certificates are issued for a year. */

@@ -9,7 +9,7 @@ import type { Logger } from '../telemetry/logger.ts';
 export interface ServingCertificate {
   readonly cert: string;
   readonly key: string;
-  /** True for a certificate that is served until the source returns its first one. */
+  /** True for a temporary certificate, which is served until the source returns its first certificate. */
   readonly isTemporary?: boolean;
 }
 

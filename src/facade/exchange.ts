@@ -22,8 +22,8 @@ import { toAddressKey } from './limits/tenant.ts';
 import type { Caller, FacadeReply, FacadeRequest } from './request.ts';
 
 /** Abort reason of a request whose caller has disconnected, or whose stream ends because the server stops. */
-export class Abandoned extends Error {
-  override readonly name = 'Abandoned';
+export class AbandonedError extends Error {
+  override readonly name = 'AbandonedError';
 }
 
 /** Maximum size of a body that is read to its end after the response, so that the connection can be reused, in bytes. */
@@ -183,7 +183,7 @@ export class Exchange implements FacadeRequest {
     if (isLast || reply.headers['connection'] === 'close') this.#closeAfterResponse();
     try {
       await this.#write(reply, isLast);
-      // As kube-apiserver does, so that a client without valid credentials needs a TLS handshake for each request.
+      // Closes the connection, as kube-apiserver does, so that a client without valid credentials needs a TLS handshake for each request.
       if (reply.status === 401) closeConnectionAfter(response);
       if (!isLast || this.#stream !== undefined) return;
       await this.#discardBody();
@@ -221,7 +221,7 @@ export class Exchange implements FacadeRequest {
   }
 
   readonly #abandon = (): void => {
-    this.#ending.abort(new Abandoned('the caller has disconnected'));
+    this.#ending.abort(new AbandonedError('the caller has disconnected'));
   };
 
   /** Writes the response, and ends it unless a stream continues it or the rest of the body has to be discarded first. */
@@ -251,7 +251,7 @@ export class Exchange implements FacadeRequest {
     const { response, signal } = this;
     if (response.socket === null) await once(response, 'socket', { signal });
     signal.throwIfAborted();
-    // The request of an HTTP/2 stream stays in memory as long as the stream; the exchange must not.
+    // Node keeps the request of an HTTP/2 stream in memory while the stream is open; the exchange must not stay with it.
     this.message.off('aborted', this.#abandon);
     this.#stream = this.#detach();
     return this.#stream;
@@ -300,7 +300,7 @@ function checkHeaders({ headers, rawHeaders }: IncomingMessage): void {
   const hosts = valuesOf(rawHeaders, 'host');
   const [authority = hosts[0]] = valuesOf(rawHeaders, ':authority');
   if (authority === undefined) throw badRequest('the request has no Host header');
-  // Node uses the first; a proxy may use another.
+  // Node uses the first Host header; a proxy may use another one.
   if (hosts.length > 1 || (hosts[0] ?? authority) !== authority) throw badRequest('the request has more than one Host header');
   if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect))
     throw unclassified('the Expect header of the request is not supported', 417);

@@ -49,14 +49,14 @@ export interface Http2Options {
   readonly clock: Clock;
   /** Maximum time for the first request on a connection, and for the body of each request, in milliseconds. */
   readonly arrivalMs: number;
-  /** Time for which an idle connection stays open, in milliseconds. */
+  /** Idle timeout of a connection, in milliseconds. */
   readonly keepAliveMs: number;
   readonly turns: ServingTurns;
   /** Serves a request. Node's compatibility API represents HTTP/2 requests and responses as those of HTTP/1.1. */
   readonly serve: (message: IncomingMessage, response: ServerResponse) => void;
 }
 
-/** Time in which no connection gives way to another, so that a client can send its first request, in milliseconds. */
+/** Minimum age of an idle connection that gives way to another, in milliseconds, so that a client can send its first request. */
 const FIRST_REQUEST_MS = 1_000;
 /** Interval of PING frames, and time for the client to acknowledge one, in milliseconds. Node does not notice every lost connection. */
 const PING_MS = 30_000;
@@ -101,7 +101,7 @@ class Http2Connection implements LimitedConnection {
   streams = 0;
   /** Number of streams in progress whose requests were authenticated. */
   #authenticated = 0;
-  /** End of the last of them, on the monotonic clock; undefined if there was none. */
+  /** Time when the last authenticated stream ended, on the monotonic clock; undefined if there was none. */
   #authenticatedAt: number | undefined;
   /** Time to the end of the connection when it began to close, in milliseconds. */
   #closesWithinMs = Infinity;
@@ -292,7 +292,7 @@ class Http2Request extends Http2ServerRequest {
       this.#append(chunk);
       if (this.#length > MAX_BODY_BYTES) this.#push();
     });
-    // Before the listener of Node, which ends the body.
+    // Must run before Node's own listener, which ends the body.
     stream.prependListener('end', () => this.#push());
   }
 
@@ -311,7 +311,7 @@ class Http2Request extends Http2ServerRequest {
     if (this.#isPushed) return;
     this.#isPushed = true;
     if (this.#length > 0) this.push(this.#buffer.subarray(0, this.#length));
-    // The request remains as long as its stream.
+    // Node keeps the request in memory while its stream is open; the buffer must not stay with it.
     this.#buffer = Buffer.alloc(0);
   }
 }

@@ -9,7 +9,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import { CLUSTER_LIST } from './clusters/cluster-list.ts';
 import type { WatchLimits } from './limits/concurrency.ts';
 import type { FilteredList, Listing } from './listwatch/filtered-list.ts';
-import type { Followed } from './listwatch/history.ts';
+import type { ListSource } from './listwatch/history.ts';
 import { createListWatch, type ListWatch, type ListWatchOptions, sharedLimits } from './listwatch/list-watch.ts';
 import { createOnDemandList } from './listwatch/on-demand.ts';
 import { createManagedTokenInformers, type ManagedTokenInformersOptions } from './managed-tokens/informers.ts';
@@ -22,13 +22,13 @@ export const LISTS = { clusters: CLUSTER_LIST };
 const LISTS_ON_DEMAND = [{ list: MANAGED_TOKEN_LIST, createInformers: createManagedTokenInformers }] as const;
 
 /** All lists of the façade. */
-export const LISTINGS: readonly Listing[] = [...Object.values(LISTS), ...LISTS_ON_DEMAND.map(({ list }) => list)];
+export const ALL_LISTS: readonly Listing[] = [...Object.values(LISTS), ...LISTS_ON_DEMAND.map(({ list }) => list)];
 
 type ListsByInformer = Readonly<Record<string, FilteredList<ApiObject>>>;
 type ObjectOf<L> = L extends FilteredList<infer T> ? T : never;
 
 /** The informers of listed objects. */
-export type ListInformers<L extends ListsByInformer = typeof LISTS> = { readonly [Name in keyof L]: Followed<ObjectOf<L[Name]>> };
+export type ListInformers<L extends ListsByInformer = typeof LISTS> = { readonly [Name in keyof L]: ListSource<ObjectOf<L[Name]>> };
 
 export interface ListsOptions<L extends ListsByInformer> extends Omit<ListWatchOptions<ApiObject>, 'list' | 'objects' | 'limits'> {
   readonly lists: L;
@@ -86,7 +86,7 @@ export function createLists<L extends ListsByInformer>(all: ListsOptions<L>): Li
   const { clock, random } = options;
   const listings = [...Object.values(lists), ...onDemand.map(({ listing }) => listing)];
   const limits = sharedLimits(listings, { clock, random, watchLimits });
-  const objectsOf: Readonly<Record<string, Followed<ApiObject>>> = informers;
+  const objectsOf: Readonly<Record<string, ListSource<ApiObject>>> = informers;
   const created = [
     ...Object.entries(lists).map(([name, list]) => createListWatch({ ...options, limits, list, objects: objectsOf[name]! })),
     ...onDemand.map((list) => list.create({ ...options, limits })),

@@ -54,7 +54,7 @@ const ERRORS = {
   '500': 'Unexpected error; the message has the ID of the request.',
 } as const;
 
-/** Descriptions of errors whose causes depend on the operation; without 404, the operation does not respond with it. */
+/** Descriptions of errors whose causes depend on the operation; an operation without a description for 404 never responds with 404. */
 export interface OwnErrors {
   readonly '404'?: string;
   readonly '503': string;

@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { User } from '../access/user.ts';
-import { untilAborted } from '../kube/deadline.ts';
+import { rejectOnAbort } from '../kube/deadline.ts';
 import type { Reply } from '../kubernetes/reply.ts';
 import { unauthorized } from '../kubernetes/status.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
@@ -31,7 +31,7 @@ export type TokenUse = 'request' | 'stream';
 
 /** Throws 401 unless the hub still accepts the token of a request that has waited, or 429 or 503 if the token cannot be reviewed. */
 export async function checkCaller({ caller, signal }: Pick<FacadeRequest, 'caller' | 'signal'>): Promise<void> {
-  if (!(await untilAborted(caller.isStillValid('request'), signal))) throw unauthorized();
+  if (!(await rejectOnAbort(caller.isStillValid('request'), signal))) throw unauthorized();
 }
 
 /** A request that has been authenticated. */

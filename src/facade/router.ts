@@ -6,7 +6,7 @@ import { errorReply, type Reply } from '../kubernetes/reply.ts';
 import { badRequest, internalError, methodNotAllowed, pathNotFound, StatusError, serviceUnavailable } from '../kubernetes/status.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
 import { flag } from '../kubernetes/wire/query.ts';
-import { Abandoned, type Exchange } from './exchange.ts';
+import { AbandonedError, type Exchange } from './exchange.ts';
 import { UnreadReplies } from './limits/unread-replies.ts';
 import { type Caller, checkCaller, type Endpoint, type FacadeReply, type FacadeRequest } from './request.ts';
 
@@ -123,7 +123,7 @@ export class Router {
 
   #errorReply(error: unknown, { preferences, requestId, signal }: Exchange): Reply {
     const reply = toErrorReply(error, preferences, requestId);
-    if (reply.status === 500 && !(signal.reason instanceof Abandoned)) this.#options.report(error, requestId);
+    if (reply.status === 500 && !(signal.reason instanceof AbandonedError)) this.#options.report(error, requestId);
     return reply;
   }
 }

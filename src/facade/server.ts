@@ -22,7 +22,7 @@ export interface ServerOptions extends RouterOptions {
   /** Called for every response, once it has been sent. */
   readonly onResponse?: (response: ServedRequest) => void;
   readonly connections?: Partial<ConnectionLimits> | undefined;
-  /** Time for which an idle connection stays open, in milliseconds; 65 s if undefined. */
+  /** Idle timeout of a connection, in milliseconds; 65 s if undefined. */
   readonly keepAliveMs?: number | undefined;
   /** Maximum time for a request to arrive, head and body, in milliseconds; 9 s if undefined. */
   readonly arrivalMs?: number | undefined;
@@ -43,7 +43,7 @@ export interface FacadeServer {
 const ARRIVAL_MS = 9_000;
 const CHECKING_INTERVAL_MS = 250;
 const KEEP_ALIVE_MS = 65_000;
-/** TLS without ML-KEM, whose keys would use 7 kB per connection. It protects long-lived secrets; tokens expire much earlier. */
+/** TLS without ML-KEM, whose keys would use 7 kB per connection. ML-KEM protects long-lived secrets; tokens expire much earlier. */
 const TLS = { minVersion: 'TLSv1.2', ecdhCurve: 'X25519:prime256v1:secp384r1' } as const;
 /** Limits on connections. Their difference exceeds the limit on requests in progress, so that additional requests are rejected with a response. */
 const CONNECTIONS: ConnectionLimits = { waiting: 2_048, total: 16_384 };

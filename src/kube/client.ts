@@ -3,7 +3,7 @@
 
 import { type ApiObject, isStored, type Resource, ServiceAccounts, STORED_FIELDS, type Stored } from '../api/resources.ts';
 import { StatusError } from '../kubernetes/status.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { apiVersionOf, collectionPath, nameOf, type ObjectName, objectPath } from './paths.ts';
 import { toStatusError } from './response.ts';
 import type { TokenRequest } from './reviews.ts';
@@ -130,8 +130,8 @@ export class KubeClient {
   }
 
   /**
-   * Sends a write as a dry run: the update of an object with a resourceVersion, otherwise the creation. The server validates and authorizes
-   * it without storing the object. Throws as the write would.
+   * Sends a dry-run write: an update if the object has a resourceVersion, otherwise a create. The server validates and authorizes the
+   * write without storing the object. Throws as the write would.
    */
   async dryRun<T extends ApiObject>(resource: Resource<T>, object: NoInfer<T>, options?: CallOptions): Promise<void> {
     const { resourceVersion, namespace } = object.metadata;
@@ -329,7 +329,7 @@ function toPage<T extends ApiObject>(resource: Resource<T>, list: RawList<T> | n
     // Items of built-in lists lack apiVersion and kind; watch events have them.
     stored.push(withType(resource, item));
   }
-  return defined<Page<T>>({ items: stored, resourceVersion, continue: cont || undefined });
+  return omitUndefined<Page<T>>({ items: stored, resourceVersion, continue: cont || undefined });
 }
 
 /** Adds apiVersion and kind, which writes require. */

@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Cluster, User } from '@kubernetes/client-node';
+import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Clock } from '../std/clock.ts';
-import { defined } from '../std/defined.ts';
-import { Recent } from '../std/recent.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { type Env, type ExecConfig, type ExecCredential, runExecPlugin } from './exec-credential.ts';
 
@@ -28,7 +28,7 @@ export interface BearerTokens {
   readonly current: Sensitive<string> | undefined;
   /** Returns a valid token. */
   get(): Promise<Sensitive<string>>;
-  /** Returns the token to send after the server rejected one with 401; the same one if there is no other. */
+  /** Returns the token to send after a 401; the rejected token if there is no other. */
   replace(rejected: string | undefined): Promise<Sensitive<string>>;
 }
 
@@ -121,7 +121,7 @@ export class Credentials {
       this.#exec?.clientKeyData ?? fileOrData(user.keyFile, user.keyData),
       this.#exec?.token ?? this.#bearerToken(rejected) ?? tokenOf(user),
     ]);
-    return { ca, ...authorization(user, token), ...this.#tls(defined({ ca, cert, key })) };
+    return { ca, ...authorization(user, token), ...this.#tls(omitUndefined({ ca, cert, key })) };
   }
 
   /** Requests the token of `bearer`; returns undefined without it. */
@@ -148,7 +148,7 @@ export class Credentials {
 }
 
 /** Contexts in use, by digest. All connections to a cluster share one, with any token: a new context costs half as much as a handshake. */
-const CONTEXTS = new Recent<WeakRef<SecureContext>>(4_096);
+const CONTEXTS = new BoundedCache<WeakRef<SecureContext>>(4_096);
 /** Minimum interval between reloads after a 401, in milliseconds; a server that rejects everything would otherwise get each request twice. */
 const REJECTED_REREAD_MS = 1_000;
 /** Time before expiry at which credentials are renewed, in milliseconds, so that none expires during a request. */

@@ -62,7 +62,7 @@ export function startDeadline(clock: Clock, ms: number, caller?: AbortSignal): D
 }
 
 /** Rejects with the signal's reason on abort, even if the work behind `promise` ignores the signal. */
-export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+export function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
     if (signal.aborted) abort();

@@ -7,7 +7,7 @@ import { callbackify } from 'node:util';
 import type { Cluster } from '@kubernetes/client-node';
 import { buildConnector, Client, type Dispatcher, Pool } from 'undici';
 import type { Clock } from '../std/clock.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { createNameLookup, type NameLookup } from './addresses.ts';
 import type { Identity, TlsIdentity } from './credentials.ts';
 import { createProxyAgent, PROXY_ADDRESS_REFUSED } from './proxy.ts';
@@ -128,7 +128,7 @@ function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, co
   const requestTls = {
     ...tls,
     rejectUnauthorized: !cluster.skipTLSVerify,
-    ...defined({ servername: cluster.tlsServerName || undefined }),
+    ...omitUndefined({ servername: cluster.tlsServerName || undefined }),
   };
   const keepAlive = { keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
   // transport.ts has its own deadlines: those of undici would end quiet watches.

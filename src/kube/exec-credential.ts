@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import type { Cluster } from '@kubernetes/client-node';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 
 /** Credential from a plugin. */
 export interface ExecCredential {
@@ -30,7 +30,7 @@ export async function runExecPlugin(exec: ExecConfig, cluster: Cluster, env: Env
   const info = {
     kind: 'ExecCredential',
     apiVersion,
-    spec: defined({ interactive: false, cluster: exec.provideClusterInfo === true ? clusterInfo(cluster) : undefined }),
+    spec: omitUndefined({ interactive: false, cluster: exec.provideClusterInfo === true ? clusterInfo(cluster) : undefined }),
   };
   const own = Object.fromEntries((exec.env ?? []).map(({ name, value }) => [name, value]));
   const stdout = await run(exec, { ...env, ...own, KUBERNETES_EXEC_INFO: JSON.stringify(info) });
@@ -59,7 +59,7 @@ function parseCredential(stdout: string, command: string): ExecCredential {
   if (typeof token !== 'string' && typeof clientCertificateData !== 'string') {
     throw new Error(`credential plugin ${command} returned neither a token nor a certificate`);
   }
-  return defined<ExecCredential>({
+  return omitUndefined<ExecCredential>({
     token: textOf(token),
     clientCertificateData: textOf(clientCertificateData),
     clientKeyData: textOf(clientKeyData),
@@ -81,7 +81,7 @@ function statusOf(stdout: string, command: string): Readonly<Record<string, unkn
 }
 
 function clusterInfo(cluster: Cluster): object {
-  return defined({
+  return omitUndefined({
     server: cluster.server,
     'tls-server-name': cluster.tlsServerName || undefined,
     'insecure-skip-tls-verify': cluster.skipTLSVerify || undefined,

@@ -6,8 +6,8 @@ import { delimiter, dirname, isAbsolute, resolve } from 'node:path';
 import type { Cluster, Context, User } from '@kubernetes/client-node';
 import { newClusters, newContexts, newUsers } from '@kubernetes/client-node/dist/config_types.js';
 import { parse } from 'yaml';
-import { defined } from '../std/defined.ts';
 import { findSimilar } from '../std/edit-distance.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 
 /** An API server and a user; client-node's `KubeConfig` implements it. */
 export interface KubeConfigSource {
@@ -76,7 +76,7 @@ export async function readServer(config: KubeConfigSource): Promise<ContextServe
   return {
     server,
     isVerified: !skipTLSVerify,
-    ...defined({ ca: ca || undefined, proxy: proxyUrl || undefined, tlsServerName: tlsServerName || undefined }),
+    ...omitUndefined({ ca: ca || undefined, proxy: proxyUrl || undefined, tlsServerName: tlsServerName || undefined }),
   };
 }
 
@@ -105,7 +105,7 @@ async function readParts(paths: string): Promise<readonly Part[]> {
   const files = paths.split(delimiter).filter((path) => path !== '');
   const parts = await Promise.allSettled(files.map(async (path) => parsePart(await readFile(path, 'utf8'), dirname(path))));
   const isMissing = (part: PromiseSettledResult<Part>) => part.status === 'rejected' && hasCode(part.reason, 'ENOENT');
-  // Like kubectl, which reads the files that exist.
+  // Ignores missing files, as kubectl does.
   const found = parts.filter((part) => !isMissing(part));
   return (found.length === 0 ? parts : found).map((part) => {
     if (part.status === 'rejected') throw part.reason;

@@ -43,7 +43,7 @@ export interface Election {
   release(): Promise<void>;
 }
 
-/** Creates a candidate, which starts when it is subscribed to. Throws for timings with which two candidates could lead. */
+/** Creates a candidate, which starts on subscription. Throws for timings that would allow two leaders. */
 export function createElection(options: ElectionOptions): Election {
   const withDefaults = { ...DEFAULTS, ...options };
   const { leaseMs, renewDeadlineMs, retryMs } = withDefaults;
@@ -250,7 +250,7 @@ class LeaseRecord {
   #observe(spec: Spec): void {
     const text = JSON.stringify(spec);
     if (this.#seen?.spec === text) return;
-    // Whoever shortens the duration in the Lease must not make a second leader.
+    // A client that shortens the duration in the Lease must not cause a second leader.
     const durationMs = Math.max(this.#leaseMs, (spec.leaseDurationSeconds ?? 0) * 1_000);
     this.#seen = { spec: text, expiresAt: this.#options.clock.monotonic() + durationMs, holder: spec.holderIdentity ?? '' };
   }

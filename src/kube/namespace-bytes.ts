@@ -11,14 +11,14 @@ interface SizeMark {
 
 /** Returns the reduced object, or its stub with a mark if it is too large. Records its size. */
 export function keepWithin<T extends object>(maxBytes: number, reduced: T, toStub: (object: T) => T): T & SizeMark {
-  const bytes = bytesIn(reduced);
+  const bytes = estimateBytes(reduced);
   if (bytes <= maxBytes) return recordBytes(reduced, bytes);
   const stub = { ...toStub(reduced), isTooLarge: true as const };
-  return recordBytes(stub, bytesIn(stub));
+  return recordBytes(stub, estimateBytes(stub));
 }
 
-/** Returns the approximate size of a reduced object in memory, in bytes. */
-export function bytesOf(object: object): number {
+/** Returns the recorded size of a reduced object, in bytes; 0 if none was recorded. */
+export function recordedBytes(object: object): number {
   return sizes.get(object) ?? 0;
 }
 
@@ -31,20 +31,20 @@ export function recordBytes<T extends object>(object: T, bytes: number): T {
 }
 
 /** Returns the approximate size of a value in memory, in bytes. */
-export function bytesIn(value: unknown): number {
+export function estimateBytes(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
 }
 
 /** Memory share of a namespace, in bytes. */
 export const BYTES_PER_NAMESPACE = 64 << 20;
-/** Size up to which an object is kept in any case, in bytes: a stub would take about as much. */
+/** Maximum size of an object that is always kept whole, in bytes: its stub would take about as much. */
 export const MAX_SMALL_BYTES = 4_096;
 
 /** Budget for the objects in each namespace in one informer. */
 export interface NamespaceBudget<T extends ApiObject> {
   /** Maximum size of the objects in a namespace that are kept whole, in bytes. */
   readonly bytes: number;
-  /** Size up to which an object is kept whole in any case, in bytes. */
+  /** Maximum size of an object that is always kept whole, in bytes. */
   readonly small: number;
   /** Returns the part of an object that is kept if its namespace is over its budget. */
   readonly toStub: (object: Stored<T>) => Stored<T>;
@@ -60,8 +60,8 @@ export function isOverBudget(object: object): boolean {
 /** Returns the marked stub of an object whose namespace is over its budget. */
 export function toOverBudget<T extends ApiObject>(whole: Stored<T>, { toStub }: NamespaceBudget<T>): Stored<T> {
   const stub = { ...toStub(whole), isOverBudget: true as const };
-  wholeSizes.set(stub, bytesOf(whole));
-  return recordBytes(stub, bytesIn(stub));
+  wholeSizes.set(stub, recordedBytes(whole));
+  return recordBytes(stub, estimateBytes(stub));
 }
 
 /** Size of the whole object for each stub of a namespace over its budget, in bytes. */
@@ -118,11 +118,11 @@ export class KeptObjects<T extends ApiObject> {
 
   /** Counts an object. Returns the keys of the objects that exceed the budget. */
   #claim(key: string, object: Stored<T>, previous: Stored<T> | undefined): readonly string[] {
-    if (this.#budget === undefined || (bytesOf(object) === 0 && !isOverBudget(object))) return [];
+    if (this.#budget === undefined || (recordedBytes(object) === 0 && !isOverBudget(object))) return [];
     const namespace = object.metadata.namespace ?? '';
     const share = this.#shares.get(namespace) ?? new Share(this.#budget);
     this.#shares.set(namespace, share);
-    const sized = { key, bytes: wholeSizes.get(object) ?? bytesOf(object) };
+    const sized = { key, bytes: wholeSizes.get(object) ?? recordedBytes(object) };
     if (!isOverBudget(object)) return share.add(sized, previous !== undefined && isOverBudget(previous));
     share.addStub(sized);
     return [];
@@ -132,7 +132,7 @@ export class KeptObjects<T extends ApiObject> {
     const namespace = object?.metadata.namespace ?? '';
     const share = this.#shares.get(namespace);
     if (object === undefined || share === undefined) return;
-    share.remove({ key, bytes: bytesOf(object) });
+    share.remove({ key, bytes: recordedBytes(object) });
     if (share.isEmpty) this.#shares.delete(namespace);
   }
 
@@ -157,7 +157,7 @@ class Share {
   readonly #budget: Pick<NamespaceBudget<never>, 'bytes' | 'small'>;
   /** Whole objects that are not small, the largest first; undefined before the first one. */
   #whole: KeyHeap<string, Sized> | undefined;
-  /** Objects of which stubs are kept, the smallest first; undefined before the first one. */
+  /** Objects that are kept as stubs, the smallest first; undefined before the first one. */
   #stubs: KeyHeap<string, Sized> | undefined;
   /** Total size of the objects that are kept whole. */
   #bytes = 0;
@@ -188,7 +188,7 @@ class Share {
     return [...this.#removeLargest()];
   }
 
-  /** Adds an object of which a stub is kept. */
+  /** Adds an object that is kept as a stub. */
   addStub(object: Sized): void {
     (this.#stubs ??= new KeyHeap(bySize)).set(object.key, object);
   }

@@ -13,7 +13,7 @@ export class OwnWrite<T extends ApiObject> {
   /** Version that the watch delivered last. */
   #delivered: string | undefined;
 
-  /** Records a write instead of `replaced`, which is undefined for a created object. */
+  /** Records a write. `replaced` is the object before the write; undefined for a created object. */
   record(object: T, replaced: ApiObject | undefined, now: number): void {
     // The watch may be faster than the response.
     if (isVersion(object, this.#delivered)) return this.forget();
@@ -24,7 +24,7 @@ export class OwnWrite<T extends ApiObject> {
     this.#writtenAt = now;
   }
 
-  /** Returns the newer of the written and the informer's object; forgets the write once the informer is past it. */
+  /** Returns the newer of the written and the informer's object; forgets the write once the informer has a newer object. */
   resolve(informed: T | undefined, now: number): T | undefined {
     const version = informed?.metadata.resourceVersion;
     // A created object may be deleted before the informer delivers it; any other version is either older or newer.

@@ -3,10 +3,10 @@
 
 import { type ApiObject, type Event, Events } from '../api/resources.ts';
 import { hasReason } from '../kubernetes/status.ts';
+import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Clock } from '../std/clock.ts';
-import { defined } from '../std/defined.ts';
 import { FairQueue } from '../std/fair-queue.ts';
-import { Recent } from '../std/recent.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
 import { TokenBucket } from '../std/token-bucket.ts';
 import type { KubeClient } from './client.ts';
@@ -38,9 +38,9 @@ const TIMEOUT_MS = 5_000;
 export class Recorder {
   readonly #options: RecorderOptions;
   /** By object, reason and message. */
-  readonly #series = new Recent<Series>(MAX_SERIES);
+  readonly #series = new BoundedCache<Series>(MAX_SERIES);
   /** Rate limit of each object. */
-  readonly #budgets = new Recent<TokenBucket>(MAX_SERIES);
+  readonly #budgets = new BoundedCache<TokenBucket>(MAX_SERIES);
   /** Series with pending writes, by namespace. */
   readonly #pending = new FairQueue<Series>(MAX_PENDING);
   #writing: Promise<void> | undefined;
@@ -52,7 +52,7 @@ export class Recorder {
   }
 
   /** Records an event. Drops it above the rate limit of the object or if too many events of its namespace are pending. */
-  record(object: ApiObject, note: Note): void {
+  record(object: ApiObject, note: EventContent): void {
     const subject = toSubject(object);
     if (!this.#isWithinLimit(JSON.stringify(subject))) return;
     const now = this.#options.clock.now();
@@ -118,7 +118,7 @@ export class Recorder {
 }
 
 /** Type, reason and message of an Event. */
-export interface Note {
+export interface EventContent {
   readonly type: 'Normal' | 'Warning';
   /** Reason in CamelCase, from the closed set of api/reasons.ts. */
   readonly reason: string;
@@ -127,8 +127,8 @@ export interface Note {
 
 /** Repetitions of one event. */
 export interface Series {
-  readonly subject: Subject;
-  readonly note: Note;
+  readonly subject: InvolvedObject;
+  readonly note: EventContent;
   readonly firstAt: number;
   lastAt: number;
   count: number;
@@ -137,7 +137,7 @@ export interface Series {
 }
 
 /** Object of an Event. */
-export type Subject = NonNullable<Event['involvedObject']> & { readonly name: string };
+export type InvolvedObject = NonNullable<Event['involvedObject']> & { readonly name: string };
 
 /** Component and instance that report events. */
 export interface EventReporter {
@@ -150,14 +150,14 @@ const MAX_MESSAGE_CHARS = 1_024;
 const MAX_NAME_CHARS = 253;
 
 /** Returns the reference to an object, with its uid: `kubectl describe` hides events of an earlier object of the same name. */
-function toSubject(object: ApiObject): Subject {
+function toSubject(object: ApiObject): InvolvedObject {
   const { name, namespace } = nameOf(object);
   const { apiVersion, kind, metadata } = object;
-  return defined<Subject>({ apiVersion, kind, name, namespace, uid: metadata.uid });
+  return omitUndefined<InvolvedObject>({ apiVersion, kind, name, namespace, uid: metadata.uid });
 }
 
 /** Returns the namespace of an Event; `default` for cluster-scoped objects. */
-function namespaceOf(subject: Subject): string {
+function namespaceOf(subject: InvolvedObject): string {
   return subject.namespace ?? 'default';
 }
 

@@ -5,7 +5,7 @@ import { setImmediate as onNextTurn } from 'node:timers';
 import type { Dispatcher } from 'undici';
 import { isStatusReason, reasonOfCode, type Status, type StatusDetails, StatusError } from '../kubernetes/status.ts';
 import { decodeHeader } from '../kubernetes/wire/utf8.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { withoutTokens } from '../std/sensitive.ts';
 import { TransportError } from './transport-error.ts';
 
@@ -155,7 +155,7 @@ function isFailure(value: unknown): value is ReceivedStatus {
 }
 
 function toStatus({ message, reason, details }: ReceivedStatus, code: number): Status {
-  return defined<Status>({
+  return omitUndefined<Status>({
     ...FAILURE,
     message: typeof message === 'string' ? sanitize(message) : defaultStatus(code).message,
     reason: typeof reason === 'string' && isStatusReason(reason) ? reason : undefined,
@@ -167,7 +167,7 @@ function toStatus({ message, reason, details }: ReceivedStatus, code: number): S
 function toDetails(received: Readonly<Record<string, unknown>>): StatusDetails {
   const { causes, retryAfterSeconds } = received;
   const toCause = (cause: unknown) => pickTexts(cause, ['reason', 'message', 'field']);
-  return defined({
+  return omitUndefined({
     ...pickTexts(received, ['name', 'group', 'kind', 'uid']),
     causes: Array.isArray(causes) ? causes.slice(0, MAX_CAUSES).map(toCause) : undefined,
     retryAfterSeconds: isSeconds(retryAfterSeconds) ? retryAfterSeconds : undefined,
@@ -198,7 +198,7 @@ function defaultStatus(code: number): Status {
     (code < 400
       ? `the server responded with a redirect (${code}), which Purser does not follow`
       : `the server responded with status ${code}`);
-  return defined<Status>({ ...FAILURE, message, reason, code });
+  return omitUndefined<Status>({ ...FAILURE, message, reason, code });
 }
 
 const FAILURE = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const;

@@ -245,7 +245,7 @@ function differenceOf<T>(valuesOf: (object: T) => readonly string[], previous: T
   return { removed: missingIn(after, before), added: missingIn(before, after) };
 }
 
-/** Number of values up to which sets cost more than they save. */
+/** Maximum number of values that are compared without a set: for so few values, creating a set takes longer. */
 const FEW_VALUES = 8;
 
 function missingIn(others: readonly string[], values: readonly string[]): readonly string[] {

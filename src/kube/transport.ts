@@ -3,10 +3,10 @@
 
 import { type Dispatcher, WebSocket } from 'undici';
 import type { Clock } from '../std/clock.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { Sensitive, withoutSecret } from '../std/sensitive.ts';
 import { type BearerTokens, Credentials, type Identity } from './credentials.ts';
-import { type Deadline, startDeadline, untilAborted } from './deadline.ts';
+import { type Deadline, rejectOnAbort, startDeadline } from './deadline.ts';
 import { checkServer, Dialer, type DialOptions, type Purpose } from './dial.ts';
 import type { Env } from './exec-credential.ts';
 import type { KubeConfigSource } from './kube-config.ts';
@@ -39,8 +39,8 @@ export function createTransport(config: KubeConfigSource, options: TransportOpti
   const { clock, connections = 16, mayDial, mayDialProxy, findAddresses, tunnel, rereadMs = 5_000, execEnv, bearer } = options;
   checkServer(cluster, options);
   const user = config.getCurrentUser() ?? { name: '' };
-  const credentials = new Credentials(cluster, user, defined({ clock, rereadMs, execEnv, bearer }));
-  const limits = defined({ connections, mayDial, mayDialProxy, findAddresses, tunnel });
+  const credentials = new Credentials(cluster, user, omitUndefined({ clock, rereadMs, execEnv, bearer }));
+  const limits = omitUndefined({ connections, mayDial, mayDialProxy, findAddresses, tunnel });
   const dialer = options.dialer ?? new Dialer(cluster, limits, clock);
   return new Transport(cluster.server, { credentials, dialer }, options);
 }
@@ -49,7 +49,7 @@ export function createTransport(config: KubeConfigSource, options: TransportOpti
 export class Transport {
   readonly server: string;
   readonly streams: OpenStreams;
-  readonly #base: Base;
+  readonly #base: BaseUrl;
   readonly #credentials: Credentials;
   readonly #dialer: Dialer;
   readonly #clock: Clock;
@@ -147,10 +147,10 @@ export class Transport {
 
   /** Sends a request. After a 401 it reads the credentials again and, if they changed, sends the request once more. */
   async #exchange<A extends { readonly status: number }>(request: TransportRequest, send: Send<A>, { signal }: Deadline): Promise<A> {
-    const identity = this.#credentials.fresh ?? (await untilAborted(this.#credentials.identity(), signal));
+    const identity = this.#credentials.fresh ?? (await rejectOnAbort(this.#credentials.identity(), signal));
     const response = await retryIfClosed(request, () => send(identity), signal);
     if (response.status !== 401) return response;
-    const renewed = await untilAborted(this.#credentials.identity(true), signal);
+    const renewed = await rejectOnAbort(this.#credentials.identity(true), signal);
     if (renewed.secret === identity.secret && renewed.tlsDigest === identity.tlsDigest) return response;
     return await retryIfClosed(request, () => send(renewed), signal);
   }
@@ -158,7 +158,7 @@ export class Transport {
   async #open(request: StreamRequest, identity: Identity, { signal }: Deadline): Promise<Opened> {
     const opening = this.#connections(identity, 'watches').request({ ...dispatchOptions(request, this.#base, identity), signal });
     // undici ignores an abort while it connects, and a silent server can delay that.
-    const { statusCode: status, headers, body } = await untilAborted(opening, signal);
+    const { statusCode: status, headers, body } = await rejectOnAbort(opening, signal);
     if (status === 200) return { status, body };
     return { status, body, response: redactErrors({ status, headers, body: await readText(body, this.#maxBytes) }, identity) };
   }
@@ -252,7 +252,7 @@ export type StreamResult =
   | { readonly type: 'rejected'; readonly response: HttpResponse };
 
 /** Base URL of an API server; the path is a prefix that a reverse proxy requires. */
-export interface Base {
+export interface BaseUrl {
   readonly origin: string;
   readonly path: string;
 }
@@ -260,7 +260,7 @@ export interface Base {
 const USER_AGENT = 'purser';
 
 /** Converts a request to undici's options. */
-function dispatchOptions(request: TransportRequest, { origin, path }: Base, { headers }: Identity): Dispatcher.RequestOptions {
+function dispatchOptions(request: TransportRequest, { origin, path }: BaseUrl, { headers }: Identity): Dispatcher.RequestOptions {
   return {
     origin,
     method: request.method,

@@ -4,7 +4,7 @@ import { goJson, goNumber } from '../std/go-text.ts';
 import type { Table } from './kind.ts';
 import { isFields, isList, type KubeObject, type Value } from './object.ts';
 import { type JsonPath, parseJsonPath } from './schema/json-path.ts';
-import { AGE_COLUMN, NAME_COLUMN, since } from './table.ts';
+import { AGE_COLUMN, formatElapsed, NAME_COLUMN } from './table.ts';
 
 /** A printer column of a CRD. */
 export interface PrinterColumn {
@@ -85,5 +85,5 @@ const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d
 
 function formatAge(time: string, now: number): string {
   if (time === '' || time === 'null') return '<unknown>';
-  return RFC3339.test(time) && !Number.isNaN(Date.parse(time)) ? since(time, now) : '<invalid>';
+  return RFC3339.test(time) && !Number.isNaN(Date.parse(time)) ? formatElapsed(time, now) : '<invalid>';
 }

@@ -27,7 +27,7 @@ export interface SelectableKind {
 
 export interface Table {
   readonly columns: readonly TableColumn[];
-  /** Returns the cells of one object; `now` is the time from which ages are computed. */
+  /** Returns the cells of one object; `now` is the current time, for ages. */
   cells(object: KubeObject, now: number): readonly unknown[];
 }
 

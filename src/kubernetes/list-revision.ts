@@ -2,7 +2,7 @@
 
 import { goQuote } from '../std/go-text.ts';
 import { badRequest, expired, StatusError, statusError } from './status.ts';
-import { atLatest, type ContinueToken, decodeContinue } from './wire/continue-token.ts';
+import { type ContinueToken, decodeContinue, encodeContinueAtLatest } from './wire/continue-token.ts';
 import type { ListOptions } from './wire/options.ts';
 
 /** Returns the requested version of a list; 0 for any. Throws 400. */
@@ -36,7 +36,10 @@ export function parseContinueToken(options: ListOptions): ContinueToken | undefi
 }
 
 /** Returns whether the list must have exactly the requested version. A list of one named object is a get, without pages. */
-export function isExact({ resourceVersionMatch, limit }: ListOptions, { isOneObject }: { readonly isOneObject: boolean }): boolean {
+export function requiresExactVersion(
+  { resourceVersionMatch, limit }: ListOptions,
+  { isOneObject }: { readonly isOneObject: boolean },
+): boolean {
   return resourceVersionMatch === 'Exact' || (resourceVersionMatch === '' && limit > 0 && !isOneObject);
 }
 
@@ -60,7 +63,7 @@ export function listExpired(): StatusError {
 
 /** Returns the error for a page at an expired version; it offers the rest at the latest version. */
 export function continueTokenExpired(token: ContinueToken): StatusError {
-  return new StatusError({ ...expired(TOO_OLD_TO_CONTINUE).status, metadata: { continue: atLatest(token) } });
+  return new StatusError({ ...expired(TOO_OLD_TO_CONTINUE).status, metadata: { continue: encodeContinueAtLatest(token) } });
 }
 
 const TOO_OLD_TO_CONTINUE =

@@ -26,7 +26,7 @@ export interface View {
   readonly as: Representation['as'];
   /** The `includeObject` parameter of tables. */
   readonly includeObject: string;
-  /** Current time, from which ages are computed. */
+  /** Current time, for ages. */
   readonly now: number;
 }
 

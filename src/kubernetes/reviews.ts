@@ -1,7 +1,6 @@
 // Kinds that are created but never stored, and DeleteOptions.
 
 import {
-  always,
   bool,
   int64,
   list,
@@ -14,6 +13,7 @@ import {
   text,
   time,
   UID,
+  withoutOmitempty,
 } from './schema/go-struct.ts';
 import type { Schema } from './schema/schema.ts';
 
@@ -35,13 +35,13 @@ export const TOKEN_REQUEST: Schema = objectStruct('v1.TokenRequest', {
   spec: struct(
     'v1.TokenRequestSpec',
     {
-      audiences: always(atomicTexts(), null),
-      expirationSeconds: always(pointer(int64()), null),
-      boundObjectRef: always(pointer(BOUND_OBJECT_REFERENCE), null),
+      audiences: withoutOmitempty(atomicTexts(), null),
+      expirationSeconds: withoutOmitempty(pointer(int64()), null),
+      boundObjectRef: withoutOmitempty(pointer(BOUND_OBJECT_REFERENCE), null),
     },
     { numbers: { expirationSeconds: 4, boundObjectRef: 3 } },
   ),
-  status: struct('v1.TokenRequestStatus', { token: always(text(), ''), expirationTimestamp: time() }),
+  status: struct('v1.TokenRequestStatus', { token: withoutOmitempty(text(), ''), expirationTimestamp: time() }),
 });
 
 export const TOKEN_REVIEW: Schema = objectStruct('v1.TokenReview', {
@@ -61,7 +61,11 @@ const selectorAttributes = (goType: string, requirementType: string, operatorTyp
   struct(goType, {
     rawSelector: text(),
     requirements: list(
-      struct(requirementType, { key: always(text(), ''), operator: always(named(operatorType), ''), values: atomicTexts() }),
+      struct(requirementType, {
+        key: withoutOmitempty(text(), ''),
+        operator: withoutOmitempty(named(operatorType), ''),
+        values: atomicTexts(),
+      }),
       { 'x-kubernetes-list-type': 'atomic' },
     ),
   });
@@ -94,7 +98,7 @@ const SUBJECT_ACCESS_REVIEW_SPEC = struct('v1.SubjectAccessReviewSpec', {
 const SUBJECT_ACCESS_REVIEW_STATUS = struct(
   'v1.SubjectAccessReviewStatus',
   {
-    allowed: always(bool(), false),
+    allowed: withoutOmitempty(bool(), false),
     denied: bool(),
     reason: text(),
     evaluationError: text(),
@@ -112,22 +116,22 @@ const SELF_SUBJECT_ACCESS_REVIEW: Schema = objectStruct('v1.SelfSubjectAccessRev
   status: SUBJECT_ACCESS_REVIEW_STATUS,
 });
 
-const verbs = always(atomicTexts(), null);
+const verbs = withoutOmitempty(atomicTexts(), null);
 
 export const SELF_SUBJECT_RULES_REVIEW: Schema = objectStruct('v1.SelfSubjectRulesReview', {
   spec: struct('v1.SelfSubjectRulesReviewSpec', { namespace: text() }),
   status: struct('v1.SubjectRulesReviewStatus', {
-    resourceRules: always(
+    resourceRules: withoutOmitempty(
       list(struct('v1.ResourceRule', { verbs, apiGroups: atomicTexts(), resources: atomicTexts(), resourceNames: atomicTexts() }), {
         'x-kubernetes-list-type': 'atomic',
       }),
       null,
     ),
-    nonResourceRules: always(
+    nonResourceRules: withoutOmitempty(
       list(struct('v1.NonResourceRule', { verbs, nonResourceURLs: atomicTexts() }), { 'x-kubernetes-list-type': 'atomic' }),
       null,
     ),
-    incomplete: always(bool(), false),
+    incomplete: withoutOmitempty(bool(), false),
     evaluationError: text(),
   }),
 });

@@ -1,4 +1,4 @@
-// The keys with which a cluster signs tokens for service accounts.
+// The signing keys of a cluster for service-account tokens.
 
 import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 import { fieldsOf, textOf } from './untrusted.ts';

@@ -74,7 +74,7 @@ const REASON_OF_CODE: ReadonlyMap<number, StatusReason> = new Map([
 ]);
 
 /** Subject of an error: a group with a plural resource name or a kind. */
-export interface Qualified {
+export interface QualifiedName {
   readonly group: string;
   readonly name: string;
 }
@@ -158,20 +158,20 @@ export function methodNotAllowed(): StatusError {
 }
 
 /** Creates the error of an admission plugin: `secrets "x" is forbidden: why`. */
-export function forbidden(resource: Qualified, name: string, why: string, causes?: readonly StatusCause[]): StatusError {
+export function forbidden(resource: QualifiedName, name: string, why: string, causes?: readonly StatusCause[]): StatusError {
   const subject = name === '' ? qualifiedName(resource) : `${qualifiedName(resource)} ${goQuote(name)}`;
   return statusError('Forbidden', `${subject} is forbidden: ${why}`, { ...detailsOf(resource, name), ...(causes && { causes }) });
 }
 
-export function notFound(resource: Qualified, name: string): StatusError {
+export function notFound(resource: QualifiedName, name: string): StatusError {
   return statusError('NotFound', `${qualifiedName(resource)} ${goQuote(name)} not found`, detailsOf(resource, name));
 }
 
-export function alreadyExists(resource: Qualified, name: string, prefix = ''): StatusError {
+export function alreadyExists(resource: QualifiedName, name: string, prefix = ''): StatusError {
   return statusError('AlreadyExists', `${prefix}${qualifiedName(resource)} ${goQuote(name)} already exists`, detailsOf(resource, name));
 }
 
-export function conflict(resource: Qualified, name: string, why: string): StatusError {
+export function conflict(resource: QualifiedName, name: string, why: string): StatusError {
   return statusError(
     'Conflict',
     `Operation cannot be fulfilled on ${qualifiedName(resource)} ${goQuote(name)}: ${why}`,
@@ -180,7 +180,7 @@ export function conflict(resource: Qualified, name: string, why: string): Status
 }
 
 /** Creates the conflict of a write that was based on an old version. */
-export function modified(resource: Qualified, name: string): StatusError {
+export function modified(resource: QualifiedName, name: string): StatusError {
   return conflict(resource, name, 'the object has been modified; please apply your changes to the latest version and try again');
 }
 
@@ -189,7 +189,7 @@ export function expired(message: string): StatusError {
 }
 
 /** Creates a validation error. `kind` is a Kind for validation, a plural for checks of the store. */
-export function invalid(kind: Qualified, name: string, errors: readonly FieldError[]): StatusError {
+export function invalid(kind: QualifiedName, name: string, errors: readonly FieldError[]): StatusError {
   const message = `${qualifiedName(kind)} ${goQuote(name)} is invalid: ${aggregate(errors.map(fieldErrorText))}`;
   const causes = errors.map(({ type, body, field }) => ({ reason: type, message: body, field }));
   return statusError('Invalid', message, { ...detailsOf(kind, name), causes });
@@ -208,7 +208,7 @@ export function tooManyRequests(message: string, retryAfterSeconds: number): Sta
 }
 
 /** Returns `secrets`, or `clusters.registry.purser.dev`. */
-export function qualifiedName({ group, name }: Qualified): string {
+export function qualifiedName({ group, name }: QualifiedName): string {
   return group === '' ? name : `${name}.${group}`;
 }
 
@@ -218,6 +218,6 @@ export function aggregate(texts: readonly string[]): string {
   return distinct.length === 1 ? String(distinct[0]) : `[${distinct.join(', ')}]`;
 }
 
-function detailsOf({ group, name: kind }: Qualified, name: string): StatusDetails {
+function detailsOf({ group, name: kind }: QualifiedName, name: string): StatusDetails {
   return { ...(name !== '' && { name }), ...(group !== '' && { group }), ...(kind !== '' && { kind }) };
 }

@@ -34,10 +34,10 @@ export const DEFAULT_TABLE: Table = {
 
 /** Returns the age of an object. */
 export function age({ metadata }: KubeObject, now: number): string {
-  return since(metadata.creationTimestamp, now);
+  return formatElapsed(metadata.creationTimestamp, now);
 }
 
 /** Returns the age of a time. */
-export function since(time: string | null | undefined, now: number): string {
+export function formatElapsed(time: string | null | undefined, now: number): string {
   return time === undefined || time === null ? '<unknown>' : humanDuration(now - Date.parse(time));
 }

@@ -76,8 +76,8 @@ const MIN_REQUEUE_MS = 100;
 /** Maximum length of a timer, in milliseconds, because machines can be suspended and clocks can be set. */
 const MAX_SLEEP_MS = 60_000;
 /**
- * Number of started keys after which the rest of the process has a turn. A reconcile with nothing to do waits for nothing: after a restart
- * with 100,000 keys, the Lease would not be renewed and no request served until the last of them.
+ * * Number of keys to start before a pause for the rest of the process. A reconcile without work never yields to the event loop: after a
+ * restart with 100,000 keys, the Lease would not be renewed and no request served until all keys have run.
  */
 const STARTS_PER_TURN = 16;
 /** Minimum step back of the wall clock, in milliseconds; smaller steps come from time synchronization. */
@@ -96,7 +96,7 @@ class Pump<K> {
   /** Wall-clock time of the start of the monotonic clock. */
   #epoch = -Infinity;
   #isScheduled = false;
-  /** Keys started since the rest of the process had a turn. */
+  /** Number of keys started since the last pause. */
   #starts = 0;
   #isDraining = false;
 
@@ -147,12 +147,12 @@ class Pump<K> {
     }
   }
 
-  /** True until the rest of the process has had a turn. */
+  /** True during a pause for the rest of the process. */
   get #isPaused(): boolean {
     return this.#starts >= STARTS_PER_TURN;
   }
 
-  /** Continues after the rest of the process had a turn. */
+  /** Continues after a pause. */
   #resume(): void {
     this.#starts = 0;
     this.#startDue();

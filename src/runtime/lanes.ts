@@ -22,13 +22,13 @@ export interface Limits {
 }
 
 /** Group of a key: its lane and its tenant. */
-export interface Group {
+export interface KeyGroup {
   readonly lane: string;
   readonly tenant: string;
 }
 
 /** Position of a key within its flow: by deadline, then by due time, then in the order of requests. */
-export interface Turn {
+export interface QueuePosition {
   readonly deadlineAt: number;
   readonly dueAt: number;
   readonly order: number;
@@ -47,7 +47,7 @@ interface Lane<K> {
 interface Tenant<K> {
   readonly name: string;
   /** Flows with ready keys whose lanes had a slot for them when last checked. */
-  readonly open: KeyHeap<Flow<K>, Turn>;
+  readonly open: KeyHeap<Flow<K>, QueuePosition>;
   /** Number of flows, excluding idle ones. */
   flows: number;
   running: number;
@@ -58,23 +58,23 @@ interface Tenant<K> {
 export interface Flow<K> {
   readonly lane: Lane<K>;
   readonly tenant: Tenant<K>;
-  readonly ready: KeyHeap<K, Turn>;
+  readonly ready: KeyHeap<K, QueuePosition>;
   running: number;
   served: number;
 }
 
 /** A key with a slot, and the flow that holds the slot. */
-export interface Taken<K> {
+export interface TakenKey<K> {
   readonly key: K;
   readonly flow: Flow<K>;
-  readonly turn: Turn;
+  readonly position: QueuePosition;
 }
 
 /** Order between tenants: fewest running keys, then round robin, then urgency. */
 interface Rank {
   readonly running: number;
   readonly served: number;
-  readonly turn: Turn;
+  readonly position: QueuePosition;
 }
 
 /** Holds ready keys and counts running ones. Every operation takes logarithmic time, amortized. Forgets idle lanes and tenants. */
@@ -119,29 +119,29 @@ export class Lanes<K> {
   }
 
   /** Makes a key ready. The key must not be ready. */
-  add(key: K, group: Group, turn: Turn): void {
+  add(key: K, group: KeyGroup, position: QueuePosition): void {
     const flow = this.#flow(group);
     if (flow.ready.size === 0) flow.served = Math.max(flow.served, flow.lane.virtualTime);
     if (flow.tenant.open.size === 0) flow.tenant.served = Math.max(flow.tenant.served, this.#virtualTime);
     this.#flowOf.set(key, flow);
-    flow.ready.set(key, turn);
+    flow.ready.set(key, position);
     this.#settle(flow);
   }
 
-  /** Removes a ready key and returns its turn; undefined if the key was not ready. */
-  remove(key: K): Turn | undefined {
+  /** Removes a ready key and returns its position; undefined if the key was not ready. */
+  remove(key: K): QueuePosition | undefined {
     const flow = this.#flowOf.get(key);
     if (flow === undefined) return undefined;
     this.#flowOf.delete(key);
-    const turn = flow.ready.remove(key);
+    const position = flow.ready.remove(key);
     this.#settle(flow);
     // The free slot of the lane may have been reserved for this flow.
     this.#unpark(flow.lane);
-    return turn;
+    return position;
   }
 
   /** Takes the next key, which holds a slot until `release`; undefined while no ready key may run. */
-  take(): Taken<K> | undefined {
+  take(): TakenKey<K> | undefined {
     for (let tenant = this.#open.first?.key; tenant !== undefined; tenant = this.#open.first?.key) {
       // The first tenant has the fewest running keys: if it is over its share, all are.
       if (this.isFull || this.#isOverShare(tenant)) return undefined;
@@ -161,7 +161,7 @@ export class Lanes<K> {
     this.#unpark(flow.lane);
   }
 
-  #start(flow: Flow<K>, key: K, turn: Turn): Taken<K> {
+  #start(flow: Flow<K>, key: K, position: QueuePosition): TakenKey<K> {
     const { lane, tenant } = flow;
     this.#virtualTime = tenant.served;
     tenant.served += 1;
@@ -171,7 +171,7 @@ export class Lanes<K> {
     this.#flowOf.delete(key);
     flow.ready.remove(key);
     this.#settle(flow);
-    return { key, flow, turn };
+    return { key, flow, position };
   }
 
   #count(flow: Flow<K>, by: 1 | -1): void {
@@ -218,8 +218,8 @@ export class Lanes<K> {
 
   #park(flow: Flow<K>): void {
     const { lane, tenant } = flow;
-    const turn = tenant.open.remove(flow);
-    if (turn !== undefined) lane.parked.set(flow, rankOf(flow, turn));
+    const position = tenant.open.remove(flow);
+    if (position !== undefined) lane.parked.set(flow, rankOf(flow, position));
     this.#settleTenant(tenant);
   }
 
@@ -228,13 +228,13 @@ export class Lanes<K> {
     for (let first = lane.parked.first; first !== undefined && this.#hasSlot(first.key); first = lane.parked.first) {
       const { key: flow, priority } = first;
       lane.parked.remove(flow);
-      flow.tenant.open.set(flow, priority.turn);
+      flow.tenant.open.set(flow, priority.position);
       this.#settleTenant(flow.tenant);
       if (!this.#isOverShare(flow.tenant)) return;
     }
   }
 
-  #flow({ lane: laneName, tenant: tenantName }: Group): Flow<K> {
+  #flow({ lane: laneName, tenant: tenantName }: KeyGroup): Flow<K> {
     const lane: Lane<K> = this.#lanes.get(laneName) ?? {
       name: laneName,
       flows: new Map(),
@@ -246,12 +246,12 @@ export class Lanes<K> {
     if (known !== undefined) return known;
     const tenant: Tenant<K> = this.#tenants.get(tenantName) ?? {
       name: tenantName,
-      open: new KeyHeap(compareTurns),
+      open: new KeyHeap(comparePositions),
       flows: 0,
       running: 0,
       served: this.#virtualTime,
     };
-    const flow: Flow<K> = { lane, tenant, ready: new KeyHeap(compareTurns), running: 0, served: lane.virtualTime };
+    const flow: Flow<K> = { lane, tenant, ready: new KeyHeap(comparePositions), running: 0, served: lane.virtualTime };
     this.#lanes.set(laneName, lane);
     this.#tenants.set(tenantName, tenant);
     lane.flows.set(tenantName, flow);
@@ -267,15 +267,15 @@ export class Lanes<K> {
   }
 }
 
-function rankOf({ running, served }: { readonly running: number; readonly served: number }, turn: Turn): Rank {
-  return { running, served, turn };
+function rankOf({ running, served }: { readonly running: number; readonly served: number }, position: QueuePosition): Rank {
+  return { running, served, position };
 }
 
 function compareRanks(a: Rank, b: Rank): number {
-  return a.running - b.running || a.served - b.served || compareTurns(a.turn, b.turn);
+  return a.running - b.running || a.served - b.served || comparePositions(a.position, b.position);
 }
 
-function compareTurns(a: Turn, b: Turn): number {
+function comparePositions(a: QueuePosition, b: QueuePosition): number {
   // Deadlines may be infinite, so they are not subtracted.
   if (a.deadlineAt !== b.deadlineAt) return a.deadlineAt < b.deadlineAt ? -1 : 1;
   return a.dueAt - b.dueAt || a.order - b.order;

@@ -4,7 +4,7 @@ import { defer, finalize, type MonoTypeOperatorFunction, tap } from 'rxjs';
 import { TransportError } from '../kube/transport-error.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { LineLimit } from '../telemetry/line-limit.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Outcome } from './controller.ts';
@@ -104,7 +104,7 @@ class FailureLines {
     this.#limit = new LineLimit({
       clock,
       onSuppressed: (namespace, suppressed) =>
-        log.warn(defined({ controller, namespace: namespace || undefined, suppressed }), 'more failures suppressed'),
+        log.warn(omitUndefined({ controller, namespace: namespace || undefined, suppressed }), 'more failures suppressed'),
     });
   }
 

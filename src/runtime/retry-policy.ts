@@ -4,7 +4,7 @@ import type { Resource } from '../api/resources.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import { exponentialMs } from '../std/backoff.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 
 /**
  * - `gone`: the object was deleted during the run.
@@ -53,7 +53,7 @@ export function planRetry(failure: Failure<string>, terms: RetryTerms): Retry {
   const isFree = failureClass === 'conflict' || isDeferred(failure.error);
   const laterMs = isFree ? 0 : (terms.spend?.() ?? 0);
   const retryAt = Math.min(failure.now + Math.ceil(delayMs) + laterMs, terms.latestAt ?? Infinity);
-  return defined<Retry>({ class: failureClass, retryAt, isDeferred: isDeferred(failure.error) || undefined });
+  return omitUndefined<Retry>({ class: failureClass, retryAt, isDeferred: isDeferred(failure.error) || undefined });
 }
 
 const BACKOFF = { initialMs: 500, maxMs: 300_000 };

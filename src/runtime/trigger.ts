@@ -9,12 +9,12 @@ import { goJson } from '../std/go-text.ts';
 import type { Request } from './work-queue.ts';
 
 /** Returns the key of the changed object. */
-export function self(change: Change<ApiObject>): readonly string[] {
+export function selfKeys(change: Change<ApiObject>): readonly string[] {
   return [change.key];
 }
 
 /** Returns a function that maps a change to the keys of the owners of this kind, before and after the change. */
-export function owner({ group, kind, namespaced }: Resource<unknown>): (change: Change<ApiObject>) => readonly string[] {
+export function ownerKeys({ group, kind, namespaced }: Resource<unknown>): (change: Change<ApiObject>) => readonly string[] {
   return mapToKeys(({ metadata: { namespace, ownerReferences = [] } }) =>
     ownerReferences
       .filter((reference) => reference.kind === kind && groupOf(reference.apiVersion) === group)
@@ -48,7 +48,7 @@ export function whenSynced<K>(informers: readonly FollowedInformer[], knownKeys:
 export type FollowedInformer = Pick<Informer<ApiObject>, 'changes$' | 'synced$'>;
 
 /** Requests each key now. */
-export function dueNow<K>(clock: Clock): OperatorFunction<K, Request<K>> {
+export function requestNow<K>(clock: Clock): OperatorFunction<K, Request<K>> {
   return map((key) => ({ key, dueAt: clock.now() }));
 }
 
@@ -85,7 +85,7 @@ export const labelsChanged: Predicate<ApiObject> = fieldChanged(({ metadata }) =
  * Matches a status that Purser did not write. `written` returns the last status that was sent for a key; record it before sending,
  * because the watch event may arrive before the response.
  */
-export function statusNotOurs<T extends ApiObject & WithStatus>(written: (key: string) => unknown): Predicate<T> {
+export function statusChangedByOthers<T extends ApiObject & WithStatus>(written: (key: string) => unknown): Predicate<T> {
   const isOther = onUpdate<T>((object, previous) => differ(object.status, previous.status));
   const isOurs = (change: Change<T>) => change.type === 'updated' && !differ(change.object.status, written(change.key));
   return (change) => !isOurs(change) && isOther(change);

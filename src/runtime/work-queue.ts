@@ -97,7 +97,7 @@ export class WorkQueue<K> {
     const taken = this.#ready.take();
     if (taken === undefined) return undefined;
     this.#running.set(taken.key, { flow: taken.flow, againAt: undefined });
-    return { key: taken.key, dueAt: taken.turn.dueAt };
+    return { key: taken.key, dueAt: taken.position.dueAt };
   }
 
   /** Ends the run of a key. */

@@ -10,9 +10,9 @@ import { goJson } from '../std/go-text.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { withdrawalAfter } from '../tokens/policy/withdrawal.ts';
 import { reduceToken } from '../tokens/reduce.ts';
-import { selects } from './informers.ts';
+import { selectsCluster } from './informers.ts';
 import { issueRequestOf, templateRequest } from './issue-request.ts';
-import { leftovers, type TokenPatch } from './policy/leftovers.ts';
+import { leftoverPatch, type TokenPatch } from './policy/leftovers.ts';
 import { isAsRendered, type PlannedWrite } from './policy/plan.ts';
 import { childName, type RenderedToken, renderToken, type StoredSet } from './policy/template.ts';
 import type { SetRun } from './run.ts';
@@ -60,11 +60,11 @@ async function createChild({ hub, set, signal }: SetRun, { name, labels, annotat
  * would leave in place. Both are for the ManagedToken with this UID only.
  */
 async function changeChild(run: SetRun, rendered: RenderedToken, token: StoredToken): Promise<StoredToken> {
-  const rest = isWhole(token) ? leftovers(token, rendered) : undefined;
+  const rest = isWhole(token) ? leftoverPatch(token, rendered) : undefined;
   if (rest !== undefined) return await patchChild(run, token, rest);
   const applied = await applyChild(run, token, rendered);
   // Another client may have added parts since the watch delivered the ManagedToken.
-  const added = leftovers(applied, rendered);
+  const added = leftoverPatch(applied, rendered);
   return added === undefined ? applied : await patchChild(run, applied, added);
 }
 
@@ -121,7 +121,10 @@ function confirmedChecks({ confirmedAt }: RemovalChecks, now: number): RemovalCh
   return next.type === 'remove' ? 'remove' : { confirmedAt: [first, now], nextAt: next.type === 'recheck' ? next.at : now };
 }
 
-/** The informers lag behind, lack objects by mistake, or an authorizer other than RBAC grants the permission, which may last. */
+/**
+ * Restarts the checks with a growing delay after a contradiction: the informers may lag behind or lack objects, or an authorizer other than
+ * RBAC may grant the permission.
+ */
 function contradictedChecks({ contradictions = 0 }: RemovalChecks, now: number): RemovalChecks {
   return { confirmedAt: [], nextAt: now + exponentialMs(contradictions, CONTRADICTED), contradictions: contradictions + 1 };
 }
@@ -145,7 +148,7 @@ async function isStillSurplus(run: SetRun, token: StoredToken): Promise<boolean>
   if (name === undefined) return true;
   const { items } = await hub.list(Clusters, { fieldSelector: `metadata.name=${name}`, signal });
   const [cluster]: readonly Stored<Cluster>[] = items;
-  const isGone = cluster === undefined || !selects(set, cluster);
+  const isGone = cluster === undefined || !selectsCluster(set, cluster);
   const [wanted, own] = [templateRequest(set), issueRequestOf(token)];
   if (run.hasRequester && (await authority.review(wanted, name, cluster, signal))) return isGone;
   if (goJson(own) === goJson(wanted) || token.spec.clusterName !== name) return true;

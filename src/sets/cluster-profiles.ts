@@ -28,7 +28,7 @@ import {
   profileLeftovers,
   profilesAspect,
 } from './policy/cluster-profile.ts';
-import { isControlledBy, type Member, readyOf, type SetObservation } from './policy/plan.ts';
+import { isControlledBy, type Member, readyConditionOf, type SetObservation } from './policy/plan.ts';
 import { childName } from './policy/template.ts';
 import type { SetRun } from './run.ts';
 import type { TrackedProfile } from './tracked-profiles.ts';
@@ -73,7 +73,7 @@ export async function publishProfiles(run: SetRun, { members }: SetObservation):
   if (recordedCondition(run) === undefined) {
     profiles.forget();
     if (!isEnabled || members.length === 0) return 'none';
-    // The condition is the record that ClusterProfiles may exist, so it precedes the first of them.
+    // Write the condition before the first ClusterProfile: the condition records that there may be profiles to remove.
     requeueAfter(run, CONFLICT_MS);
     return profilesAspect('Publishing');
   }
@@ -277,7 +277,7 @@ function renderProfile(cluster: Stored<Cluster>, access: ClusterAccess): Rendere
 /** Returns whether the ManagedToken of a member is controlled by the set and ready. */
 function isReady({ set }: SetRun, { token }: Member): boolean {
   if (token === undefined || token.metadata.deletionTimestamp !== undefined || !isControlledBy(token, set.metadata.uid)) return false;
-  return readyOf(token)?.status === 'True';
+  return readyConditionOf(token)?.status === 'True';
 }
 
 /** Creates or updates a ClusterProfile. A rejection is recorded, and retried later; throws for other failures. */

@@ -17,25 +17,25 @@ import {
   fieldChanged,
   generationChanged,
   labelsChanged,
-  owner,
+  ownerKeys,
   type Predicate,
-  self,
+  selfKeys,
   statesOf,
-  statusNotOurs,
+  statusChangedByOthers,
   whenSynced,
 } from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
 import { goJson } from '../std/go-text.ts';
 import type { ProfileCounts } from '../telemetry/exposition.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { chargeReviews, NamespaceBudgets, overBytes } from '../tokens/budgets.ts';
+import { chargeReviews, NamespaceBudgets, namespacesOverBytes } from '../tokens/budgets.ts';
 import type { StoredSecret } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { namespaceOf } from '../tokens/priority.ts';
 import { SetAuthority } from './authority.ts';
-import { type SetInformers, SetView, selects } from './informers.ts';
+import { type SetInformers, SetView, selectsCluster } from './informers.ts';
 import { templateRequest } from './issue-request.ts';
-import { readyOf } from './policy/plan.ts';
+import { readyConditionOf } from './policy/plan.ts';
 import { childName, type StoredSet, templateTexts } from './policy/template.ts';
 import { reconcileSet } from './reconcile.ts';
 import type { SetDeps } from './run.ts';
@@ -73,7 +73,7 @@ function runTerm(options: SetControllerOptions, view: SetView, stopping: AbortSi
     map(({ key, spacingMs }) => ({ key, dueAt: dueAt(key, spacingMs, deps) })),
     takeUntil(whenAborted(stopping)),
   );
-  metrics?.observeBudgets('managed-token-set', () => [...budgets.over(), ...overBytes(view.sets.list())]);
+  metrics?.observeBudgets('managed-token-set', () => [...budgets.over(), ...namespacesOverBytes(view.sets.list())]);
   metrics?.observeProfiles(() => profileCounts(deps));
   return runController(requests$, {
     reconcile: (key, signal) => reconcileWithinBudget(deps, key, signal),
@@ -137,14 +137,14 @@ export function setTriggers(informers: SetInformers, { view, memory, authority }
   const isNews = anyOf<StoredSet>(
     generationChanged,
     annotationsChanged(SetAnnotation.confirmRemoval),
-    statusNotOurs(written),
+    statusChangedByOthers(written),
     budgetChanged,
   );
   return merge(
     sets.changes$.pipe(
       tap((change) => trackSet(change, memory)),
       filter(isNews),
-      mergeMap(self),
+      mergeMap(selfKeys),
       tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
       map((key) => ({ key, spacingMs: 0 })),
     ),
@@ -213,7 +213,7 @@ const resultChanged: Predicate<StoredToken> = (change) =>
   change.type !== 'updated' || resultOf(change.object) !== resultOf(change.previous);
 
 function resultOf(token: StoredToken): string {
-  const { status, reason, message } = readyOf(token) ?? {};
+  const { status, reason, message } = readyConditionOf(token) ?? {};
   return [token.status?.observedGeneration, status, reason, message].join('\n');
 }
 
@@ -239,8 +239,8 @@ const dataChanged: Predicate<StoredSecret> = (change) =>
 const secretWritten: Predicate<StoredToken> = (change) =>
   change.type === 'updated' && change.object.status?.secretDigest !== change.previous.status?.secretDigest;
 
-const ownersOf = owner(ManagedTokenSets);
-const tokensOfSecret = owner(ManagedTokens);
+const ownersOf = ownerKeys(ManagedTokenSets);
+const tokensOfSecret = ownerKeys(ManagedTokens);
 
 /** Returns the sets that control the ManagedToken of a Secret. */
 function setsOfSecret(change: Change<StoredSecret>, { tokens }: SetView): readonly string[] {
@@ -262,14 +262,14 @@ function setsOfToken(change: Change<StoredToken>, { setsOfNamespace }: SetView):
 const PREFIX_LENGTH = 230;
 
 /**
- * Returns the sets that contain a Cluster before or after its change. Runs for others would reveal, by the delay of the next, a hidden
- * Cluster.
+ * * Returns the sets that contain a Cluster before or after its change. Runs of other sets would reveal a hidden Cluster, by the delay of
+ * their next run.
  */
 function setsOfCluster(change: Change<Cluster>, { sets, tokens }: SetView, authority: TriggerDeps['authority']): readonly string[] {
   const isMember = (set: StoredSet) => {
     const token = tokens.get(`${set.metadata.namespace}/${childName(set.metadata.name, change.key)}`);
     return statesOf(change).some((cluster) => {
-      if (!selects(set, cluster)) return false;
+      if (!selectsCluster(set, cluster)) return false;
       return authority.permissionOf(templateRequest(set))(cluster) || (token !== undefined && authority.allowsToken(token, cluster));
     });
   };

@@ -13,7 +13,7 @@ import type { Store } from '../kube/store.ts';
 import { type LabelSelector, matchesLabels, toLabelSelector } from '../kubernetes/selectors/label-selector.ts';
 import { SelectorError } from '../kubernetes/selectors/selector.ts';
 import type { Clock } from '../std/clock.ts';
-import { shortenText } from '../std/digest.ts';
+import { digestIfLong } from '../std/digest.ts';
 import { Registry } from '../targets/registry.ts';
 import type { TokenInformers } from '../tokens/informers.ts';
 import type { StoredSecret } from '../tokens/policy/secret.ts';
@@ -61,7 +61,7 @@ function reduceMetadata(metadata: StoredSet['metadata']): StoredSet['metadata'] 
   const confirmation = metadata.annotations?.[SetAnnotation.confirmRemoval];
   return {
     ...identityOf(metadata),
-    ...(confirmation !== undefined && { annotations: { [SetAnnotation.confirmRemoval]: shortenText(confirmation) } }),
+    ...(confirmation !== undefined && { annotations: { [SetAnnotation.confirmRemoval]: digestIfLong(confirmation) } }),
   };
 }
 
@@ -129,7 +129,7 @@ export function selectorOf({ spec }: StoredSet): LabelSelector | undefined {
 }
 
 /** Returns whether a set selects a Cluster. A Cluster that is being deleted is no longer registered, regardless of its finalizers. */
-export function selects(set: StoredSet, { metadata }: Stored<Cluster>): boolean {
+export function selectsCluster(set: StoredSet, { metadata }: Stored<Cluster>): boolean {
   const selector = selectorOf(set);
   return selector !== undefined && metadata.deletionTimestamp === undefined && matchesLabels(selector, metadata.labels);
 }

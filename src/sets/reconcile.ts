@@ -16,7 +16,7 @@ import type { StoredToken } from '../tokens/policy/spec.ts';
 import { RUN_MS } from '../tokens/run.ts';
 import { isCheckDue, removeChild, writeChild } from './children.ts';
 import { publishProfiles } from './cluster-profiles.ts';
-import { controllerKeyOf, MAX_SET_BYTES, reduceSet, SET_BUDGET, selectorOf, selects } from './informers.ts';
+import { controllerKeyOf, MAX_SET_BYTES, reduceSet, SET_BUDGET, selectorOf, selectsCluster } from './informers.ts';
 import { permissionFor, templateRequest } from './issue-request.ts';
 import { failsAt, isControlledBy, type Member, planSet, rolloutOf, type SetObservation } from './policy/plan.ts';
 import { decideRemoval, REMOVAL_WINDOW_MS, type RemovalDecision } from './policy/removal.ts';
@@ -120,7 +120,7 @@ function problemsOf(set: StoredSet, credentialNamespaces: readonly string[]): re
 }
 
 async function selectedClusters({ set, view }: SetRun): Promise<readonly Stored<Cluster>[]> {
-  return await inChunks(view.registry.clusters.list(), (cluster) => (selects(set, cluster) ? [cluster] : []));
+  return await inChunks(view.registry.clusters.list(), (cluster) => (selectsCluster(set, cluster) ? [cluster] : []));
 }
 
 async function observe(run: SetRun): Promise<SetObservation> {

@@ -38,7 +38,7 @@ export class TrackedProfiles {
   readonly controlled = new Map<string, TrackedProfile>();
   /** Names of ClusterProfiles that the set does not control. */
   readonly foreign = new Set<string>();
-  /** Last connections with which a Secret was written, by ClusterProfile name. */
+  /** Last connections written to Secrets, by ClusterProfile name. */
   readonly accesses = new Map<string, ClusterAccess>();
   readonly #rejections = new Map<string, Failure<string>>();
   #blocked: Failure<ProfilesAspect> | undefined;
@@ -130,7 +130,7 @@ export class TrackedProfiles {
     this.#rejections.delete(name);
   }
 
-  /** Returns the time from which a ClusterProfile may be written: `spacingMs` after the last write, and not early after a rejection. */
+  /** Returns the earliest time to write a ClusterProfile: `spacingMs` after the last write, and later after a rejection. */
   writableAt(name: string, spacingMs: number): number {
     const writtenAt = this.controlled.get(name)?.writtenAt ?? Number.NEGATIVE_INFINITY;
     return Math.max(writtenAt + spacingMs, this.#rejections.get(name)?.retryAt ?? 0);

@@ -76,7 +76,7 @@ export class TrackedSet {
   readonly #overridden = new Map<string, string>();
   /** Times of removals that were not confirmed by the annotation, on the monotonic clock. */
   #removedAt: readonly number[] = [];
-  /** Time on the monotonic clock from which all removals within the last minute are known; undefined before the first decision. */
+  /** Time when all removals within the last minute are known, on the monotonic clock; undefined before the first decision. */
   removalsKnownAt: number | undefined;
 
   /** Returns the latest known ManagedToken of a name. */

@@ -13,7 +13,7 @@ export interface BackoffOptions extends DelayLimits {
   readonly calmMs: number;
   /** Number of first failures without a delay; 0 by default. */
   readonly free?: number;
-  /** Returns a random number in [0, 1), the share by which a delay is extended; no jitter by default. */
+  /** Returns a random number in [0, 1), the jitter as a share of the delay; no jitter by default. */
   readonly random?: () => number;
 }
 

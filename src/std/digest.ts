@@ -9,7 +9,7 @@ export function digestOf(text: string): string {
 
 const MAX_LENGTH = 256;
 
-/** Returns a string, or the digest of a long one. A shortened string stays as it is. */
-export function shortenText(text: string): string {
+/** Returns the digest of a long string, and a short string unchanged. Idempotent. */
+export function digestIfLong(text: string): string {
   return text.length > MAX_LENGTH ? digestOf(text) : text;
 }

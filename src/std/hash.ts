@@ -5,12 +5,12 @@ const STEP_MS = 50;
 
 /** Returns the first time after `after` of an object's periodic task; the uid determines the offset within each interval. */
 export function nextTurnAt(task: string, uid: string, after: number, intervalMs: number): number {
-  const offsetMs = Math.floor((shareOf(`${task} ${uid}`) * intervalMs) / STEP_MS) * STEP_MS;
+  const offsetMs = Math.floor((hashFraction(`${task} ${uid}`) * intervalMs) / STEP_MS) * STEP_MS;
   return (Math.floor((after - offsetMs) / intervalMs) + 1) * intervalMs + offsetMs;
 }
 
 /** Returns a number in [0, 1) that depends on the text only. */
-export function shareOf(text: string): number {
+export function hashFraction(text: string): number {
   return mix(fnv1a(text)) / 2 ** 32;
 }
 

@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { Clock } from './clock.ts';
-import { defined } from './defined.ts';
+import { omitUndefined } from './omit-undefined.ts';
 
 export interface ListenOptions {
   /** Port; 0 selects a free port. */
@@ -45,7 +45,7 @@ export async function listen(server: Server, { port, host, clock, report }: List
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(defined({ port, backlog: BACKLOG, host: host || undefined }), () => {
+    server.listen(omitUndefined({ port, backlog: BACKLOG, host: host || undefined }), () => {
       server.off('error', reject).on('error', report);
       resolve();
     });

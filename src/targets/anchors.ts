@@ -22,14 +22,14 @@ export async function ensureAnchor(target: Target, anchor: AnchorName, serviceAc
   const serviceAccountUID = await fetchServiceAccountUID(target, { namespace, name: serviceAccount }, signal);
   const secret = anchorSecret(anchor, serviceAccount, serviceAccountUID);
   const create: TargetCall<unknown> = (client, options) => client.create(Secrets, secret, options);
-  const created = await callUnless(target, create, signal, 'AlreadyExists');
+  const created = await callTolerating(target, create, signal, 'AlreadyExists');
   if (created !== undefined) return requireUID(created);
   const found = await findAnchor(target, anchor, signal);
-  if (found === undefined) return requireUID(await callUnless(target, create, signal));
+  if (found === undefined) return requireUID(await callTolerating(target, create, signal));
   if (isOwnedBy(found, serviceAccountUID)) return requireUID(found);
   // The deletion of this anchor, by its finalizers or its former service account, would revoke the new tokens.
   await deleteSecret(target, anchor, requireUID(found), signal);
-  return requireUID(await callUnless(target, create, signal));
+  return requireUID(await callTolerating(target, create, signal));
 }
 
 /** Returns whether an anchor exists. Throws an IssueError. */
@@ -54,13 +54,13 @@ function anchorSecret({ namespace, name }: AnchorName, serviceAccount: string, s
 }
 
 async function fetchServiceAccountUID(target: Target, serviceAccount: AnchorName, signal: AbortSignal): Promise<string> {
-  const found = await callUnless(target, (client, options) => client.get(ServiceAccounts, serviceAccount, options), signal, 'NotFound');
+  const found = await callTolerating(target, (client, options) => client.get(ServiceAccounts, serviceAccount, options), signal, 'NotFound');
   if (found === undefined) throw serviceAccountNotFound(serviceAccount);
   return requireUID(found);
 }
 
 async function readAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<unknown> {
-  return await callUnless(target, (client, options) => client.get(Secrets, anchor, options), signal, 'NotFound');
+  return await callTolerating(target, (client, options) => client.get(Secrets, anchor, options), signal, 'NotFound');
 }
 
 /** Returns the anchor of that name; undefined without one. Throws an IssueError for a Secret that Purser did not create. */
@@ -90,7 +90,7 @@ export async function deleteSecret(target: Target, anchor: AnchorName, uid: stri
 }
 
 /** Returns the response; undefined for an error with the expected reason. Throws an IssueError for other errors. */
-export async function callUnless<T>(
+export async function callTolerating<T>(
   target: Target,
   request: TargetCall<T>,
   signal: AbortSignal,

@@ -4,7 +4,7 @@
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { Stored } from '../api/resources.ts';
-import { Recent } from '../std/recent.ts';
+import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { createTarget, isNamedHub, type TargetContext, type TargetSettings } from './create-target.ts';
 import type { HubTokenTimes } from './credential.ts';
@@ -23,7 +23,7 @@ export class ClusterClients {
   /** All entries that are not closed, including replaced ones that are still in use. */
   readonly #open = new Set<Entry>();
   /** UIDs of deleted Clusters, which a caller with an old object must not register again. */
-  readonly #deleted = new Recent<true>(MAX_DELETED);
+  readonly #deleted = new BoundedCache<true>(MAX_DELETED);
   readonly #fresh: FreshCredentials;
   #isClosed = false;
 

@@ -7,7 +7,7 @@ import { KubeClient } from '../kube/client.ts';
 import { fixedConfig, type KubeConfigSource } from '../kube/kube-config.ts';
 import { createTransport, type TransportOptions } from '../kube/transport.ts';
 import type { Clock } from '../std/clock.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import {
   clustersOf,
   type Pins,
@@ -79,7 +79,7 @@ export function createTarget(
     });
   const { hub } = settings;
   return new Target(
-    defined({
+    omitUndefined({
       clock,
       servers,
       connect,
@@ -182,7 +182,7 @@ function bearerFor(server: string, credential: TargetCredential): Pick<Transport
 
 function toNamedCluster(server: string, caData: string | undefined, proxyFor: ProxyPolicy | undefined): NamedCluster {
   const proxyUrl = proxyFor?.(server);
-  return defined({ name: server, server, skipTLSVerify: false, caData, proxyUrl: proxyUrl || undefined });
+  return omitUndefined({ name: server, server, skipTLSVerify: false, caData, proxyUrl: proxyUrl || undefined });
 }
 
 function toConfig(cluster: NamedCluster, credential: TargetCredential): KubeConfigSource {
@@ -203,7 +203,7 @@ function limitsFor(purpose: Purpose, { proxy }: Pins, { clock, allowLoopback }: 
   const mayDial = dialPolicy({ allowLoopback });
   // The environment is the administrator's own and may name a proxy in the same Pod.
   const mayDialProxy = proxy && mayDial;
-  return defined({ clock, connections: CONNECTIONS[purpose], timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, mayDial, mayDialProxy });
+  return omitUndefined({ clock, connections: CONNECTIONS[purpose], timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, mayDial, mayDialProxy });
 }
 
 function createClient(config: KubeConfigSource, options: TransportOptions): KubeClient {

@@ -8,8 +8,8 @@ import type { BearerTokens } from '../kube/credentials.ts';
 import { isBearerToken } from '../kubernetes/bearer-token.ts';
 import { dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { serviceAccountNamespace } from '../kubernetes/service-account.ts';
-import { defined } from '../std/defined.ts';
 import { digestOf } from '../std/digest.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { IssueError } from './issue-error.ts';
 import { serverUrl } from './policy/registration.ts';
@@ -154,7 +154,7 @@ export function readPins(secret: Secret): Pins {
     authorities: authoritiesOf(secret),
     // A key without any namespace allows none, so that a mistake does not widen the credential.
     namespaces: hasKey(secret, CredentialSecretKey.namespaces) ? wordsOf(secret, CredentialSecretKey.namespaces) : undefined,
-    // A blank key is a mistake, not a direct connection.
+    // A blank proxy key is treated as a mistake, not as a request for a direct connection.
     ...(hasKey(secret, CredentialSecretKey.proxy) && { proxy: parseProxy(valueOf(secret, CredentialSecretKey.proxy)) }),
   };
 }
@@ -182,7 +182,7 @@ export function credentialLifetime(credential: StoredCredential): CredentialLife
   const claims = tokenClaims(credential.token.reveal());
   if (claims === undefined) return undefined;
   const { issuedAt, notBefore = issuedAt, expiresAt } = claims;
-  return defined({ startsAt: notBefore, expiresAt });
+  return omitUndefined({ startsAt: notBefore, expiresAt });
 }
 
 /** Parses PEM. Returns undefined if the text contains anything but certificates. */

@@ -42,7 +42,7 @@ export class FreshCredentials {
     return registered;
   }
 
-  /** Reads the Secrets again, at most once in ten seconds for each cluster. Errors of the hub have no consequence. */
+  /** Reads the Secrets again, at most once in ten seconds for each cluster. Ignores errors of the hub. */
   async refresh(registered: RegisteredCluster): Promise<void> {
     const { name } = registered.cluster.metadata;
     await this.#reading.do(name, async () => {

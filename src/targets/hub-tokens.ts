@@ -3,7 +3,7 @@
 
 import { Backoff } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
-import { shareOf } from '../std/hash.ts';
+import { hashFraction } from '../std/hash.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import type { AddressToken, HubTokenTimes } from './credential.ts';
 import type { HubSettings } from './hub.ts';
@@ -48,7 +48,7 @@ interface Held {
   readonly times: HubTokenTimes;
   /** Time of the renewal on the monotonic clock. */
   readonly renewAt: number;
-  /** Time from which the token is no longer sent, on the monotonic clock. */
+  /** Time when Purser stops sending the token, on the monotonic clock. */
   readonly expiresAt: number;
 }
 
@@ -100,7 +100,7 @@ export class HubToken implements AddressToken {
     return current;
   }
 
-  /** Returns a different token than one that the target rejected, but at most one per growing delay: a target may reject all of them. */
+  /** Returns a new token in place of a rejected one. The delay between new tokens grows, because a target may reject all tokens. */
   async replace(rejected: string | undefined): Promise<Sensitive<string>> {
     const { current } = this;
     const now = this.#clock.monotonic();
@@ -126,7 +126,7 @@ export class HubToken implements AddressToken {
       const { token, issuedAt, expiresAt, claims } = await this.#issue();
       const lifetimeMs = expiresAt - issuedAt;
       // Tokens that were requested together are not renewed together.
-      const renewMs = lifetimeMs * (RENEW_SHARE - MAX_JITTER_SHARE * shareOf(this.audience));
+      const renewMs = lifetimeMs * (RENEW_SHARE - MAX_JITTER_SHARE * hashFraction(this.audience));
       const usableMs = lifetimeMs - Math.min(EXPIRY_MARGIN_MS, lifetimeMs / 10);
       const times = { issuedAt, renewAt: issuedAt + renewMs, expiresAt };
       this.#held = { token, issuer: claims?.issuer, times, renewAt: sentAt + renewMs, expiresAt: sentAt + usableMs };

@@ -3,12 +3,12 @@
 import type { KeyObject } from 'node:crypto';
 import { Namespaces } from '../api/resources.ts';
 import type { CallOptions, KubeClient } from '../kube/client.ts';
-import { untilAborted } from '../kube/deadline.ts';
+import { rejectOnAbort } from '../kube/deadline.ts';
 import { serviceAccountNamespace } from '../kubernetes/service-account.ts';
 import { isSignedBy, KEY_SET_PATH, parseKeySet } from '../kubernetes/signing-keys.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { uidOf } from '../kubernetes/untrusted.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { Once } from '../std/single-flight.ts';
 import type { TargetCredential } from './credential.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
@@ -25,7 +25,7 @@ export interface HubSettings {
 }
 
 /** A target that may be the hub, and Purser's user on it. */
-export interface Candidate {
+export interface HubCandidate {
   readonly credential: TargetCredential | undefined;
   /** Purser's user name on the target. */
   readonly username: string;
@@ -35,7 +35,10 @@ export interface Candidate {
 /** Returns the hub's address and certificate authority as Purser itself uses them: no Cluster can change these. */
 export function hubEndpoints({ client }: HubSettings): PinnedEndpoints {
   const { server, ca } = client.transport;
-  return defined({ servers: [serverUrl(server) ?? server], caBundle: ca === undefined ? undefined : Buffer.from(ca).toString('base64') });
+  return omitUndefined({
+    servers: [serverUrl(server) ?? server],
+    caBundle: ca === undefined ? undefined : Buffer.from(ca).toString('base64'),
+  });
 }
 
 /** Returns whether one of these addresses is an address of the hub: the one that Purser uses, or a name that pods of the hub use. */
@@ -57,17 +60,17 @@ export class HubIdentity {
   }
 
   /** Returns whether a namespace of the target is, or may be, the one that Purser runs in. Throws an IssueError while that is unknown. */
-  async isPurserNamespace(namespace: string, target: Candidate, signal: AbortSignal): Promise<boolean> {
+  async isPurserNamespace(namespace: string, target: HubCandidate, signal: AbortSignal): Promise<boolean> {
     if (namespace !== this.#hub.namespace || this.#isHub) return namespace === this.#hub.namespace;
     // Several callers may wait for one result, so none of them can cancel the requests.
-    return await untilAborted(
+    return await rejectOnAbort(
       this.#found.get(() => this.#mayBeHub(target)),
       signal,
     );
   }
 
   /** Compares signing keys for tokens for service accounts, otherwise the UID of kube-system. Returns true if neither can be read. */
-  async #mayBeHub(target: Candidate): Promise<boolean> {
+  async #mayBeHub(target: HubCandidate): Promise<boolean> {
     const token = target.credential?.type === 'token' ? target.credential.token.reveal() : undefined;
     const keys = token === undefined ? undefined : await this.#signingKeys();
     if (token !== undefined && keys !== undefined) {
@@ -80,14 +83,14 @@ export class HubIdentity {
     return uids.includes(undefined) || uids[0] === uids[1];
   }
 
-  /** Returns the keys with which the hub signs tokens for service accounts; undefined if Purser may not read them. */
+  /** Returns the keys that the hub signs tokens for service accounts with; undefined if Purser may not read them. */
   async #signingKeys(): Promise<readonly KeyObject[] | undefined> {
     const text = await undefinedIfRejected(this.#hub.client.getText(KEY_SET_PATH));
     return text === undefined ? undefined : parseKeySet(text);
   }
 }
 
-/** Names by which pods reach the API server of the cluster that they run in. */
+/** DNS names of the API server inside a cluster. */
 const POD_NAMES = /^kubernetes(\.default(\.svc(\..+)?)?)?$/;
 const KUBE_SYSTEM = { name: 'kube-system' };
 

@@ -7,7 +7,7 @@ import { TransportError } from '../kube/transport-error.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { type Status, StatusError } from '../kubernetes/status.ts';
 import { cleanMessage } from '../std/clean-message.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { withoutSecret } from '../std/sensitive.ts';
 import type { Outcome } from './circuit-breaker.ts';
 
@@ -66,7 +66,7 @@ export async function orIssueError<T>(response: Promise<T>, reason: IssueFailure
     if (error instanceof IssueError) throw error;
     const waitMs = retryAfterMs(error);
     const status = error instanceof StatusError ? error.status : undefined;
-    const options = defined({ retryAfterMs: waitMs, status });
+    const options = omitUndefined({ retryAfterMs: waitMs, status });
     throw new IssueError(reason, error instanceof Error ? error.message : '', options);
   }
 }
@@ -121,7 +121,7 @@ export function statusFailure(error: StatusError): IssueError {
   const reason = statusReason(code, message);
   const waitMs = retryAfterMs(error);
   const isRequestRejected = reason === 'RequestRejected' || reason === 'TargetThrottled';
-  return new IssueError(reason, message, defined({ retryAfterMs: waitMs, status: isRequestRejected ? status : undefined }));
+  return new IssueError(reason, message, omitUndefined({ retryAfterMs: waitMs, status: isRequestRejected ? status : undefined }));
 }
 
 /** Returns the error without a secret that Purser sent, which the target may have copied into any field. */
@@ -152,12 +152,12 @@ export function isRejection(error: unknown): boolean {
 }
 
 /** Returns whether an error is a response of the cluster. */
-export function isResponse(error: unknown): boolean {
+export function isClusterResponse(error: unknown): boolean {
   return error instanceof StatusError && !isOutage(error);
 }
 
 /** Returns whether the request may be sent to another address: only if it was never sent. */
-export function mayTryElsewhere(error: unknown): boolean {
+export function canUseOtherAddress(error: unknown): boolean {
   if (error instanceof IssueError) return error.reason === 'AddressNotAllowed';
   return error instanceof TransportError && (NEVER_SENT.has(error.code) || isUnverified(error.code));
 }

@@ -8,7 +8,7 @@ import { serviceAccountNamespace, subjectOf } from '../kubernetes/service-accoun
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf, uidOf } from '../kubernetes/untrusted.ts';
 import type { Clock } from '../std/clock.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { Sensitive, withoutSecret, withoutTokens } from '../std/sensitive.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
 import { secretsOf } from './credential.ts';
@@ -49,7 +49,7 @@ export async function issueToken(target: Target, request: TokenRequest, signal: 
     JSON.stringify(bodyOf(request)),
     signal,
   );
-  return defined({ token, issuedAt, expiresAt, audiences, claims });
+  return omitUndefined({ token, issuedAt, expiresAt, audiences, claims });
 }
 
 /**
@@ -78,7 +78,7 @@ export async function issueOwnToken(target: Target, request: Omit<TokenRequest, 
   if ((await ownUsername(target, signal)) !== subjectOf(own))
     throw new IssueError('IdentityUnknown', "the request is not for Purser's own service account");
   const { token, issuedAt, expiresAt, audiences, claims } = await requestToken(target, own, JSON.stringify(bodyOf(own)), signal);
-  return defined({ token, issuedAt, expiresAt, audiences, claims });
+  return omitUndefined({ token, issuedAt, expiresAt, audiences, claims });
 }
 
 /** A service account on the hub and the audience of its token. */
@@ -118,7 +118,7 @@ export async function issueHubToken(
 function toHubFailure(error: unknown, subject: string): IssueError {
   if (!(error instanceof IssueError)) return new IssueError('HubTokenFailed', error instanceof Error ? error.message : '');
   const { reason, detail, retryAfterMs } = error;
-  const options = defined({ retryAfterMs });
+  const options = omitUndefined({ retryAfterMs });
   if (reason === 'TargetForbidden') return new IssueError('HubTokenForbidden', detail, options);
   return new IssueError('HubTokenFailed', reason === 'ServiceAccountNotFound' ? `the hub has no ${subject}` : detail || reason, options);
 }
@@ -197,7 +197,7 @@ function checkNames({ namespace, name, boundObject }: TokenRequest): void {
 
 function bodyOf(request: TokenRequest): object {
   const { audiences, boundObject, accountUID } = request;
-  // With one second less, Kubernetes grants the requested lifetime.
+  // Kubernetes silently extends tokens of exactly this lifetime; one second less avoids that.
   const expirationSeconds = isSilentlyExtended(request) ? request.expirationSeconds - 1 : request.expirationSeconds;
   return {
     apiVersion: 'authentication.k8s.io/v1',
@@ -260,12 +260,12 @@ function toIssuedToken(request: TokenRequest, { fields, sentAt, serverAt }: Resp
   const { expirationSeconds, audiences } = fieldsOf(fields['spec']);
   const token = textOf(sent);
   const claims = tokenClaims(token, maxTokenLength(request));
-  const granted = defined<GrantResponse>({ token, expirationTimestamp, audiences: textsOf(audiences), claims });
+  const granted = omitUndefined<GrantResponse>({ token, expirationTimestamp, audiences: textsOf(audiences), claims });
   const problems = checkGrant(request, granted, serverAt);
   if (problems.length > 0) throw new IssueError('ResponseUntrusted', problems.join('; '));
   checkServiceAccountUID(request, claims);
   const accountUID = claims?.accountUID ?? uidOf(fields);
-  return defined({
+  return omitUndefined({
     token: new Sensitive(token),
     issuedAt: sentAt,
     expiresAt: sentAt + grantedLifetimeMs(granted, serverAt),

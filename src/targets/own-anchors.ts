@@ -4,7 +4,7 @@ import { Label, LabelValue, OwnAnchorPrefix } from '../api/names.ts';
 import { Secrets, ServiceAccounts } from '../api/resources.ts';
 import { fieldsOf, textOf } from '../kubernetes/untrusted.ts';
 import { digestOf } from '../std/digest.ts';
-import { type AnchorName, callUnless, deleteSecret, findAnchor, isOwnedBy, requireUID } from './anchors.ts';
+import { type AnchorName, callTolerating, deleteSecret, findAnchor, isOwnedBy, requireUID } from './anchors.ts';
 import { IssueError } from './issue-error.ts';
 import type { OwnAnchor } from './policy/renewed-secret.ts';
 import type { Target, TargetCall } from './target.ts';
@@ -35,14 +35,14 @@ export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest,
   const metadata = { namespace, name, labels, ...(uid !== undefined && { ownerReferences: [{ ...owner, uid }] }) };
   const create: TargetCall<unknown> = (client, options) => client.create(Secrets, { metadata, type: 'Opaque' }, options);
   try {
-    const created = await callUnless(target, create, signal, 'AlreadyExists');
+    const created = await callTolerating(target, create, signal, 'AlreadyExists');
     const found = created ?? (await findAnchor(target, { namespace, name }, signal));
     if (found === undefined || isBeingDeleted(found))
       throw new IssueError('BoundObjectNotFound', `the anchor Secret ${namespace}/${name} is being deleted`);
     if (created !== undefined || uid === undefined || isOwnedBy(found, uid)) return { namespace, name, uid: requireUID(found) };
     // The target deletes this anchor together with a former service account of the same name.
     await deleteSecret(target, { namespace, name }, requireUID(found), signal);
-    return { namespace, name, uid: requireUID(await callUnless(target, create, signal)) };
+    return { namespace, name, uid: requireUID(await callTolerating(target, create, signal)) };
   } catch (error) {
     if (isForbidden(error)) return undefined;
     throw error;
@@ -72,7 +72,7 @@ export async function listOwnAnchors(
     for await (const { items } of client.pages(Secrets, { namespace, labelSelector, ...options }))
       anchors.push(...items.map(({ metadata: { name, uid } }) => ({ namespace, name, uid })));
   };
-  await callUnless(target, list, signal);
+  await callTolerating(target, list, signal);
   return anchors;
 }
 

@@ -9,14 +9,14 @@ import { IssueError, statusFailure } from './issue-error.ts';
 import type { TokenSource } from './target.ts';
 
 /** Part of an object to read: `metadata` excludes the data of Secrets. */
-export type Part = 'whole' | 'metadata';
+export type ObjectPart = 'whole' | 'metadata';
 
 /** Returns the object; undefined if the credential may not read it. Throws an IssueError, with the target's Status if the object does not exist. */
 export async function readObject(
   target: TokenSource,
   resource: Resource<ApiObject>,
   name: ObjectName,
-  { part, signal }: { readonly part: Part; readonly signal: AbortSignal },
+  { part, signal }: { readonly part: ObjectPart; readonly signal: AbortSignal },
 ): Promise<Fields | undefined> {
   const path = objectPath(resource, name);
   const headers = { accept: ACCEPTED[part] };
@@ -35,7 +35,7 @@ export async function readObject(
 }
 
 const MAX_BYTES = 4 << 20;
-const ACCEPTED: Readonly<Record<Part, string>> = {
+const ACCEPTED: Readonly<Record<ObjectPart, string>> = {
   whole: 'application/json',
   metadata: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
 };

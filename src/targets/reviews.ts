@@ -1,6 +1,6 @@
 // Reviews on a target: Purser's own user there, which tokens must never be issued for, and the validity of issued tokens.
 
-import { untilAborted } from '../kube/deadline.ts';
+import { rejectOnAbort } from '../kube/deadline.ts';
 import { SelfSubjectReviews, TokenReviews } from '../kube/reviews.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf } from '../kubernetes/untrusted.ts';
@@ -16,7 +16,7 @@ export async function ownUsername(target: TokenSource, signal: AbortSignal): Pro
   if (known !== undefined) return known;
   // Several callers may wait for one review, so none of them can cancel it.
   const found = target.username.get(() => findUsername(target));
-  return await untilAborted(found, signal);
+  return await rejectOnAbort(found, signal);
 }
 
 /** Returns Purser's user name on the target from a new review. Throws an IssueError. */

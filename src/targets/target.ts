@@ -1,11 +1,11 @@
 // One target cluster in its current registration: addresses, credential and circuit breaker.
 
 import type { CallOptions, KubeClient } from '../kube/client.ts';
-import { untilAborted } from '../kube/deadline.ts';
+import { rejectOnAbort } from '../kube/deadline.ts';
 import { TransportError } from '../kube/transport-error.ts';
 import { StatusError } from '../kubernetes/status.ts';
+import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Clock } from '../std/clock.ts';
-import { Recent } from '../std/recent.ts';
 import { withoutSecret } from '../std/sensitive.ts';
 import { Once } from '../std/single-flight.ts';
 import { admit, type Breaker, CLOSED, type Outcome, settle } from './circuit-breaker.ts';
@@ -13,10 +13,10 @@ import { secretsOf, type TargetCredential } from './credential.ts';
 import { EndpointChoice, type PinnedEndpoints } from './endpoints.ts';
 import type { HubIdentity } from './hub.ts';
 import {
+  canUseOtherAddress,
   IssueError,
-  isResponse,
+  isClusterResponse,
   isTimeout,
-  mayTryElsewhere,
   outcomeOf,
   redactError,
   statusFailure,
@@ -28,7 +28,7 @@ export interface TargetOptions {
   /** Addresses in order of preference. */
   readonly servers: readonly string[];
   /** Creates the client of an address, with connections of another target if given. Throws an IssueError if Purser must not connect to it. */
-  readonly connect: (server: string, purpose: Purpose, connections?: HandedOver) => KubeClient;
+  readonly connect: (server: string, purpose: Purpose, connections?: InheritedConnections) => KubeClient;
   /** Purser's credential; absent on the hub, whose client has its own credential. */
   readonly credential?: TargetCredential;
   /** Returns the endpoints that tokens of the target may be written next to. */
@@ -47,7 +47,7 @@ export interface TargetOptions {
 export type Purpose = 'controllers' | 'facade' | 'probes';
 
 /** Connections of another target. */
-export type HandedOver = ReturnType<KubeClient['transport']['handOver']>;
+export type InheritedConnections = ReturnType<KubeClient['transport']['handOver']>;
 
 /** Maximum number of connections per address and purpose. The requests of a probe are sequential. */
 export const CONNECTIONS: Readonly<Record<Purpose, number>> = { controllers: 16, facade: 16, probes: 1 };
@@ -72,7 +72,7 @@ export class Target {
   /** Purser's user name on the target. */
   readonly username = new Once<string>();
   /** Audiences of tokens that the API server accepted, as JSON. */
-  readonly acceptedAudiences = new Recent<true>(MAX_AUDIENCES);
+  readonly acceptedAudiences = new BoundedCache<true>(MAX_AUDIENCES);
   readonly clock: Clock;
   readonly #connect: TargetOptions['connect'];
   readonly #endpoints: TargetOptions['endpoints'];
@@ -177,7 +177,7 @@ export class Target {
       this.#breaker = CLOSED;
       return response;
     } catch (error) {
-      if (isResponse(error)) this.#breaker = CLOSED;
+      if (isClusterResponse(error)) this.#breaker = CLOSED;
       throw this.#toRedactedError(error, signal);
     }
   }
@@ -196,10 +196,10 @@ export class Target {
       } catch (error) {
         // A canceled request is not a failure of the address.
         if (signal?.aborted) throw error;
-        if (isResponse(error)) this.#choice.recordSuccess(server);
+        if (isClusterResponse(error)) this.#choice.recordSuccess(server);
         else this.#choice.recordFailure(server, this.clock.monotonic());
         first ??= error;
-        if (!mayTryElsewhere(error)) throw error;
+        if (!canUseOtherAddress(error)) throw error;
       }
     }
     throw first;
@@ -208,7 +208,7 @@ export class Target {
   /** Waits for a request to the hub. Returns its duration, in milliseconds. Throws its error, or the reason of `signal` if it aborts. */
   async #durationOf(request: Promise<unknown>, signal: AbortSignal | undefined): Promise<number> {
     const startedAt = this.clock.monotonic();
-    await (signal === undefined ? request : untilAborted(request, signal));
+    await (signal === undefined ? request : rejectOnAbort(request, signal));
     return this.clock.monotonic() - startedAt;
   }
 

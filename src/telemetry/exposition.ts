@@ -14,7 +14,7 @@ export interface Family {
 export type Labels = Readonly<Record<string, string>>;
 
 /** Returns one sample as a line. */
-export function sample(name: string, labels: Labels, value: number): string {
+export function formatSample(name: string, labels: Labels, value: number): string {
   return `${name}{${encodeLabels(labels)}} ${value}\n`;
 }
 
@@ -48,7 +48,7 @@ function escapeValue(value: string): string {
   return /["\\\n]/.test(value) ? value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n') : value;
 }
 
-/** Value of the label `target_cluster` for names without a Cluster, of which tenants can invent any number. */
+/** Value of the label `target_cluster` for names without a Cluster, because tenants can invent any number of names. */
 export const UNREGISTERED = 'unregistered';
 
 export interface ClusterCounterOptions {
@@ -105,7 +105,7 @@ export function credentialGauges(times: () => Iterable<CredentialTimes>): readon
     *samples() {
       for (const each of times()) {
         const value = valueOf(each);
-        if (value !== undefined) yield sample(name, { target_cluster: each.cluster }, value / 1_000);
+        if (value !== undefined) yield formatSample(name, { target_cluster: each.cluster }, value / 1_000);
       }
     },
   }));
@@ -136,7 +136,7 @@ const CREDENTIAL_GAUGES: readonly CredentialGauge[] = [
   },
 ];
 
-/** Resource of which each namespace has a share. */
+/** Resource with a share for each namespace. */
 export type Budget = 'reviews' | 'dials' | 'runs' | 'slots' | 'bytes';
 
 /** A namespace and the budget that it exceeds. */
@@ -152,8 +152,8 @@ export function budgetGauge(over: () => Iterable<Excess>): Family {
       const namespaces = new Map<Budget, Set<string>>();
       for (const [namespace, budget] of over()) namespaces.set(budget, (namespaces.get(budget) ?? new Set()).add(namespace));
       for (const [budget, names] of namespaces) {
-        for (const namespace of names.values().take(MAX_NAMED)) yield sample(NAME, { namespace, budget }, 1);
-        if (names.size > MAX_NAMED) yield sample(NAME, { namespace: 'other', budget }, 1);
+        for (const namespace of names.values().take(MAX_NAMED)) yield formatSample(NAME, { namespace, budget }, 1);
+        if (names.size > MAX_NAMED) yield formatSample(NAME, { namespace: 'other', budget }, 1);
       }
     },
   };
@@ -183,7 +183,7 @@ export function profileGauge(counts: () => Iterable<ProfileCounts>): Family {
     type: 'gauge',
     *samples() {
       for (const { namespace, name: set, ...states } of counts()) {
-        for (const [state, count] of Object.entries(states)) yield sample(name, { namespace, name: set, state }, count);
+        for (const [state, count] of Object.entries(states)) yield formatSample(name, { namespace, name: set, state }, count);
       }
     },
   };

@@ -1,7 +1,7 @@
 // Log lines: JSON, or one readable line on a terminal.
 
 import { type LevelWithSilent, type Logger, pino, stdTimeFunctions } from 'pino';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { withoutTokens } from '../std/sensitive.ts';
 
 export type { Logger };
@@ -37,7 +37,7 @@ function serializeError(error: unknown): unknown {
   if (!(error instanceof Error)) return { message: withoutTokens(String(error)) };
   const { name, message, stack = '' } = error;
   const code = 'code' in error ? error.code : undefined;
-  return defined({ name, message: withoutTokens(message), code, stack: DEFECTS.has(name) ? withoutTokens(stack) : undefined });
+  return omitUndefined({ name, message: withoutTokens(message), code, stack: DEFECTS.has(name) ? withoutTokens(stack) : undefined });
 }
 
 const DEFECTS = new Set(['Error', 'TypeError', 'RangeError', 'ReferenceError', 'AssertionError']);

@@ -18,19 +18,19 @@ import {
   profileGauge,
   UNREGISTERED,
 } from './exposition.ts';
-import { clusterGauges, type Objects, setGauges, tokenGauges } from './object-gauges.ts';
+import { clusterGauges, type ObjectLister, setGauges, tokenGauges } from './object-gauges.ts';
 import { declareMetrics } from './process-metrics.ts';
 
 export interface MetricsOptions {
   /** Versions of Purser and Node. */
   readonly build: { readonly version: string; readonly node: string };
-  readonly tokens: Objects<ManagedToken>;
-  readonly sets: Objects<ManagedTokenSet>;
-  readonly clusters: Objects<Cluster> & { has(name: string): boolean };
+  readonly tokens: ObjectLister<ManagedToken>;
+  readonly sets: ObjectLister<ManagedTokenSet>;
+  readonly clusters: ObjectLister<Cluster> & { has(name: string): boolean };
 }
 
 /** One attempt to issue a token. */
-export interface Issuance {
+export interface IssuanceAttempt {
   readonly cluster: string;
   readonly result: 'success' | 'failure';
   /** Reason to issue the token, or reason of the failure; `Requested` for a request to the façade. */
@@ -57,7 +57,7 @@ export interface ServedRequest {
 }
 
 /** An anchor that remains on a cluster. */
-export interface Orphan {
+export interface OrphanedAnchor {
   readonly cluster: string;
   readonly namespace: string;
   readonly name: string;
@@ -143,7 +143,7 @@ export class Metrics {
   }
 
   /** Counts an attempt to issue a token. */
-  recordIssuance({ cluster, result, reason, durationMs, latenessMs }: Issuance): void {
+  recordIssuance({ cluster, result, reason, durationMs, latenessMs }: IssuanceAttempt): void {
     this.#issuances.add(cluster, { result, reason });
     if (result === 'success' && durationMs !== undefined) this.#declared.issueDuration.observe(durationMs / 1_000);
     if (result === 'success' && latenessMs !== undefined) this.#declared.renewalLateness.observe(latenessMs / 1_000);
@@ -155,7 +155,7 @@ export class Metrics {
   }
 
   /** Counts an anchor that remains on a cluster. Names the first hundred; additional ones have only the label of their cluster. */
-  recordOrphan({ cluster, namespace, name }: Orphan): void {
+  recordOrphan({ cluster, namespace, name }: OrphanedAnchor): void {
     const known = this.#isRegistered(cluster) ? cluster : UNREGISTERED;
     const key = `${known}/${namespace}/${name}`;
     const isNamed = this.#orphans.size < MAX_ORPHANS || this.#orphans.has(key);

@@ -8,26 +8,26 @@ import { ClusterConditionType, SetConditionType, TokenConditionType } from '../a
 import { ProfileReason, SetReason } from '../api/reasons.ts';
 import type { ApiObject, Stored } from '../api/resources.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
-import { type Family, type Labels, sample, UNREGISTERED } from './exposition.ts';
+import { type Family, formatSample, type Labels, UNREGISTERED } from './exposition.ts';
 
 /** A store of immutable objects. */
-export interface Objects<T extends ApiObject> {
+export interface ObjectLister<T extends ApiObject> {
   list(): readonly Stored<T>[];
 }
 
 /** Returns gauges of expiry, renewal and readiness of each token. The label `target_cluster` names registered Clusters only. */
-export function tokenGauges(tokens: Objects<ManagedToken>, isRegistered: (cluster: string) => boolean): readonly Family[] {
+export function tokenGauges(tokens: ObjectLister<ManagedToken>, isRegistered: (cluster: string) => boolean): readonly Family[] {
   const clusterOf = ({ spec }: Stored<ManagedToken>) => (isRegistered(spec.clusterName) ? spec.clusterName : UNREGISTERED);
   return gauges(tokens, TOKEN_GAUGES, clusterOf);
 }
 
 /** Returns gauges of conditions and heartbeat of each Cluster. */
-export function clusterGauges(clusters: Objects<Cluster>): readonly Family[] {
+export function clusterGauges(clusters: ObjectLister<Cluster>): readonly Family[] {
   return gauges(clusters, CLUSTER_GAUGES, ({ metadata }) => metadata.name);
 }
 
 /** Returns gauges of the clusters and of the progress of each ManagedTokenSet. */
-export function setGauges(sets: Objects<ManagedTokenSet>): readonly Family[] {
+export function setGauges(sets: ObjectLister<ManagedTokenSet>): readonly Family[] {
   return gauges(sets, SET_GAUGES, () => '');
 }
 
@@ -117,7 +117,7 @@ const CLUSTER_TYPES: readonly string[] = Object.values(ClusterConditionType);
 
 /** Builds the lines of an object once; an unchanged object costs one lookup. */
 function gauges<T extends ApiObject>(
-  objects: Objects<T>,
+  objects: ObjectLister<T>,
   declared: readonly Gauge<T>[],
   clusterOf: (object: Stored<T>) => string,
 ): readonly Family[] {
@@ -128,7 +128,7 @@ function gauges<T extends ApiObject>(
     if (known?.cluster === cluster) return known.lines;
     const lines = declared.map(({ name, samplesOf }) =>
       samplesOf(object, cluster)
-        .map(([labels, value]) => sample(name, labels, value))
+        .map(([labels, value]) => formatSample(name, labels, value))
         .join(''),
     );
     cache.set(object, { cluster, lines });

@@ -3,7 +3,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 /** Sources that gauges read when they are scraped. */
-export interface Sources {
+export interface GaugeSources {
   /** Number of due keys that wait, by controller. */
   readonly depths: ReadonlyMap<string, () => number>;
   readonly leads: () => boolean;
@@ -14,11 +14,11 @@ export interface Sources {
 }
 
 /** Declares the metrics of the process. */
-export function declareMetrics(registry: Registry, sources: Sources) {
+export function declareMetrics(registry: Registry, sources: GaugeSources) {
   return { ...declareWork(registry, sources), ...declareTokens(registry, sources), ...declareFacade(registry, sources) };
 }
 
-function declareWork(registry: Registry, { depths, leads }: Sources) {
+function declareWork(registry: Registry, { depths, leads }: GaugeSources) {
   const registers = [registry];
   return {
     build: gauge('build_info', 'Versions of Purser and Node.js, as labels; always 1.', { registers, labelNames: ['version', 'node'] }),
@@ -48,7 +48,7 @@ function declareWork(registry: Registry, { depths, leads }: Sources) {
   };
 }
 
-function declareTokens(registry: Registry, { verificationMs }: Sources) {
+function declareTokens(registry: Registry, { verificationMs }: GaugeSources) {
   const registers = [registry];
   return {
     issueDuration: histogram('token_issue_duration_seconds', 'Duration of a token issuance, including writing its Secret.', {
@@ -81,7 +81,7 @@ function declareTokens(registry: Registry, { verificationMs }: Sources) {
   };
 }
 
-function declareFacade(registry: Registry, { watches }: Sources) {
+function declareFacade(registry: Registry, { watches }: GaugeSources) {
   const registers = [registry];
   return {
     requests: counter('http_requests_total', 'Requests to the façade by route and status code.', {

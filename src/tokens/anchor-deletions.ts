@@ -2,14 +2,14 @@
 // sends them, and the next run of the ManagedToken acts on the results. So no run waits for a cluster while it holds a slot of another.
 
 import { IssueError } from '../targets/issue-error.ts';
-import { type AnchorLocation, type AnchorPlace, locationText } from './policy/anchors.ts';
+import { type AnchorEntry, type AnchorLocation, locationText } from './policy/anchors.ts';
 
 /** Time after which a deletion that found no slot has failed, in milliseconds. */
 export const SLOT_WAIT_MS = 60_000;
 
 /** Thrown by a run that needs the results of requested deletions; a result triggers the ManagedToken. */
-export class AnchorsPending extends Error {
-  override readonly name = 'AnchorsPending';
+export class AnchorsPendingError extends Error {
+  override readonly name = 'AnchorsPendingError';
 }
 
 /** `ManagedToken` key and lane of the runs that delete its anchors there. */
@@ -30,10 +30,10 @@ export function parseDeletionKey(key: string): DeletionKey | undefined {
 }
 
 type Deletion =
-  | { readonly type: 'waiting'; readonly place: AnchorPlace; readonly lane: string; readonly requestedAt: number }
-  | { readonly type: 'running'; readonly place: AnchorPlace }
+  | { readonly type: 'waiting'; readonly entry: AnchorEntry; readonly lane: string; readonly requestedAt: number }
+  | { readonly type: 'running'; readonly entry: AnchorEntry }
   /** `error` is undefined if the anchor was deleted. */
-  | { readonly type: 'done'; readonly place: AnchorPlace; readonly error: IssueError | undefined };
+  | { readonly type: 'done'; readonly entry: AnchorEntry; readonly error: IssueError | undefined };
 
 /** Requested deletions of one ManagedToken and their results, by location. Times are monotonic. */
 export class AnchorDeletions {
@@ -44,69 +44,69 @@ export class AnchorDeletions {
     return this.#deletions.values().some(({ type }) => type === 'waiting');
   }
 
-  has(place: AnchorLocation): boolean {
-    return this.#deletions.has(locationText(place));
+  has(entry: AnchorLocation): boolean {
+    return this.#deletions.has(locationText(entry));
   }
 
   /** Returns whether the deletion has neither started nor ended, so the caller may send it. */
-  isFree(place: AnchorLocation): boolean {
-    const { type = 'waiting' } = this.#deletions.get(locationText(place)) ?? {};
+  isFree(entry: AnchorLocation): boolean {
+    const { type = 'waiting' } = this.#deletions.get(locationText(entry)) ?? {};
     return type === 'waiting';
   }
 
   /** Requests a deletion in a lane, unless it was requested there. */
-  request(place: AnchorPlace, lane: string, now: number): void {
-    const known = this.#deletions.get(locationText(place));
-    if (known?.type !== 'waiting' || known.lane !== lane) this.#set({ type: 'waiting', place, lane, requestedAt: now });
+  request(entry: AnchorEntry, lane: string, now: number): void {
+    const known = this.#deletions.get(locationText(entry));
+    if (known?.type !== 'waiting' || known.lane !== lane) this.#set({ type: 'waiting', entry, lane, requestedAt: now });
   }
 
   /** Starts the deletions that wait for this lane and returns their locations. Those for which `isInLane` is false are dropped. */
-  start(lane: string, isInLane: (place: AnchorPlace) => boolean): readonly AnchorPlace[] {
+  start(lane: string, isInLane: (entry: AnchorEntry) => boolean): readonly AnchorEntry[] {
     const waiting = [...this.#deletions.values()].filter((deletion) => deletion.type === 'waiting' && deletion.lane === lane);
-    for (const { place } of waiting) this.#deletions.delete(locationText(place));
-    const places = waiting.map(({ place }) => place).filter(isInLane);
-    for (const place of places) this.#set({ type: 'running', place });
-    return places;
+    for (const { entry } of waiting) this.#deletions.delete(locationText(entry));
+    const entries = waiting.map(({ entry }) => entry).filter(isInLane);
+    for (const entry of entries) this.#set({ type: 'running', entry });
+    return entries;
   }
 
   /** Records the result of a deletion; `error` is undefined if the anchor was deleted. */
-  finish(place: AnchorPlace, error: IssueError | undefined): void {
-    this.#set({ type: 'done', place, error });
+  finish(entry: AnchorEntry, error: IssueError | undefined): void {
+    this.#set({ type: 'done', entry, error });
   }
 
   /** Drops deletions that started and have no result. */
-  abandon(places: readonly AnchorPlace[]): void {
-    for (const place of places) {
-      if (this.#deletions.get(locationText(place))?.type === 'running') this.#deletions.delete(locationText(place));
+  abandon(entries: readonly AnchorEntry[]): void {
+    for (const entry of entries) {
+      if (this.#deletions.get(locationText(entry))?.type === 'running') this.#deletions.delete(locationText(entry));
     }
   }
 
   /**
-   * Returns and forgets the failures at these locations. Throws AnchorsPending if a result is missing; a deletion that has waited for
+   * Returns and forgets the failures at these locations. Throws AnchorsPendingError if a result is missing; a deletion that has waited for
    * SLOT_WAIT_MS has failed.
    */
-  takeFailures(places: readonly AnchorPlace[], now: number): readonly { readonly place: AnchorPlace; readonly error: IssueError }[] {
-    const deletions = places.flatMap((place) => this.#deletions.get(locationText(place)) ?? []).map((each) => expired(each, now));
-    if (deletions.some(({ type }) => type !== 'done')) throw new AnchorsPending();
-    for (const place of places) this.#deletions.delete(locationText(place));
+  takeFailures(entries: readonly AnchorEntry[], now: number): readonly { readonly entry: AnchorEntry; readonly error: IssueError }[] {
+    const deletions = entries.flatMap((entry) => this.#deletions.get(locationText(entry)) ?? []).map((each) => expired(each, now));
+    if (deletions.some(({ type }) => type !== 'done')) throw new AnchorsPendingError();
+    for (const entry of entries) this.#deletions.delete(locationText(entry));
     return deletions.flatMap((each) =>
-      each.type === 'done' && each.error !== undefined ? [{ place: each.place, error: each.error }] : [],
+      each.type === 'done' && each.error !== undefined ? [{ entry: each.entry, error: each.error }] : [],
     );
   }
 
   /** Forgets results for locations that are no longer listed. */
-  retain(places: readonly AnchorPlace[]): void {
-    const listed = new Set(places.map(locationText));
+  retain(entries: readonly AnchorEntry[]): void {
+    const listed = new Set(entries.map(locationText));
     for (const [key, { type }] of this.#deletions) if (type === 'done' && !listed.has(key)) this.#deletions.delete(key);
   }
 
   #set(deletion: Deletion): void {
-    this.#deletions.set(locationText(deletion.place), deletion);
+    this.#deletions.set(locationText(deletion.entry), deletion);
   }
 }
 
 function expired(deletion: Deletion, now: number): Deletion {
   if (deletion.type !== 'waiting' || now - deletion.requestedAt < SLOT_WAIT_MS) return deletion;
   const error = new IssueError('ClusterTimeout', `no slot of the cluster was free for ${SLOT_WAIT_MS / 1_000} s`);
-  return { type: 'done', place: deletion.place, error };
+  return { type: 'done', entry: deletion.entry, error };
 }

@@ -6,7 +6,7 @@ import { AlertReason } from '../api/reasons.ts';
 import { ManagedTokens } from '../api/resources.ts';
 import { startDeadline } from '../kube/deadline.ts';
 import { nameOf } from '../kube/paths.ts';
-import type { Note } from '../kube/recorder.ts';
+import type { EventContent } from '../kube/recorder.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Result } from '../runtime/controller.ts';
 import { deleteAnchor, hasAnchor } from '../targets/anchors.ts';
@@ -17,12 +17,12 @@ import { issuerOf, type RegisteredCluster } from '../targets/registry.ts';
 import { type DeletionKey, encodeDeletionKey } from './anchor-deletions.ts';
 import { REVOCATION_UNAVAILABLE } from './events.ts';
 import {
+  type AnchorEntry,
   type AnchorLocation,
-  type AnchorPlace,
   anchorsOf,
   hasAnchorFinalizer,
   hasRoom,
-  hasSamePlaces,
+  hasSameEntries,
   isWanted,
   locationText,
   otherAccountAnchor,
@@ -31,13 +31,13 @@ import {
   replacedAnchor,
   unlistedAnchor,
   wantedAnchor,
-  withoutPlaces,
+  withoutEntries,
   withWantedAnchor,
 } from './policy/anchors.ts';
 import { orphanedAnchorMessage } from './policy/messages.ts';
 import type { TokenPlan } from './policy/plan.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { hasCurrentToken, type Situation, type TokenObservation, type TokenState } from './policy/state.ts';
+import { type EvaluatedToken, hasCurrentToken, type TokenObservation, type TokenState } from './policy/state.ts';
 import { laneOfCluster } from './priority.ts';
 import { RUN_MS, type Step, type TokenDeps, type TokenRun } from './run.ts';
 import { deleteSecrets } from './secrets.ts';
@@ -53,7 +53,7 @@ export const RETRY_MS = 300_000;
 export async function recordAnchor(
   run: TokenRun,
   token: StoredToken,
-): Promise<{ readonly token: StoredToken; readonly events: readonly Note[] }> {
+): Promise<{ readonly token: StoredToken; readonly events: readonly EventContent[] }> {
   const registered = registeredAt(run, wantedAnchor(token));
   if (!hasRoom(token)) throw new IssueError('TooManyAnchors');
   await deleteFirst(run, token);
@@ -72,9 +72,9 @@ export async function recordAnchor(
  * completes a requested deletion, which would revoke the next token; after a withdrawal, copies of the last token then become invalid.
  */
 async function deleteFirst(run: TokenRun, token: StoredToken): Promise<void> {
-  const place =
+  const entry =
     otherAccountAnchor(token) ?? anchorsOf(token).find((listed) => isWanted(listed, token) && run.tracked.deletions.has(listed));
-  const [failure] = place === undefined ? [] : await deleteAnchors(run, token, [place]);
+  const [failure] = entry === undefined ? [] : await deleteAnchors(run, token, [entry]);
   if (failure !== undefined && failure.error.reason !== 'AnchorDeletionUnconfirmed') throw failure.error;
 }
 
@@ -84,16 +84,16 @@ async function deleteFirst(run: TokenRun, token: StoredToken): Promise<void> {
  */
 export async function revoke(
   run: TokenRun,
-  situation: Situation,
+  evaluated: EvaluatedToken,
   { request, secrets }: { readonly request: string; readonly secrets: readonly string[] },
 ): Promise<Step> {
-  const { observation, state } = situation;
+  const { observation, state } = evaluated;
   const { token } = observation;
   const failures = await deleteAnchors(run, token, anchorsOf(token));
-  const superseded = supersededPlaces(run, situation);
-  for (const { place, error } of failures) if (withoutPlaces([place], superseded).length > 0) throw error;
+  const superseded = supersededEntries(run, evaluated);
+  for (const { entry, error } of failures) if (withoutEntries([entry], superseded).length > 0) throw error;
   const isUnbound = state.hasToken && state.record !== undefined && recordedAnchor(token, state.record) === undefined;
-  const events = [...(isUnbound ? [REVOCATION_UNAVAILABLE] : []), ...failures.flatMap(({ place }) => orphanEvents(run, token, place))];
+  const events = [...(isUnbound ? [REVOCATION_UNAVAILABLE] : []), ...failures.flatMap(({ entry }) => orphanEvents(run, token, entry))];
   const rest = await deleteSecrets(run, observation, secrets);
   return { observation: { ...rest, revoked: request }, isDone: false, revoked: request, events };
 }
@@ -103,27 +103,27 @@ export async function revoke(
  * which is bound to another anchor, or the Cluster was deleted. Tenants choose the location in the spec and can write the Secret: unless
  * status or memory identifies the last token, it may be bound to any listed anchor.
  */
-function supersededPlaces({ view }: TokenRun, { observation: { token }, state }: Situation): readonly AnchorPlace[] {
+function supersededEntries({ view }: TokenRun, { observation: { token }, state }: EvaluatedToken): readonly AnchorEntry[] {
   const recorded = recordedAnchor(token, state.record);
-  const former = withoutPlaces(anchorsOf(token), recorded === undefined ? [wantedAnchor(token)] : [wantedAnchor(token), recorded]);
+  const former = withoutEntries(anchorsOf(token), recorded === undefined ? [wantedAnchor(token)] : [wantedAnchor(token), recorded]);
   return hasCurrentToken(state) && state.isLast ? former : former.filter(({ cluster }) => view.registry.registered(cluster) === undefined);
 }
 
 /** Deletes the anchors and removes the finalizer from a ManagedToken that needs no anchor. */
 export async function release(
   run: TokenRun,
-  { observation, state }: Situation,
+  { observation, state }: EvaluatedToken,
   anchor: Extract<TokenPlan, { readonly type: 'release' }>['anchor'],
 ): Promise<Step> {
   const { token } = observation;
-  const places = anchor === 'none' ? [] : anchorsOf(token);
-  const { kept = [], gone = [] } = Object.groupBy(places, ({ cluster }) =>
+  const entries = anchor === 'none' ? [] : anchorsOf(token);
+  const { kept = [], gone = [] } = Object.groupBy(entries, ({ cluster }) =>
     run.view.registry.registered(cluster) === undefined ? 'gone' : 'kept',
   );
   const [failure] = anchor === 'delete' ? await deleteAnchors(run, token, kept) : [];
   if (failure !== undefined) throw failure.error;
   // A deleted Cluster does not delay the deletion of the ManagedToken.
-  const { events } = await dropAnchors(run, token, anchor === 'delete' ? gone : places);
+  const { events } = await dropAnchors(run, token, anchor === 'delete' ? gone : entries);
   const reported = [...events, ...unlistedEvents(run, token, state)];
   const isLast = token.metadata.deletionTimestamp !== undefined && otherFinalizers(token).length === 0;
   const cleared = isLast ? token : await writeAnchors(run, token, []);
@@ -139,54 +139,54 @@ export async function release(
  * status.anchors and is retried later, unless its Cluster was replaced and does not have it. If the list is full, anchors of deleted
  * Clusters are dropped from it.
  */
-export async function pruneAnchors(run: TokenRun, observation: TokenObservation, places: readonly AnchorPlace[]): Promise<Step> {
+export async function pruneAnchors(run: TokenRun, observation: TokenObservation, entries: readonly AnchorEntry[]): Promise<Step> {
   const { token } = observation;
-  const failures = await deleteAnchors(run, token, places);
-  const events = failures.flatMap(({ place }) => orphanEvents(run, token, place));
+  const failures = await deleteAnchors(run, token, entries);
+  const events = failures.flatMap(({ entry }) => orphanEvents(run, token, entry));
   const isFull = token.spec.revocation === 'BoundSecret' && !hasRoom(token);
-  const isKept = ({ place, error }: FailedDeletion) =>
-    error.reason !== 'AnchorDeletionUnconfirmed' && !(isFull && run.view.registry.registered(place.cluster) === undefined);
-  const left = failures.filter(isKept).map(({ place }) => place);
+  const isKept = ({ entry, error }: FailedDeletion) =>
+    error.reason !== 'AnchorDeletionUnconfirmed' && !(isFull && run.view.registry.registered(entry.cluster) === undefined);
+  const left = failures.filter(isKept).map(({ entry }) => entry);
   const anchorsAt = run.clock.now() + RETRY_MS;
   if (left.length > 0) run.tracked.anchorsAt = anchorsAt;
-  const written = await writeAnchors(run, token, withoutPlaces(anchorsOf(token), withoutPlaces(places, left)));
+  const written = await writeAnchors(run, token, withoutEntries(anchorsOf(token), withoutEntries(entries, left)));
   return { observation: { ...observation, token: written, ...(left.length > 0 && { anchorsAt }) }, isDone: false, events };
 }
 
 /** Deletes anchors in parallel. Returns those that remain, with the events that report them. */
-export async function dropAnchors(run: TokenRun, token: StoredToken, places: readonly AnchorPlace[]) {
-  const left = (await deleteAnchors(run, token, places)).map(({ place }) => place);
-  return { left, events: left.flatMap((place) => orphanEvents(run, token, place)) };
+export async function dropAnchors(run: TokenRun, token: StoredToken, entries: readonly AnchorEntry[]) {
+  const left = (await deleteAnchors(run, token, entries)).map(({ entry }) => entry);
+  return { left, events: left.flatMap((entry) => orphanEvents(run, token, entry)) };
 }
 
 interface FailedDeletion {
-  readonly place: AnchorPlace;
+  readonly entry: AnchorEntry;
   readonly error: IssueError;
 }
 
 /**
  * Tries to delete the anchors at all these locations in parallel; returns the failures. Requests the deletions on clusters of other lanes, and
- * throws AnchorsPending until all have results.
+ * throws AnchorsPendingError until all have results.
  */
-async function deleteAnchors(run: TokenRun, token: StoredToken, places: readonly AnchorPlace[]): Promise<readonly FailedDeletion[]> {
+async function deleteAnchors(run: TokenRun, token: StoredToken, entries: readonly AnchorEntry[]): Promise<readonly FailedDeletion[]> {
   const { tracked, clock, slot, key } = run;
   const { deletions } = tracked;
   deletions.retain(anchorsOf(token));
-  const free = places.filter((place) => deletions.isFree(place));
-  const lanes = new Map(free.map((place) => [place, laneOfCluster(run.view.registry.registered(place.cluster))]));
-  const isHere = (place: AnchorPlace) => slot === undefined || (lanes.get(place) ?? slot.lane) === slot.lane;
-  for (const place of free) if (!isHere(place)) deletions.request(place, lanes.get(place) ?? '', clock.monotonic());
-  for (const lane of new Set(free.filter((place) => !isHere(place)).map((place) => lanes.get(place) ?? ''))) {
+  const free = entries.filter((entry) => deletions.isFree(entry));
+  const lanes = new Map(free.map((entry) => [entry, laneOfCluster(run.view.registry.registered(entry.cluster))]));
+  const isHere = (entry: AnchorEntry) => slot === undefined || (lanes.get(entry) ?? slot.lane) === slot.lane;
+  for (const entry of free) if (!isHere(entry)) deletions.request(entry, lanes.get(entry) ?? '', clock.monotonic());
+  for (const lane of new Set(free.filter((entry) => !isHere(entry)).map((entry) => lanes.get(entry) ?? ''))) {
     slot?.request(encodeDeletionKey({ tokenKey: key, lane }));
   }
-  await Promise.all(free.filter(isHere).map(async (place) => deletions.finish(place, await errorOfDeletion(run, token, place))));
-  return deletions.takeFailures(places, clock.monotonic());
+  await Promise.all(free.filter(isHere).map(async (entry) => deletions.finish(entry, await errorOfDeletion(run, token, entry))));
+  return deletions.takeFailures(entries, clock.monotonic());
 }
 
 /** Deletes an anchor. Returns the error if that fails. */
-async function errorOfDeletion(run: TokenRun, token: StoredToken, place: AnchorPlace): Promise<IssueError | undefined> {
+async function errorOfDeletion(run: TokenRun, token: StoredToken, entry: AnchorEntry): Promise<IssueError | undefined> {
   try {
-    await deleteAt(run, token, place);
+    await deleteAt(run, token, entry);
     return undefined;
   } catch (error) {
     return toIssueError(error, run.signal);
@@ -197,66 +197,66 @@ async function errorOfDeletion(run: TokenRun, token: StoredToken, place: AnchorP
  * Deletes the anchors that runs of the ManagedToken requested in a lane, and triggers the ManagedToken. Sends requests only to the cluster
  * of the lane. Failures are results for the ManagedToken; defects are thrown.
  */
-export async function deleteRequested(deps: TokenDeps, { tokenKey, lane }: DeletionKey, signal: AbortSignal): Promise<Result> {
+export async function deleteRequestedAnchors(deps: TokenDeps, { tokenKey, lane }: DeletionKey, signal: AbortSignal): Promise<Result> {
   const { view, memory, timers, slot } = deps;
   const token = view.tokens.get(tokenKey);
   if (token === undefined) return {};
   const { uid } = token.metadata;
   const tracked = memory.of(uid);
-  const places = tracked.deletions.start(lane, ({ cluster }) => laneOfCluster(view.registry.registered(cluster)) === lane);
+  const entries = tracked.deletions.start(lane, ({ cluster }) => laneOfCluster(view.registry.registered(cluster)) === lane);
   const deadline = startDeadline(timers, RUN_MS, signal);
   const run: TokenRun = { ...deps, key: tokenKey, uid, tracked, signal: deadline.signal };
   const timeout = new IssueError('ClusterTimeout', `the deletion took more than ${RUN_MS / 1_000} s`);
   try {
     await Promise.all(
-      places.map(async (place) => {
-        const error = await errorOfDeletion(run, token, place).catch((thrown: unknown) => {
+      entries.map(async (entry) => {
+        const error = await errorOfDeletion(run, token, entry).catch((thrown: unknown) => {
           if (!deadline.hasPassed || signal.aborted) throw thrown;
           return timeout;
         });
-        tracked.deletions.finish(place, error);
+        tracked.deletions.finish(entry, error);
       }),
     );
     return {};
   } finally {
     deadline.clear();
-    tracked.deletions.abandon(places);
+    tracked.deletions.abandon(entries);
     slot?.request(tokenKey);
   }
 }
 
 /** Writes the anchors that remain after a withdrawal to status.anchors; removes the finalizer if none remain. */
-export async function writeRemainingAnchors(run: TokenRun, token: StoredToken, left: readonly AnchorPlace[]): Promise<StoredToken> {
+export async function writeRemainingAnchors(run: TokenRun, token: StoredToken, left: readonly AnchorEntry[]): Promise<StoredToken> {
   const written = await writeAnchors(run, token, left);
   return left.length > 0 || !hasAnchorFinalizer(token) ? written : await writeFinalizers(run, written, otherFinalizers(token));
 }
 
 /** Returns the event for the anchor that the Secret's record names and status.anchors does not. */
-export function unlistedEvents(run: TokenRun, token: StoredToken, { record, isLast }: TokenState): readonly Note[] {
-  const place = unlistedAnchor(token, record);
+export function unlistedEvents(run: TokenRun, token: StoredToken, { record, isLast }: TokenState): readonly EventContent[] {
+  const entry = unlistedAnchor(token, record);
   // The digest of the last issuance covers the location, so that tenants cannot forge it.
-  return place === undefined ? [] : orphanEvents(run, token, place, isLast ? 'recorded' : 'claimed');
+  return entry === undefined ? [] : orphanEvents(run, token, entry, isLast ? 'recorded' : 'claimed');
 }
 
 /**
  * Deletes the anchor. Throws an IssueError if the anchor may still exist: a deleted Cluster may be re-created, and its tokens would be
  * valid again; a replaced Cluster may refer to another cluster, which does not have the anchor.
  */
-async function deleteAt(run: TokenRun, token: StoredToken, place: AnchorPlace): Promise<void> {
-  const registered = registeredAt(run, place);
-  const anchor = { namespace: place.namespace, name: anchorNameOf(token) };
+async function deleteAt(run: TokenRun, token: StoredToken, entry: AnchorEntry): Promise<void> {
+  const registered = registeredAt(run, entry);
+  const anchor = { namespace: entry.namespace, name: anchorNameOf(token) };
   const wasFound = await run.clients.use(registered, (target) => deleteAnchor(target, anchor, run.signal));
-  if (isIssuedWith(place, issuerOf(registered))) return;
+  if (isIssuedWith(entry, issuerOf(registered))) return;
   const { deletedAnchors } = run.tracked;
-  if (wasFound) deletedAnchors.add(locationText(place));
-  else if (!deletedAnchors.has(locationText(place))) throw new IssueError('AnchorDeletionUnconfirmed');
+  if (wasFound) deletedAnchors.add(locationText(entry));
+  else if (!deletedAnchors.has(locationText(entry))) throw new IssueError('AnchorDeletionUnconfirmed');
 }
 
 /** Returns whether the cluster that the Cluster now refers to has the anchor, or had it until Purser deleted it. */
-async function isFound(run: TokenRun, token: StoredToken, place: AnchorPlace): Promise<boolean> {
-  if (run.tracked.deletedAnchors.has(locationText(place))) return true;
-  const anchor = { namespace: place.namespace, name: anchorNameOf(token) };
-  return await run.clients.use(registeredAt(run, place), (target) => hasAnchor(target, anchor, run.signal));
+async function isFound(run: TokenRun, token: StoredToken, entry: AnchorEntry): Promise<boolean> {
+  if (run.tracked.deletedAnchors.has(locationText(entry))) return true;
+  const anchor = { namespace: entry.namespace, name: anchorNameOf(token) };
+  return await run.clients.use(registeredAt(run, entry), (target) => hasAnchor(target, anchor, run.signal));
 }
 
 function registeredAt({ view }: TokenRun, { cluster }: AnchorLocation): RegisteredCluster {
@@ -266,10 +266,15 @@ function registeredAt({ view }: TokenRun, { cluster }: AnchorLocation): Register
 }
 
 /** Reports an orphaned anchor once. The metric, which an alert reads, contains only locations that Purser recorded. */
-function orphanEvents(run: TokenRun, token: StoredToken, place: AnchorLocation, source: OrphanSource = 'recorded'): readonly Note[] {
+function orphanEvents(
+  run: TokenRun,
+  token: StoredToken,
+  entry: AnchorLocation,
+  source: OrphanSource = 'recorded',
+): readonly EventContent[] {
   const { tracked, log, metrics } = run;
-  const { cluster, namespace } = place;
-  const key = locationText(place);
+  const { cluster, namespace } = entry;
+  const key = locationText(entry);
   const name = anchorNameOf(token);
   if (!tracked.isUnreportedOrphan(key, source)) return [];
   tracked.reportOrphan(key, source);
@@ -277,7 +282,7 @@ function orphanEvents(run: TokenRun, token: StoredToken, place: AnchorLocation, 
   const fields = { cluster, anchor: `${namespace}/${name}`, reason: 'AnchorOrphaned' };
   log[isRecorded ? 'error' : 'warn'](fields, AlertReason.AnchorOrphaned);
   if (isRecorded) metrics?.recordOrphan({ cluster, namespace, name });
-  return [{ type: 'Warning', reason: 'AnchorOrphaned', message: orphanedAnchorMessage(place, name) }];
+  return [{ type: 'Warning', reason: 'AnchorOrphaned', message: orphanedAnchorMessage(entry, name) }];
 }
 
 function anchorNameOf({ metadata }: StoredToken): string {
@@ -285,11 +290,11 @@ function anchorNameOf({ metadata }: StoredToken): string {
 }
 
 /** Writes status.anchors if it differs. */
-async function writeAnchors(run: TokenRun, token: StoredToken, places: readonly AnchorPlace[]): Promise<StoredToken> {
+async function writeAnchors(run: TokenRun, token: StoredToken, entries: readonly AnchorEntry[]): Promise<StoredToken> {
   const listed = token.status?.anchors ?? [];
-  if (hasSamePlaces(places, listed)) return token;
+  if (hasSameEntries(entries, listed)) return token;
   const { anchors: _, ...rest } = token.status ?? {};
-  const status = places.length > 0 ? { ...rest, anchors: places } : rest;
+  const status = entries.length > 0 ? { ...rest, anchors: entries } : rest;
   run.tracked.status = status;
   const written = await run.hub.updateStatus(ManagedTokens, { ...token, status }, { signal: run.signal });
   return run.tracked.recordTokenWrite(written, token, run.clock.now());

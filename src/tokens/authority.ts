@@ -85,7 +85,7 @@ export class Authority {
     const tracked = memory.of(token.metadata.uid);
     if (tracked.refusedAt.length > 0) return true;
     const target = this.#targetOf(token);
-    // Otherwise no run would dial: runs with a permission in doubt have no slot of a cluster.
+    // Without this rule, no run would connect to the cluster: a run that needs a review holds no slot of a cluster.
     if (tracked.isConfirmed(reviewKeyOf(token, target), clock.monotonic())) return false;
     return !view.hasRequester(token) || !view.permissions.allows(requesterOf(token), this.#namesFor(token, target));
   }

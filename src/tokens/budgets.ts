@@ -3,7 +3,7 @@
 
 import { Annotation } from '../api/names.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { BYTES_PER_NAMESPACE, bytesOf } from '../kube/namespace-bytes.ts';
+import { BYTES_PER_NAMESPACE, recordedBytes } from '../kube/namespace-bytes.ts';
 import type { Clock } from '../std/clock.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import type { Budget, Excess } from '../telemetry/exposition.ts';
@@ -133,7 +133,7 @@ const RATES = {
   dials: { burst: 10, perMinute: 4 },
   runs: { burst: 20, perMinute: 6 },
 } as const;
-/** Number of ManagedTokens that each namespace has a budget for in addition to its own. */
+/** Number of ManagedTokens that is added to the actual number for the budget of each namespace. */
 const BASE = 50;
 const WAIT_PER_TOKEN_MS = 10;
 const SHORTEST_WAIT_MS = 5_000;
@@ -201,7 +201,7 @@ export function chargeDials(clients: TokenDeps['clients'], budgets: NamespaceBud
  * runs now. Withdrawal, revocation, deletion and expiry of existing tokens are deferred by a second at most: no namespace may keep a
  * token by overspending.
  */
-export function deferUntil(key: string, waitMs: number, deps: TokenDeps): number | undefined {
+export function deferredUntil(key: string, waitMs: number, deps: TokenDeps): number | undefined {
   const { view, clock, memory } = deps;
   const token = view.tokens.get(key);
   const now = clock.now();
@@ -235,16 +235,16 @@ function hasNewRevocation(token: StoredToken): boolean {
 }
 
 /** Returns the namespaces that hold more slots of the queue than their share. */
-export function overSlots(held: Iterable<readonly [tenant: string, slots: number]>, share: number): readonly Excess[] {
+export function namespacesOverSlots(held: Iterable<readonly [tenant: string, slots: number]>, share: number): readonly Excess[] {
   return [...held].filter(([, slots]) => slots > share).map(([namespace]) => [namespace, 'slots']);
 }
 
 /** Returns the namespaces with stubs, or that are over their share of memory with small objects alone. */
-export function overBytes(objects: readonly KeptObject[]): readonly Excess[] {
+export function namespacesOverBytes(objects: readonly KeptObject[]): readonly Excess[] {
   const bytes = new Map<string, number>();
   for (const object of objects) {
     const { namespace } = object.metadata;
-    bytes.set(namespace, (bytes.get(namespace) ?? 0) + (object.isOverBudget ? Infinity : bytesOf(object)));
+    bytes.set(namespace, (bytes.get(namespace) ?? 0) + (object.isOverBudget ? Infinity : recordedBytes(object)));
   }
   return [...bytes].filter(([, total]) => total > BYTES_PER_NAMESPACE).map(([namespace]) => [namespace, 'bytes']);
 }

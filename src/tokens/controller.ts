@@ -20,10 +20,10 @@ import {
   fieldChanged,
   generationChanged,
   labelsChanged,
-  owner,
-  self,
+  ownerKeys,
+  selfKeys,
   statesOf,
-  statusNotOurs,
+  statusChangedByOthers,
   whenSynced,
 } from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
@@ -32,9 +32,18 @@ import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { CONNECTIONS } from '../targets/target.ts';
 import { auditLogger, type Logger } from '../telemetry/logger.ts';
 import { parseDeletionKey } from './anchor-deletions.ts';
-import { deleteRequested } from './anchors.ts';
+import { deleteRequestedAnchors } from './anchors.ts';
 import { Authority } from './authority.ts';
-import { chargeDials, chargeReviews, chargeRun, deferUntil, dueAt, NamespaceBudgets, overBytes, overSlots } from './budgets.ts';
+import {
+  chargeDials,
+  chargeReviews,
+  chargeRun,
+  deferredUntil,
+  dueAt,
+  NamespaceBudgets,
+  namespacesOverBytes,
+  namespacesOverSlots,
+} from './budgets.ts';
 import { claimedSecret, HubView, keysOf, requesterKeyOf, secretKeyOf, type TokenInformers } from './informers.ts';
 import { anchorDeadlineAt } from './policy/plan.ts';
 import { latestRetryAt } from './policy/rotation.ts';
@@ -119,8 +128,8 @@ function runTerm(options: TokenControllerOptions, view: HubView, recordKey: Reco
       metrics?.observeQueue('managed-token', depth);
       metrics?.observeBudgets('managed-token', () => [
         ...budgets.over(),
-        ...overSlots(held(), SLOTS_PER_NAMESPACE),
-        ...overBytes([...view.tokens.list(), ...view.secrets.list()]),
+        ...namespacesOverSlots(held(), SLOTS_PER_NAMESPACE),
+        ...namespacesOverBytes([...view.tokens.list(), ...view.secrets.list()]),
       ]);
     },
   }).pipe(
@@ -167,9 +176,9 @@ export async function reconcileWithinBudget(budgets: NamespaceBudgets, deps: Tok
   const clients = chargeDials(deps.clients, budgets, namespace);
   const deletion = parseDeletionKey(key);
   // A run within the budget, or an urgent one, has requested the deletion.
-  if (deletion !== undefined) return await deleteRequested({ ...deps, clients }, deletion, signal);
+  if (deletion !== undefined) return await deleteRequestedAnchors({ ...deps, clients }, deletion, signal);
   const waitMs = budgets.waitMs(namespace);
-  const requeueAt = waitMs > 0 ? deferUntil(key, waitMs, deps) : undefined;
+  const requeueAt = waitMs > 0 ? deferredUntil(key, waitMs, deps) : undefined;
   if (requeueAt !== undefined) return { requeueAt };
   chargeRun(key, deps, budgets);
   return await reconcileToken({ ...deps, clients, budgetMs: waitMs }, key, signal);
@@ -206,12 +215,17 @@ function retryOf(failure: Failure<string>, { view, clock, memory }: TokenDeps, {
 export function tokenTriggers(informers: TokenInformers, view: HubView, memory: TrackedTokens): Observable<string> {
   const { tokens, clusters, secrets, credentials, requesters } = informers;
   const written = (key: string) => memory.of(view.tokens.get(key)?.metadata.uid).status;
-  const isNews = anyOf<StoredToken>(generationChanged, annotationsChanged(`${TokensGroup}/`), statusNotOurs(written), budgetChanged);
+  const isNews = anyOf<StoredToken>(
+    generationChanged,
+    annotationsChanged(`${TokensGroup}/`),
+    statusChangedByOthers(written),
+    budgetChanged,
+  );
   const tenantTriggers$ = merge(
     tokens.changes$.pipe(
       tap((change) => trackToken(change, memory)),
       filter(isNews),
-      mergeMap((change) => [...new Set([...self(change), ...keysOf(successors(change, view))])]),
+      mergeMap((change) => [...new Set([...selfKeys(change), ...keysOf(successors(change, view))])]),
     ),
     secrets.changes$.pipe(
       tap((change) => trackSecret(change, writersOf(change, view), memory)),
@@ -300,7 +314,7 @@ function releasedSecret(change: Change<StoredToken>): string | undefined {
   return claimed === claimedSecret(change.object) ? undefined : claimed;
 }
 
-const ownersOf = owner(ManagedTokens);
+const ownersOf = ownerKeys(ManagedTokens);
 
 /** Returns the ManagedTokens that may have written a Secret: its owners and the first claimant. Tenants write the list of owners. */
 function writersOf(change: Change<StoredSecret>, { tokens, firstClaimant }: HubView): readonly StoredToken[] {

@@ -3,7 +3,7 @@
 import type { ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import { Annotation, TokenConditionType } from '../api/names.ts';
 import { AlertReason, IssueReason, ReadyReason } from '../api/reasons.ts';
-import type { Note } from '../kube/recorder.ts';
+import type { EventContent } from '../kube/recorder.ts';
 import { sentence } from '../std/sentence.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
 import { isLastingReason } from '../targets/issue-error.ts';
@@ -14,7 +14,7 @@ import type { IssuePlan, TokenPlan } from './policy/plan.ts';
 import { parseRecord, requestOf, type TokenRecord } from './policy/record.ts';
 import { isClamped, renewAt } from './policy/rotation.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { currentSecret, type Situation } from './policy/state.ts';
+import { currentSecret, type EvaluatedToken } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
 
 /** Returns the events of a run. `before` is the failure of the run before. */
@@ -22,7 +22,7 @@ export function eventsOf(
   step: Step,
   { previous, next }: { readonly previous: ManagedTokenStatus; readonly next: ManagedTokenStatus },
   before: TokenFailure | undefined,
-): readonly Note[] {
+): readonly EventContent[] {
   const { revoked, failure, events = [] } = step;
   return [
     ...(revoked === undefined ? [] : [normal('RevocationRequested', `The token was revoked: ${IssueReason.RevocationRequested}.`)]),
@@ -42,7 +42,7 @@ export function shortenedEvents(
   { observation: { token }, issued, failure }: Step,
   { previous, next }: { readonly previous: ManagedTokenStatus; readonly next: ManagedTokenStatus },
   { limits, before }: { readonly limits: TokenLimits; readonly before: string | undefined },
-): readonly Note[] {
+): readonly EventContent[] {
   const { expirationSeconds } = token.spec;
   const granted = requestedSeconds(expirationSeconds, limits);
   const isNews = (issued !== undefined && issued !== 'RotationDue') || previous.observedGeneration !== next.observedGeneration;
@@ -52,20 +52,24 @@ export function shortenedEvents(
 }
 
 /** Returns the event for a replaced token that could not be revoked because it had no anchor. */
-export function unrevokedEvents({ freshAnchor, previous }: IssuePlan, token: StoredToken): readonly Note[] {
+export function unrevokedEvents({ freshAnchor, previous }: IssuePlan, token: StoredToken): readonly EventContent[] {
   const isNews = requestOf(token, Annotation.revoke) !== token.status?.lastRevokeRequest;
   const isFutile = freshAnchor && previous !== undefined && recordedAnchor(token, previous) === undefined;
   return isFutile && isNews ? [REVOCATION_UNAVAILABLE] : [];
 }
 
 /** Event for a revocation that leaves a token without an anchor valid. */
-export const REVOCATION_UNAVAILABLE: Note = {
+export const REVOCATION_UNAVAILABLE: EventContent = {
   type: 'Warning',
   reason: 'RevocationUnavailable',
   message: sentence(AlertReason.RevocationUnavailable),
 };
 
-function futileRevocationEvents({ observation, revoked }: Step, previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly Note[] {
+function futileRevocationEvents(
+  { observation, revoked }: Step,
+  previous: ManagedTokenStatus,
+  next: ManagedTokenStatus,
+): readonly EventContent[] {
   const isBound = observation.token.spec.revocation === 'BoundSecret' || revoked !== undefined;
   const isFutile = !isBound && next.lastRevokeRequest !== previous.lastRevokeRequest;
   return isFutile ? [REVOCATION_UNAVAILABLE] : [];
@@ -75,7 +79,7 @@ function issuanceEvents(
   { observation, issued }: Step,
   previous: ManagedTokenStatus,
   { expirationTimestamp, nextRotationTime }: ManagedTokenStatus,
-): readonly Note[] {
+): readonly EventContent[] {
   if (issued === undefined) return [];
   const validity = `it is valid until ${expirationTimestamp} and will be renewed at ${nextRotationTime}`;
   const isFirst = previous.issuedAt === undefined && issued === 'SecretMissing';
@@ -85,7 +89,7 @@ function issuanceEvents(
   return [normal(issued, `A new token was issued, because ${IssueReason[issued]}; ${validity}.`), ...clampedEvents(observation)];
 }
 
-function clampedEvents(observation: Step['observation']): readonly Note[] {
+function clampedEvents(observation: Step['observation']): readonly EventContent[] {
   const record = parseRecord(observation.secret?.metadata.annotations);
   const { renewBefore } = observation.token.spec.rotation;
   if (record === undefined || !isClamped(record, renewBefore)) return [];
@@ -93,13 +97,17 @@ function clampedEvents(observation: Step['observation']): readonly Note[] {
   return [{ type: 'Warning', reason: 'RenewBeforeClamped', message }];
 }
 
-function failureEvents(failure: TokenFailure | undefined, previous: ManagedTokenStatus, before: TokenFailure | undefined): readonly Note[] {
+function failureEvents(
+  failure: TokenFailure | undefined,
+  previous: ManagedTokenStatus,
+  before: TokenFailure | undefined,
+): readonly EventContent[] {
   if (failure === undefined || failure.reason === before?.reason) return [];
   if (previous.conditions?.some(({ type, status, reason }) => isFailing(type, status) && reason === failure.reason)) return [];
   return [{ type: 'Warning', reason: failure.reason, message: sentence(failureText(failure)) }];
 }
 
-function expiryEvents(previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly Note[] {
+function expiryEvents(previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly EventContent[] {
   const hasExpired = (status: ManagedTokenStatus) =>
     status.conditions?.some(({ type, reason }) => type === TokenConditionType.ready && reason === 'Expired') === true;
   const isNews = hasExpired(next) && !hasExpired(previous);
@@ -114,14 +122,14 @@ function isTrue({ conditions = [] }: ManagedTokenStatus, wanted: string): boolea
   return conditions.some(({ type, status }) => type === wanted && status === 'True');
 }
 
-function normal(reason: string, message: string): Note {
+function normal(reason: string, message: string): EventContent {
   return { type: 'Normal', reason, message };
 }
 
 type AuditContext = Pick<TokenRun, 'auditLog' | 'key'>;
 
 /** Logs the effect of a plan on a token, unless the plan had none or failed. The line names the token by its ID only. */
-export function auditStep(run: AuditContext, plan: TokenPlan, before: Situation, { observation, issued, error }: Step): void {
+export function auditStep(run: AuditContext, plan: TokenPlan, before: EvaluatedToken, { observation, issued, error }: Step): void {
   if (plan.type === 'issue' && issued !== undefined) {
     const record = parseRecord(currentSecret(observation)?.metadata.annotations);
     audit(run, plan.previous === undefined ? 'issued' : 'rotated', issued, { token: observation.token, record });
@@ -134,7 +142,7 @@ export function auditStep(run: AuditContext, plan: TokenPlan, before: Situation,
 }
 
 /** Logs the removal of a token whose requester lost permission. */
-export function auditWithdrawal(run: AuditContext, { observation, state }: Situation): void {
+export function auditWithdrawal(run: AuditContext, { observation, state }: EvaluatedToken): void {
   audit(run, 'withdrawn', 'Forbidden', { token: observation.token, record: state.record });
 }
 

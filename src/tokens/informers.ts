@@ -38,19 +38,23 @@ export function createTokenInformers({
   ...options
 }: TokenInformersOptions): Pick<TokenInformers, 'tokens' | 'secrets' | 'requesters'> {
   const everywhere: readonly Selection[] = [{}];
-  const places = namespaces?.map((namespace): Selection => ({ namespace })) ?? everywhere;
+  const selections = namespaces?.map((namespace): Selection => ({ namespace })) ?? everywhere;
   const ours = `${Label.managedBy}=${LabelValue.managedBy}`;
   return {
     tokens: unionOf(
-      places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokens, selection }, reduceToken, TOKEN_BUDGET)),
+      selections.map((selection) => createReducedInformer({ ...options, resource: ManagedTokens, selection }, reduceToken, TOKEN_BUDGET)),
     ),
     secrets: unionOf(
-      places.map((place) =>
-        createReducedInformer({ ...options, resource: Secrets, selection: { ...place, labelSelector: ours } }, reduceSecret, SECRET_BUDGET),
+      selections.map((selection) =>
+        createReducedInformer(
+          { ...options, resource: Secrets, selection: { ...selection, labelSelector: ours } },
+          reduceSecret,
+          SECRET_BUDGET,
+        ),
       ),
     ),
     requesters: unionOf(
-      places.map((selection) =>
+      selections.map((selection) =>
         createReducedInformer({ ...options, resource: ServiceAccounts, selection }, ({ metadata }) => ({
           metadata: requesterIdentityOf(metadata),
         })),

@@ -2,8 +2,8 @@
 
 import { Annotation } from '../api/names.ts';
 import { subjectOf } from '../kubernetes/service-account.ts';
-import { defined } from '../std/defined.ts';
 import { digestOf } from '../std/digest.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
@@ -21,42 +21,42 @@ import { type IssuePlan, planToken, type SecretWrite, type TokenPlan } from './p
 import { createRecord, digestOfIssuance, requestOf, type TokenRecord } from './policy/record.ts';
 import { desiredSecret, digestOfData, digestOfOutputs, digestOfSecret } from './policy/secret.ts';
 import { areAllowed, type StoredToken } from './policy/spec.ts';
-import { type Situation, situationOf, type TokenObservation, type TokenState } from './policy/state.ts';
+import { type EvaluatedToken, evaluateToken, type TokenObservation, type TokenState } from './policy/state.ts';
 import { outputsOf, type Step, type TokenRun, withRegistration } from './run.ts';
 import { isRepair, pausedStep, recordRepair, refetchSecret, stripSecret, writeSecret } from './secrets.ts';
 import { refuse } from './withdrawal.ts';
 
 /** Issues a token and writes it. `isReviewed` is true if a review of this run already allowed it. */
-export async function issue(run: TokenRun, plan: IssuePlan, situation: Situation, isReviewed: boolean): Promise<Step> {
-  const { observation } = situation;
+export async function issue(run: TokenRun, plan: IssuePlan, evaluated: EvaluatedToken, isReviewed: boolean): Promise<Step> {
+  const { observation } = evaluated;
   const { token } = observation;
-  const paused = pausedStep(run, plan, situation);
+  const paused = pausedStep(run, plan, evaluated);
   if (paused !== undefined) return plan.dropOld ? { ...paused, observation: await stripSecret(run, observation) } : paused;
   // A Secret that existed may have lost the label that the informer selects by.
   if (plan.write === 'create' && token.status?.issuedAt !== undefined) {
     const refetched = await refetchSecret(run, observation);
     if (refetched.secret !== undefined) return { observation: refetched, isDone: false };
   }
-  return isReviewed ? await issueAllowed(run, plan, situation) : await issueIfAllowed(run, plan, situation);
+  return isReviewed ? await issueAllowed(run, plan, evaluated) : await issueIfAllowed(run, plan, evaluated);
 }
 
 /**
  * Reviews the permission for this issuance, whereas `confirmPermission` reviews permissions in doubt, before any report about the Cluster.
  * Here the last known permission still applies: an open circuit may be reported first, and a failed review hides nothing.
  */
-async function issueIfAllowed(run: TokenRun, plan: IssuePlan, situation: Situation): Promise<Step> {
-  const { token } = situation.observation;
+async function issueIfAllowed(run: TokenRun, plan: IssuePlan, evaluated: EvaluatedToken): Promise<Step> {
+  const { token } = evaluated.observation;
   await run.clients.use(registeredFor(run, token), async (target) => target.rejectIfOpen());
   const review = await run.authority.review(token, run.signal);
   if (review.allowed) {
     run.tracked.reviewedClusterSet = review.clusterSet;
-    return await issueAllowed(run, plan, situation);
+    return await issueAllowed(run, plan, evaluated);
   }
   const failure = { reason: 'Forbidden', message: review.message } as const;
-  return { failure, ...(await refuse(run, situation.observation, review)) };
+  return { failure, ...(await refuse(run, evaluated.observation, review)) };
 }
 
-async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state }: Situation): Promise<Step> {
+async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state }: EvaluatedToken): Promise<Step> {
   rejectUnwritable(run, observation.token);
   const { token: observed } = observation;
   const { token, events: orphaned } = isRevocable(observed) ? await recordAnchor(run, observed) : { token: observed, events: [] };
@@ -78,9 +78,9 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   if (isReverted) recordRepair(run, token);
   const issued = isAccountNew ? 'ServiceAccountRecreated' : plan.reason;
   const events = [...orphaned, ...unrevokedEvents(plan, token), ...unlistedEvents(run, token, state)];
-  // A token that follows a revocation is not the one to revoke.
+  // The pending revoke request does not apply to the new token, whose anchor is new.
   const revoked = plan.freshAnchor ? requestOf(token, Annotation.revoke) : undefined;
-  // The token replaces an earlier failure of this run.
+  // Success clears an earlier failure of this run.
   const next = { ...written, issuedDigest, ...(revoked && { revoked }) };
   return { observation: next, isDone: false, issued, events, failure: undefined, error: undefined };
 }
@@ -121,7 +121,7 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, 
     const issuedWith = { issuer: issuerOf(registered), outputs: outputsOf(token, target.endpoints) };
     const request = async (accountUID: string | undefined, knownAnchor: string | undefined) => {
       const anchorUID = isRevocable(token) ? (knownAnchor ?? (await ensureAnchorFor(run, token, target))) : undefined;
-      const details = defined<IssueDetails>({ accountUID, anchorUID, apiAudiences: registered.cluster.status?.apiAudiences });
+      const details = omitUndefined<IssueDetails>({ accountUID, anchorUID, apiAudiences: registered.cluster.status?.apiAudiences });
       const wanted = tokenRequestFor(token, details, run.settings.limits);
       const grant = await issueToken(target, wanted, run.signal);
       run.tracked.recordIssuance(run.clock);
@@ -203,7 +203,7 @@ async function writeToken(
     const written = await writeIssued(run, current, issued, write);
     if (written !== undefined) return { observation: written };
     current = await refetchSecret(run, current);
-    const again = planToken(situationOf(current, run.clock.now()), run.settings.limits);
+    const again = planToken(evaluateToken(current, run.clock.now()), run.settings.limits);
     if (again.type !== 'issue') return { observation: current, dropped: again.type };
     write = again.write;
   }

@@ -10,7 +10,7 @@ import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/registration.ts';
 import { issuerOf } from '../targets/registry.ts';
 import { reviewToken } from '../targets/reviews.ts';
-import { AnchorsPending, SLOT_WAIT_MS } from './anchor-deletions.ts';
+import { AnchorsPendingError, SLOT_WAIT_MS } from './anchor-deletions.ts';
 import { pruneAnchors, RETRY_MS, release, revoke } from './anchors.ts';
 import { auditStep, countIssuance, eventsOf, shortenedEvents } from './events.ts';
 import { checkOutputs, issue, writeIssued } from './issue.ts';
@@ -18,7 +18,7 @@ import type { OutputContent } from './outputs/outputs.ts';
 import { formerAnchors } from './policy/anchors.ts';
 import { type HoldPlan, planToken, type RewritePlan, type TokenPlan } from './policy/plan.ts';
 import { parseRecord, type TokenRecord } from './policy/record.ts';
-import { hasCurrentToken, type Situation, situationOf, type TokenObservation, tokenState } from './policy/state.ts';
+import { type EvaluatedToken, evaluateToken, hasCurrentToken, type TokenObservation, tokenState } from './policy/state.ts';
 import { desiredStatus } from './policy/status.ts';
 import { laneOfCluster, SHARED_LANE } from './priority.ts';
 import { reduceSecret, tokenOf } from './reduce.ts';
@@ -35,7 +35,7 @@ import {
   withRegistration,
 } from './run.ts';
 import { deleteSecrets, pausedStep, readSecret, recordRepair, refetchSecret, repairPauseMs, stripSecret } from './secrets.ts';
-import type { Verified } from './verification.ts';
+import type { VerificationResult } from './verification.ts';
 import { hideCluster, refuse, withoutCluster } from './withdrawal.ts';
 
 /** Reconciles a ManagedToken. Throws, after it has reported the cause, if the reconcile must be retried. */
@@ -115,9 +115,9 @@ async function firstStep(run: TokenRun, observation: TokenObservation): Promise<
 async function runPlans(run: TokenRun, first: Step): Promise<Step> {
   let step = first;
   for (let steps = 0; steps < MAX_STEPS && !step.isDone; steps++) {
-    const situation = situationOf(step.observation, run.clock.now());
-    const plan = planToken(situation, run.settings.limits);
-    const next = await runPlan(run, plan, situation, step.isReviewed === true);
+    const evaluated = evaluateToken(step.observation, run.clock.now());
+    const plan = planToken(evaluated, run.settings.limits);
+    const next = await runPlan(run, plan, evaluated, step.isReviewed === true);
     step = { ...step, isReviewed: false, ...next, events: [...(step.events ?? []), ...(next.events ?? [])] };
     // After a crash, only the status shows which request was handled; without it, the next run would revoke the new token.
     if (plan.type === 'revoke' && next.error === undefined) step = await writeStatus(run, step);
@@ -126,13 +126,13 @@ async function runPlans(run: TokenRun, first: Step): Promise<Step> {
 }
 
 /** Executes a plan, or requests a review first where the permission is uncertain. */
-async function runPlan(run: TokenRun, plan: TokenPlan, situation: Situation, isReviewed: boolean): Promise<Step> {
+async function runPlan(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedToken, isReviewed: boolean): Promise<Step> {
   const { clock, authority } = run;
   const startedAt = clock.monotonic();
-  const isInDoubt = needsPermission(plan) && !isReviewed && authority.needsReview(situation.observation.token);
-  if (!isInDoubt && needsOtherSlot(run, plan, situation)) return dialingStep(run, situation);
-  const next = isInDoubt ? await confirmPermission(run, situation.observation) : await execute(run, plan, situation, isReviewed);
-  if (!isInDoubt && !next.isPending) auditStep(run, plan, situation, next);
+  const isInDoubt = needsPermission(plan) && !isReviewed && authority.needsReview(evaluated.observation.token);
+  if (!isInDoubt && needsOtherSlot(run, plan, evaluated)) return dialingStep(run, evaluated);
+  const next = isInDoubt ? await confirmPermission(run, evaluated.observation) : await execute(run, plan, evaluated, isReviewed);
+  if (!isInDoubt && !next.isPending) auditStep(run, plan, evaluated, next);
   const isAttempt = plan.type === 'issue' && (next.isDone || !isInDoubt) && !next.isPending;
   if (isAttempt) countIssuance(run, plan, next, clock.monotonic() - startedAt);
   return next;
@@ -162,14 +162,14 @@ async function confirmPermission(run: TokenRun, observation: TokenObservation): 
 }
 
 /** Returns whether a plan dials the cluster in the spec, and the run holds no slot of that cluster. */
-function needsOtherSlot({ slot, view }: TokenRun, { type }: TokenPlan, { observation }: Situation): boolean {
+function needsOtherSlot({ slot, view }: TokenRun, { type }: TokenPlan, { observation }: EvaluatedToken): boolean {
   if (slot === undefined || (type !== 'issue' && type !== 'rewrite' && type !== 'verify')) return false;
   const lane = laneOfCluster(view.registry.registered(observation.token.spec.clusterName));
   return lane !== undefined && lane !== slot.lane;
 }
 
 /** Ends the run; the next one continues with a slot of the cluster in the spec. A failure lasts until then. */
-function dialingStep({ tracked, clock }: TokenRun, { observation }: Situation): Step {
+function dialingStep({ tracked, clock }: TokenRun, { observation }: EvaluatedToken): Step {
   tracked.isDialing = true;
   return { observation, isDone: true, failure: tracked.failure, requeueAt: clock.now() };
 }
@@ -206,7 +206,7 @@ async function writeStatus(run: TokenRun, step: Step): Promise<Step> {
   const { tracked, clock, hub, recorder, settings, signal } = run;
   const { issued: _, events: __, revoked, ...rest } = step;
   const { token } = step.observation;
-  const next = desiredStatus(situationOf(step.observation, clock.now()), { failure: step.failure, revoked });
+  const next = desiredStatus(evaluateToken(step.observation, clock.now()), { failure: step.failure, revoked });
   const change = { previous: token.status ?? {}, next };
   for (const event of eventsOf(step, change, tracked.failure)) recorder.record(token, event);
   for (const event of shortenedEvents(step, change, { limits: settings.limits, before: tracked.shortened })) {
@@ -225,12 +225,12 @@ async function writeStatus(run: TokenRun, step: Step): Promise<Step> {
  * Executes a plan. `isReviewed` is true if a review of this run allowed an issuance. Failures of hub and target are part of the step;
  * conflicts and defects are thrown.
  */
-async function execute(run: TokenRun, plan: TokenPlan, situation: Situation, isReviewed: boolean): Promise<Step> {
+async function execute(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedToken, isReviewed: boolean): Promise<Step> {
   try {
-    return await executePlan(run, plan, situation, isReviewed);
+    return await executePlan(run, plan, evaluated, isReviewed);
   } catch (error) {
-    if (error instanceof AnchorsPending) return pendingStep(run, plan, situation);
-    return proceed(run, plan, situation, toIssueError(error, run.signal));
+    if (error instanceof AnchorsPendingError) return pendingStep(run, plan, evaluated);
+    return proceed(run, plan, evaluated, toIssueError(error, run.signal));
   }
 }
 
@@ -238,10 +238,10 @@ async function execute(run: TokenRun, plan: TokenPlan, situation: Situation, isR
  * Lets the run proceed after a failed revocation, release or issuance: the permission must still be confirmed, a token may have to leave
  * the Secret, and former anchors may have to be deleted. Other failures end the run.
  */
-function proceed(run: TokenRun, plan: TokenPlan, { observation, ...situation }: Situation, error: IssueError): Step {
+function proceed(run: TokenRun, plan: TokenPlan, { observation, ...evaluated }: EvaluatedToken, error: IssueError): Step {
   // The finalizer and the location of an anchor may have been written.
   const current = { ...observation, token: latestToken(run, observation.token) };
-  const failed = failedStep(run, { ...situation, observation: current }, error);
+  const failed = failedStep(run, { ...evaluated, observation: current }, error);
   const next = { ...current, ...(failed.failure && { failed: failed.failure }) };
   // These plans have just tried to delete all anchors.
   if (plan.type === 'revoke' || plan.type === 'release') {
@@ -252,7 +252,7 @@ function proceed(run: TokenRun, plan: TokenPlan, { observation, ...situation }: 
 }
 
 /** Lets the run proceed while anchors are deleted on other clusters: the permission must be confirmed, and a renewal may be due. */
-function pendingStep(run: TokenRun, { type }: TokenPlan, { observation }: Situation): Step {
+function pendingStep(run: TokenRun, { type }: TokenPlan, { observation }: EvaluatedToken): Step {
   const token = latestToken(run, observation.token);
   return {
     observation: { ...observation, token, isDeletingAnchors: true },
@@ -262,8 +262,8 @@ function pendingStep(run: TokenRun, { type }: TokenPlan, { observation }: Situat
   };
 }
 
-async function executePlan(run: TokenRun, plan: TokenPlan, situation: Situation, isReviewed: boolean): Promise<Step> {
-  const { observation } = situation;
+async function executePlan(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedToken, isReviewed: boolean): Promise<Step> {
+  const { observation } = evaluated;
   switch (plan.type) {
     case 'none':
       return { observation, isDone: true, failure: run.tracked.failure };
@@ -272,19 +272,19 @@ async function executePlan(run: TokenRun, plan: TokenPlan, situation: Situation,
     case 'hold':
       return await hold(run, plan, observation);
     case 'issue':
-      return await issue(run, plan, situation, isReviewed);
+      return await issue(run, plan, evaluated, isReviewed);
     case 'rewrite':
-      return await rewrite(run, plan, situation);
+      return await rewrite(run, plan, evaluated);
     case 'remove':
       return { observation: await deleteSecrets(run, observation, plan.secrets), isDone: false };
     case 'revoke':
-      return await revoke(run, situation, plan);
+      return await revoke(run, evaluated, plan);
     case 'prune':
-      return await pruneAnchors(run, observation, plan.places);
+      return await pruneAnchors(run, observation, plan.entries);
     case 'release':
-      return await release(run, situation, plan.anchor);
+      return await release(run, evaluated, plan.anchor);
     case 'verify':
-      return await verify(run, situation);
+      return await verify(run, evaluated);
   }
 }
 
@@ -303,10 +303,10 @@ async function hold(run: TokenRun, { failure, strip, until }: HoldPlan, observat
 }
 
 /** Rewrites the current token in the outputs that the spec and the Cluster now require. */
-async function rewrite(run: TokenRun, plan: RewritePlan, situation: Situation): Promise<Step> {
-  const { observation } = situation;
+async function rewrite(run: TokenRun, plan: RewritePlan, evaluated: EvaluatedToken): Promise<Step> {
+  const { observation } = evaluated;
   const { token } = observation;
-  const paused = pausedStep(run, plan, situation);
+  const paused = pausedStep(run, plan, evaluated);
   if (paused !== undefined) return paused;
   const found = await readSecret(run, token, plan.from);
   const text = found === undefined ? '' : tokenOf(found);
@@ -348,12 +348,12 @@ async function outputsFor(
 }
 
 /** Verifies the token with a TokenReview on its cluster. A failed review has no effect. */
-async function verify(run: TokenRun, situation: Situation): Promise<Step> {
+async function verify(run: TokenRun, evaluated: EvaluatedToken): Promise<Step> {
   const { clock, tracked, verification, log } = run;
-  const { token } = situation.observation;
-  const { tokenDigest } = situation.state.secret ?? {};
+  const { token } = evaluated.observation;
+  const { tokenDigest } = evaluated.state.secret ?? {};
   tracked.verifiedAt = clock.now();
-  const verified = await reviewSecret(run, situation).catch((error: unknown): Verified => {
+  const verified = await reviewSecret(run, evaluated).catch((error: unknown): VerificationResult => {
     const { reason } = toIssueError(error, run.signal);
     log.debug({ error, reason }, 'token verification failed');
     return reason === 'TargetForbidden' ? 'forbidden' : 'skipped';
@@ -362,11 +362,11 @@ async function verify(run: TokenRun, situation: Situation): Promise<Step> {
   const isReviewed = verified === 'accepted' || verified === 'rejected';
   if (isReviewed && tokenDigest !== undefined) tracked.verdict = { tokenDigest, accepted: verified === 'accepted' };
   const { verdict, verifiedAt } = tracked;
-  return { observation: { ...situation.observation, verdict, verifyAt: verification.nextAt(token, verifiedAt) }, isDone: false };
+  return { observation: { ...evaluated.observation, verdict, verifyAt: verification.nextAt(token, verifiedAt) }, isDone: false };
 }
 
 /** Returns whether the target accepts the token; `skipped` if the Secret or the registration has changed. */
-async function reviewSecret(run: TokenRun, { observation, state: { secret, record } }: Situation): Promise<Verified> {
+async function reviewSecret(run: TokenRun, { observation, state: { secret, record } }: EvaluatedToken): Promise<VerificationResult> {
   const { token } = observation;
   if (record === undefined || secret === undefined) return 'skipped';
   const found = await readSecret(run, token, secret.metadata.name);

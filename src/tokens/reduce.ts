@@ -5,11 +5,18 @@ import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.
 import { AnchorFinalizer, Annotation, Label, SetAnnotation, SetFieldManager, TokensGroup } from '../api/names.ts';
 import type { Secret, Stored } from '../api/resources.ts';
 import type { ObjectMeta } from '../api/wire.ts';
-import { BYTES_PER_NAMESPACE, bytesIn, keepWithin, MAX_SMALL_BYTES, type NamespaceBudget, recordBytes } from '../kube/namespace-bytes.ts';
+import {
+  BYTES_PER_NAMESPACE,
+  estimateBytes,
+  keepWithin,
+  MAX_SMALL_BYTES,
+  type NamespaceBudget,
+  recordBytes,
+} from '../kube/namespace-bytes.ts';
 import { shareFields } from '../kube/shared-values.ts';
 import { ownedNames } from '../kubernetes/managed-fields.ts';
-import { defined } from '../std/defined.ts';
-import { digestOf, shortenText } from '../std/digest.ts';
+import { digestIfLong, digestOf } from '../std/digest.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { type TokenClaims, tokenClaims } from '../targets/policy/token-claims.ts';
 import { TOKEN_KEY } from './outputs/outputs.ts';
 import { digestOfData, holdsToken, type KeptClaims, type StoredSecret } from './policy/secret.ts';
@@ -22,10 +29,10 @@ import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
  */
 export function reduceSecret(object: Stored<Secret>): Stored<StoredSecret> {
   const whole = shareSecretParts(withoutData(object));
-  const bytes = bytesIn(whole.metadata);
-  if (bytes <= MAX_METADATA_LENGTH) return recordBytes(whole, bytes + bytesIn(whole.claims));
+  const bytes = estimateBytes(whole.metadata);
+  if (bytes <= MAX_METADATA_LENGTH) return recordBytes(whole, bytes + estimateBytes(whole.claims));
   const stub = { ...stubOfSecret(whole), isTooLarge: true as const };
-  return recordBytes(stub, bytesIn(stub));
+  return recordBytes(stub, estimateBytes(stub));
 }
 
 /** Budgets for the ManagedTokens, and for the Secrets, of a namespace. */
@@ -36,7 +43,7 @@ function withoutData({ metadata, type = 'Opaque', immutable = false, data = {} }
   const token = tokenOf({ data });
   const claims = keptClaims(tokenClaims(token));
   return {
-    metadata: defined<Stored<Secret>['metadata']>({ ...metadata, managedFields: undefined }),
+    metadata: omitUndefined<Stored<Secret>['metadata']>({ ...metadata, managedFields: undefined }),
     type,
     immutable,
     ...(metadata.deletionTimestamp !== undefined && !holdsToken({ data }) && { isEmptied: true }),
@@ -50,7 +57,7 @@ function withoutData({ metadata, type = 'Opaque', immutable = false, data = {} }
 function keptClaims(claims: TokenClaims | undefined): KeptClaims | undefined {
   if (claims === undefined) return undefined;
   const { subject, audiences, accountUID, issuedAt, expiresAt } = claims;
-  return defined({ subject, audiences, accountUID, issuedAt, expiresAt });
+  return omitUndefined({ subject, audiences, accountUID, issuedAt, expiresAt });
 }
 
 /** Shares the parts of a Secret that other objects also have. */
@@ -127,7 +134,7 @@ function controllersOf(owners: OwnerReferences): OwnerReferences {
 }
 
 function stubOfSecret({ metadata, claims, ...rest }: Stored<StoredSecret>): Stored<StoredSecret> {
-  return { ...rest, metadata: ownMetadata(metadata), ...(claims && bytesIn(claims) <= MAX_CLAIM_BYTES && { claims }) };
+  return { ...rest, metadata: ownMetadata(metadata), ...(claims && estimateBytes(claims) <= MAX_CLAIM_BYTES && { claims }) };
 }
 
 /** Returns a name, or the digest of an overlong one; the beginning of a string would keep all of the text in memory. */
@@ -186,7 +193,7 @@ export function identityOf({
   creationTimestamp,
   deletionTimestamp,
 }: Stored<ManagedToken>['metadata']): Stored<ManagedToken>['metadata'] {
-  return defined({ name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp });
+  return omitUndefined({ name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp });
 }
 
 function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<ManagedToken>['metadata'] {
@@ -219,13 +226,13 @@ function setByTemplate(metadata: ObjectMeta, part: 'labels' | 'annotations'): re
 
 /** Replaces the long value of an annotation with its digest: Purser only compares values. */
 function reduceText([annotation, value]: readonly [string, string]): readonly [string, string] {
-  return [annotation, shortenText(value)];
+  return [annotation, digestIfLong(value)];
 }
 
 /** Returns the records in a status, whose size the CRD limits: a long status must not make Purser lose anchors. */
 function recordsOf(status: ManagedTokenStatus): ManagedTokenStatus {
   const { observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors } = status;
-  return defined({ observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors });
+  return omitUndefined({ observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors });
 }
 
 function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
@@ -235,12 +242,12 @@ function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
   const requests = Object.entries(annotations).filter(([name]) => STUB_ANNOTATIONS.has(name));
   // From an overlong list, only Purser's own finalizer is kept, which shows that there are anchors.
   const ours = finalizers?.filter((finalizer) => finalizer === AnchorFinalizer) ?? [];
-  const own = bytesIn(finalizers) > MAX_PART_BYTES ? ours : finalizers;
+  const own = estimateBytes(finalizers) > MAX_PART_BYTES ? ours : finalizers;
   return {
     ...type,
     metadata: { ...identity, annotations: Object.fromEntries(requests), ...(own && { finalizers: own }) },
     spec: { ...spec, secret },
-    ...(status && { status: bytesIn(status) <= MAX_PART_BYTES ? status : recordsOf(status) }),
+    ...(status && { status: estimateBytes(status) <= MAX_PART_BYTES ? status : recordsOf(status) }),
   };
 }
 

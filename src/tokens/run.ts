@@ -3,7 +3,7 @@
 
 import type { IssueReason } from '../api/reasons.ts';
 import type { KubeClient } from '../kube/client.ts';
-import type { Note, Recorder } from '../kube/recorder.ts';
+import type { EventContent, Recorder } from '../kube/recorder.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import type { PinnedEndpoints } from '../targets/endpoints.ts';
@@ -19,7 +19,7 @@ import { invalidSpecFailure, type TokenFailure, tokenFailure } from './policy/me
 import { nextReconcileAt } from './policy/plan.ts';
 import { digestOfOutputs, earlierClaimant, isOwnedBy, type StoredSecret, secretNameOf } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
-import type { Situation, TokenObservation } from './policy/state.ts';
+import type { EvaluatedToken, TokenObservation } from './policy/state.ts';
 import type { RecordKey } from './record-key.ts';
 import type { RemovalLimits } from './removal-limits.ts';
 import type { TrackedToken, TrackedTokens } from './tracked-token.ts';
@@ -108,11 +108,11 @@ export interface Step {
   readonly error?: IssueError | undefined;
   readonly requeueAt?: number | undefined;
   /** Events to record besides those that follow from the other fields. */
-  readonly events?: readonly Note[];
+  readonly events?: readonly EventContent[];
 }
 
 /** Returns the last step of a run that failed. It is retried, unless only a change can help: a change triggers the ManagedToken anyway. */
-export function failedStep({ clock }: TokenRun, { observation, state }: Situation, error: IssueError): Step {
+export function failedStep({ clock }: TokenRun, { observation, state }: EvaluatedToken, error: IssueError): Step {
   const failed = { observation, isDone: true, failure: toFailure(error, observation.token) };
   if (!error.isLasting) return { ...failed, error };
   return { ...failed, requeueAt: nextReconcileAt(clock.now(), [state.record?.expiresAt]) };

@@ -6,14 +6,14 @@ import type { IssueReason } from '../api/reasons.ts';
 import { type Secret, Secrets, type Stored } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
 import { type Status, StatusError, undefinedFor } from '../kubernetes/status.ts';
-import { defined } from '../std/defined.ts';
+import { omitUndefined } from '../std/omit-undefined.ts';
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
 import { type TokenFailure, tokenFailure } from './policy/messages.ts';
 import { type IssuePlan, nextReconcileAt, type RewritePlan, type SecretWrite } from './policy/plan.ts';
 import { latestRetryAt } from './policy/rotation.ts';
 import { holdsToken, isOwnedBy, type StoredSecret, secretNameOf, withoutToken } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { currentSecret, type Situation, type TokenObservation } from './policy/state.ts';
+import { currentSecret, type EvaluatedToken, type TokenObservation } from './policy/state.ts';
 import { reduceSecret } from './reduce.ts';
 import type { Step, TokenRun } from './run.ts';
 
@@ -64,7 +64,7 @@ function informedSecret({ view }: TokenRun, { metadata }: Secret): StoredSecret 
 /** Deletes this version of a Secret; returns false if it has changed, and true if it does not exist. */
 async function deleteSecret({ hub, signal }: TokenRun, { metadata }: Pick<StoredSecret, 'metadata'>): Promise<boolean> {
   const { namespace, name, uid, resourceVersion } = metadata;
-  const sent = hub.delete(Secrets, { namespace, name }, { ...defined({ uid, resourceVersion }), signal });
+  const sent = hub.delete(Secrets, { namespace, name }, { ...omitUndefined({ uid, resourceVersion }), signal });
   const deleted = undefinedFor(sent, 'NotFound').then(() => true);
   return (await orIssueError(undefinedFor(deleted, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
 }
@@ -205,7 +205,7 @@ function withoutVersion(secret: Secret): Secret {
  * Returns the last step of a run whose write backs off, or whose namespace is over its budget; undefined if it may proceed. Renewal and
  * expiry end the pause early.
  */
-export function pausedStep(run: TokenRun, plan: IssuePlan | RewritePlan, { observation, state }: Situation): Step | undefined {
+export function pausedStep(run: TokenRun, plan: IssuePlan | RewritePlan, { observation, state }: EvaluatedToken): Step | undefined {
   const { token } = observation;
   const now = run.clock.now();
   const issueMs = plan.type === 'issue' ? Math.max(issuePauseMs(run, state.record?.expiresAt), state.expired ? 0 : (run.budgetMs ?? 0)) : 0;

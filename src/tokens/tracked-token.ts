@@ -70,7 +70,7 @@ export interface Allowance {
   readonly rbacChanges: number;
   /** True if the informers also have the requester, and RBAC rules that allow the token. */
   readonly isExpected: boolean;
-  /** False if the review needs repetition for as long as it is unexpected. */
+  /** False if the review must be repeated until `isExpected` is true. */
   readonly isLasting: boolean;
 }
 
@@ -276,15 +276,15 @@ export class TrackedToken {
   }
 
   /** Returns whether to report an orphaned anchor: each once, and at most 16 of each source. */
-  isUnreportedOrphan(place: string, source: OrphanSource): boolean {
+  isUnreportedOrphan(location: string, source: OrphanSource): boolean {
     const reported = this.#orphans?.[source];
-    return reported === undefined || (!reported.has(place) && reported.size < MAX_ANCHORS);
+    return reported === undefined || (!reported.has(location) && reported.size < MAX_ANCHORS);
   }
 
   /** Records that an orphaned anchor was reported. */
-  reportOrphan(place: string, source: OrphanSource): void {
+  reportOrphan(location: string, source: OrphanSource): void {
     this.#orphans ??= { recorded: new Set(), claimed: new Set() };
-    this.#orphans[source].add(place);
+    this.#orphans[source].add(location);
   }
 
   /** Limits the time of the last verification to now: a time in the future is from before the clock was set back. */

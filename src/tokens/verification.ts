@@ -19,7 +19,7 @@ export interface VerificationOptions {
 }
 
 /** Result of a verification; `forbidden` if the cluster does not let Purser create TokenReviews, `skipped` for no result. */
-export type Verified = 'accepted' | 'rejected' | 'forbidden' | 'skipped';
+export type VerificationResult = 'accepted' | 'rejected' | 'forbidden' | 'skipped';
 
 /** Period over which issuances are averaged, in milliseconds. */
 const AVERAGED_MS = 3_600_000;
@@ -81,7 +81,7 @@ export class Verification {
   }
 
   /** Records the result of a verification. If a sample was rejected, another token is verified, and then all tokens of the cluster. */
-  record(token: StoredToken, result: Verified): void {
+  record(token: StoredToken, result: VerificationResult): void {
     const { uid } = token.metadata;
     const { clusterName } = token.spec;
     const { clock, intervalMs } = this.#options;

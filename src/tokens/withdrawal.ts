@@ -1,9 +1,9 @@
 // Withdrawal of permission, after a review that denied it: a second review, then the removal of the Secret, unless a removal limit delays
 // or pauses it.
 
-import type { Note } from '../kube/recorder.ts';
+import type { EventContent } from '../kube/recorder.ts';
 import { exponentialMs } from '../std/backoff.ts';
-import { AnchorsPending } from './anchor-deletions.ts';
+import { AnchorsPendingError } from './anchor-deletions.ts';
 import { dropAnchors, unlistedEvents, writeRemainingAnchors } from './anchors.ts';
 import type { Refusal } from './authority.ts';
 import { auditWithdrawal } from './events.ts';
@@ -12,11 +12,11 @@ import { heldRemovalFailure, pendingWithdrawalFailure, type TokenFailure, withdr
 import { mustStripToken } from './policy/plan.ts';
 import type { StoredToken } from './policy/spec.ts';
 import {
+  type EvaluatedToken,
+  evaluateToken,
   hasCurrentToken,
   hasIssuedToken,
   ownedNames,
-  type Situation,
-  situationOf,
   type TokenObservation,
   type TokenState,
 } from './policy/state.ts';
@@ -61,7 +61,7 @@ async function withdraw(run: TokenRun, observed: TokenObservation, refusal: Refu
   const observation = await findStray(run, observed);
   const { tracked, removals, clock } = run;
   const { message } = refusal;
-  const { state, now } = situationOf(observation, clock.now());
+  const { state, now } = evaluateToken(observation, clock.now());
   const { token } = observation;
   const forbidden: TokenFailure = { reason: 'Forbidden', message };
   if (ownedNames(observation).length === 0 && anchorsOf(token).length === 0) {
@@ -124,37 +124,39 @@ function heldStep(run: TokenRun, observation: TokenObservation, removal: Exclude
 async function remove(run: TokenRun, observation: TokenObservation, forbidden: string): Promise<Pick<Step, 'observation' | 'events'>> {
   const { token } = observation;
   const { tracked } = run;
-  const places = anchorsOf(token);
-  const situation = situationOf(observation, run.clock.now());
+  const entries = anchorsOf(token);
+  const evaluated = evaluateToken(observation, run.clock.now());
   const isContinued = tracked.isRemoved;
   const isReported = ownedNames(observation).length > 0 && !isContinued;
   // A target that does not respond must not delay the removal of the Secret, nor the hub the deletion of the anchors.
-  const [secrets, anchors] = await Promise.allSettled([removeSecrets(run, situation), dropAnchors(run, token, places)]);
+  const [secrets, anchors] = await Promise.allSettled([removeSecrets(run, evaluated), dropAnchors(run, token, entries)]);
   if (secrets.status === 'rejected') throw secrets.reason;
   const removed = secrets.value;
-  const withdrawn: readonly Note[] = isReported ? [{ type: 'Warning', reason: 'Withdrawn', message: withdrawnMessage(forbidden) }] : [];
-  const unlisted = unlistedEvents(run, token, situation.state);
+  const withdrawn: readonly EventContent[] = isReported
+    ? [{ type: 'Warning', reason: 'Withdrawn', message: withdrawnMessage(forbidden) }]
+    : [];
+  const unlisted = unlistedEvents(run, token, evaluated.state);
   if (anchors.status === 'rejected') {
-    if (!(anchors.reason instanceof AnchorsPending)) throw anchors.reason;
+    if (!(anchors.reason instanceof AnchorsPendingError)) throw anchors.reason;
     // The run after the deletions continues here, without additional refusals.
     return { observation: removed, events: [...withdrawn, ...unlisted] };
   }
   const { left, events } = anchors.value;
   // An anchor that cannot be deleted is audited once.
-  if (!isReported && !isContinued && left.length < places.length) auditWithdrawal(run, situation);
+  if (!isReported && !isContinued && left.length < entries.length) auditWithdrawal(run, evaluated);
   // The next reconcile retries the anchors that are left.
-  const written = places.length > 0 ? await writeRemainingAnchors(run, removed.token, left) : removed.token;
+  const written = entries.length > 0 ? await writeRemainingAnchors(run, removed.token, left) : removed.token;
   // A conflict above must not restart the two reviews.
   tracked.forgetRefusals();
   return { observation: { ...removed, token: written }, events: [...withdrawn, ...events, ...unlisted] };
 }
 
 /** Removes the Secrets, and reports the removal once. */
-async function removeSecrets(run: TokenRun, situation: Situation): Promise<TokenObservation> {
-  const names = ownedNames(situation.observation);
-  const removed = await withdrawSecrets(run, situation.observation, names);
+async function removeSecrets(run: TokenRun, evaluated: EvaluatedToken): Promise<TokenObservation> {
+  const names = ownedNames(evaluated.observation);
+  const removed = await withdrawSecrets(run, evaluated.observation, names);
   if (names.length === 0 || run.tracked.isRemoved) return removed;
-  auditWithdrawal(run, situation);
+  auditWithdrawal(run, evaluated);
   run.removals.recordRemoval(run.tracked);
   run.tracked.recordRemoval();
   return removed;

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
-import { servingCertificate, untilFound, withFallback } from '../../src/app/certificate.ts';
+import { servingCertificate, waitForCertificate, withFallback } from '../../src/app/certificate.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from '../../src/facade/certificate.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
@@ -46,10 +46,10 @@ describe('servingCertificate', () => {
   });
 });
 
-describe('untilFound', () => {
+describe('waitForCertificate', () => {
   it('waits until a certificate is found', async () => {
     const { clock, certificate, looks } = world(3);
-    const waiting = untilFound(certificate, clock, new AbortController().signal);
+    const waiting = waitForCertificate(certificate, clock, new AbortController().signal);
     await seconds(clock, 3);
     await waiting;
 
@@ -59,7 +59,7 @@ describe('untilFound', () => {
   it('rejects when the start is aborted', async () => {
     const { clock, certificate } = world(Number.POSITIVE_INFINITY);
     const stopping = new AbortController();
-    const waiting = untilFound(certificate, clock, stopping.signal);
+    const waiting = waitForCertificate(certificate, clock, stopping.signal);
     await seconds(clock, 2);
     stopping.abort(new Error('stopped'));
 

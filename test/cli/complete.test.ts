@@ -84,7 +84,7 @@ describe('purser __complete', () => {
     ],
     [
       ['help', 'print', 'reg'],
-      ['registration\tprint a Cluster, for the hub', ':4'],
+      ['registration\tprint a Cluster manifest to apply to the hub', ':4'],
     ],
     [['nonsense', ''], [':4']],
     [['version', 'more', ''], [':4']],

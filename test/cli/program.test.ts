@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Running, runProgram } from '../../src/cli/program.ts';
+import { type RunningProgram, runProgram } from '../../src/cli/program.ts';
 import { StartError } from '../../src/config/start-error.ts';
 import { FakeClock } from '../support/clock.ts';
 import { run as runToEnd } from '../support/run.ts';
 import { FakeProcess } from './fake-process.ts';
 
-function run(start: (stopped: AbortSignal) => Promise<Running | undefined>) {
+function run(start: (stopped: AbortSignal) => Promise<RunningProgram | undefined>) {
   const host = new FakeProcess();
   const clock = new FakeClock();
   return { host, clock, ended: runProgram({ host, clock, stopMs: 1_800 }, start) };

@@ -1,22 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CommandHost } from '../../src/cli/command.ts';
-import { visibleLines, visibleText, withVisibleOutput } from '../../src/cli/visible-text.ts';
+import { removeInvisible, toVisibleLine, withVisibleOutput } from '../../src/cli/visible-text.ts';
 
 const TITLE = '\u001b]0;owned\u0007';
 
-describe('visibleText', () => {
+describe('toVisibleLine', () => {
   it('returns one line without fillers and variation selectors', () => {
-    expect(visibleText('a\u3164b\ufe0f')).toBe('a b');
+    expect(toVisibleLine('a\u3164b\ufe0f')).toBe('a b');
   });
 
   it('returns one line without control characters', () => {
-    expect(visibleText(`a${TITLE}\n\tb\u009b31m\u202ec\u2028d`)).toBe('a ]0;owned b 31m c d');
+    expect(toVisibleLine(`a${TITLE}\n\tb\u009b31m\u202ec\u2028d`)).toBe('a ]0;owned b 31m c d');
   });
 });
 
-describe('visibleLines', () => {
+describe('removeInvisible', () => {
   it('keeps line breaks, tabs and colors, and replaces all other control characters', () => {
-    expect(visibleLines(`a\tb\r\n\u001b[31mred\u001b[0m${TITLE}\rc\u001b[8m\u009b2J`)).toBe(
+    expect(removeInvisible(`a\tb\r\n\u001b[31mred\u001b[0m${TITLE}\rc\u001b[8m\u009b2J`)).toBe(
       'a\tb\r\n\u001b[31mred\u001b[0m ]0;owned  c [8m 2J',
     );
   });

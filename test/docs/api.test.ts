@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { apiReference } from '../../docs/generate-api.ts';
-import { LISTINGS } from '../../src/facade/lists.ts';
+import { ALL_LISTS } from '../../src/facade/lists.ts';
 import { openApi } from '../../src/facade/openapi.ts';
 import { readText } from '../support/repository.ts';
 
@@ -11,7 +11,7 @@ describe('docs/api.md', () => {
 });
 
 describe('openApi', () => {
-  const document = openApi('orchestrator', LISTINGS);
+  const document = openApi('orchestrator', ALL_LISTS);
 
   it('lists exactly the paths that the façade serves', () => {
     const token = '/orchestrator/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token';

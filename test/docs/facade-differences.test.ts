@@ -29,7 +29,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   'more requests than `--facade-rate`': [ABUSE, 'limits one caller to --facade-rate'],
   'more than eight requests of one caller in progress': [ABUSE, 'serves eight requests of one caller at a time'],
-  'more than 100 tokens of one caller per second that were last reviewed ten seconds ago': [
+  "one caller's cached reviews expire at more than 100 per second": [
     'facade/authenticate.exhaustive.test.ts',
     'reviews 200 known tokens of one user at once',
   ],

@@ -3,7 +3,7 @@
 import { Subscription } from 'rxjs';
 import type { CertificateSource } from '../../src/facade/certificate.ts';
 import { createFacade, type Facade, type FacadeOptions, type FacadeSettings } from '../../src/facade/facade.ts';
-import { LISTINGS } from '../../src/facade/lists.ts';
+import { ALL_LISTS } from '../../src/facade/lists.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
@@ -74,7 +74,7 @@ export class FacadeWorld {
       log: createLogger({ level: 'info', readable: false, write: (line) => world.lines.push(line) }),
       settings: { ...DEFAULTS, ...settings },
       metrics: world.#metrics,
-      lists: { listings: LISTINGS, routes: [], run: () => new Subscription() },
+      lists: { listings: ALL_LISTS, routes: [], run: () => new Subscription() },
       ...limits,
     });
     world.#facade = facade;

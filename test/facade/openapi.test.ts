@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';
-import { LISTINGS } from '../../src/facade/lists.ts';
+import { ALL_LISTS } from '../../src/facade/lists.ts';
 import { openApi, openApiDocument } from '../../src/facade/openapi.ts';
 import type { OpenApiSchema } from '../../src/facade/openapi-schemas.ts';
 import type { ApiResponse } from '../support/api-request.ts';
@@ -75,7 +75,7 @@ describe('openApi', () => {
       readonly operationId: string;
       readonly responses: Readonly<Record<string, { readonly description: string }>>;
     }
-    const { paths } = openApi('kubernetes', LISTINGS);
+    const { paths } = openApi('kubernetes', ALL_LISTS);
     const operations = Object.values(paths as Readonly<Record<string, Readonly<Record<string, Documented>>>>).flatMap((each) =>
       Object.values(each),
     );
@@ -127,7 +127,7 @@ describe('openApi', () => {
   });
 });
 
-const { components, paths } = openApi('orchestrator', LISTINGS);
+const { components, paths } = openApi('orchestrator', ALL_LISTS);
 const schemas = components.schemas as Schemas;
 const TOKEN = '/orchestrator/{cluster}/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token';
 const LIST = '/auth/v1/clusters';

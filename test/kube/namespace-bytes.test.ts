@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { ConfigMap, Stored } from '../../src/api/resources.ts';
-import { bytesOf, isOverBudget, KeptObjects, keepWithin, type NamespaceBudget, recordBytes } from '../../src/kube/namespace-bytes.ts';
+import { isOverBudget, KeptObjects, keepWithin, type NamespaceBudget, recordBytes, recordedBytes } from '../../src/kube/namespace-bytes.ts';
 import { objectKey } from '../../src/kube/paths.ts';
 
 const BUDGET: NamespaceBudget<ConfigMap> = { bytes: 100, small: 10, toStub: ({ metadata }) => ({ metadata }) };
@@ -23,13 +23,13 @@ function stubsOf(kept: KeptObjects<ConfigMap>): string[] {
 /** Returns the keys of the objects that exceed the budget of their namespace, if its smallest objects are kept whole. */
 function expectedStubs(objects: readonly Stored<ConfigMap>[]): string[] {
   const totals = new Map<string, number>();
-  const ordered = objects.toSorted((a, b) => bytesOf(a) - bytesOf(b) || (objectKey(a) < objectKey(b) ? -1 : 1));
+  const ordered = objects.toSorted((a, b) => recordedBytes(a) - recordedBytes(b) || (objectKey(a) < objectKey(b) ? -1 : 1));
   return ordered
     .filter((object) => {
       const { namespace } = object.metadata;
-      const total = (totals.get(namespace) ?? 0) + bytesOf(object);
+      const total = (totals.get(namespace) ?? 0) + recordedBytes(object);
       totals.set(namespace, total);
-      return bytesOf(object) > BUDGET.small && total > BUDGET.bytes;
+      return recordedBytes(object) > BUDGET.small && total > BUDGET.bytes;
     })
     .map(objectKey)
     .sort();
@@ -37,7 +37,7 @@ function expectedStubs(objects: readonly Stored<ConfigMap>[]): string[] {
 
 /** Returns whether an object counts toward the budget and is not kept in any case. */
 function mayBeOver(object: Stored<ConfigMap>): boolean {
-  return !isOverBudget(object) && bytesOf(object) > BUDGET.small;
+  return !isOverBudget(object) && recordedBytes(object) > BUDGET.small;
 }
 
 describe('KeptObjects', () => {
@@ -127,7 +127,9 @@ describe('KeptObjects', () => {
         const expected = expectedStubs([...current.values()]);
         // A stub remains one until the object arrives again, which `canRestore` requests.
         expect(kept.canRestore).toBe(stubsOf(kept).join() !== expected.join());
-        expect([...kept.all.values()].reduce((sum, object) => sum + (mayBeOver(object) ? bytesOf(object) : 0), 0)).toBeLessThanOrEqual(200);
+        expect(
+          [...kept.all.values()].reduce((sum, object) => sum + (mayBeOver(object) ? recordedBytes(object) : 0), 0),
+        ).toBeLessThanOrEqual(200);
         expect(stubsOf(keep(...current.values()))).toEqual(expected);
         expect(stubsOf(keep(...[...current.values()].reverse()))).toEqual(expected);
         expect(stubsOf(keep(...keep(...current.values()).all.values()))).toEqual(expected);
@@ -144,11 +146,11 @@ describe('keepWithin', () => {
   it('returns an object of the maximum size, and records its size', () => {
     const object = { name: 'a', text: 'x' };
     const bytes = JSON.stringify(object).length;
-    expect([keepWithin(bytes, object, toStub), bytesOf(object)]).toEqual([object, bytes]);
+    expect([keepWithin(bytes, object, toStub), recordedBytes(object)]).toEqual([object, bytes]);
   });
 
   it('returns a marked stub of a larger object, and records the size of the stub', () => {
     const stub = keepWithin(20, { name: 'a', text: 'x'.repeat(20) }, toStub);
-    expect([stub, bytesOf(stub)]).toEqual([{ name: 'a', isTooLarge: true }, JSON.stringify(stub).length]);
+    expect([stub, recordedBytes(stub)]).toEqual([{ name: 'a', isTooLarge: true }, JSON.stringify(stub).length]);
   });
 });

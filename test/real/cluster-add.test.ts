@@ -306,7 +306,7 @@ describe('purser cluster add', () => {
     expect(other).toEqual({
       code: 1,
       output: '',
-      stderr: `purser: Cluster eu exists and describes ${target.url}, not https://eu.example.com; choose another name, or run purser cluster remove eu first\n`,
+      stderr: `purser: Cluster eu already exists with the address ${target.url}, not https://eu.example.com; choose another name, or run purser cluster remove eu first\n`,
     });
     expect((await admin.hub.get(Clusters, { name: 'eu' })).metadata.generation).toBe(before.metadata.generation);
     const secret = { namespace: 'purser-system', name: 'us-credential' };

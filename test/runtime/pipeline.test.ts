@@ -8,7 +8,7 @@ import { whenAborted, whileLeading } from '../../src/runtime/leadership.ts';
 import { Lifecycle, streamComponent } from '../../src/runtime/lifecycle.ts';
 import { report } from '../../src/runtime/report.ts';
 import { planRetry } from '../../src/runtime/retry-policy.ts';
-import { annotationsChanged, anyOf, dueNow, generationChanged, owner, self, whenSynced } from '../../src/runtime/trigger.ts';
+import { annotationsChanged, anyOf, generationChanged, ownerKeys, requestNow, selfKeys, whenSynced } from '../../src/runtime/trigger.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { latestRetryAt } from '../../src/tokens/policy/rotation.ts';
 import { turn } from '../kube/eventually.ts';
@@ -34,10 +34,13 @@ function object(name: string, more: ApiObject['metadata'] = {}): ApiObject {
 
 function outcomes(stopping: AbortSignal) {
   const live$ = merge(
-    tokens.changes$.pipe(filter(anyOf(generationChanged, annotationsChanged('tokens.purser.dev/'))), mergeMap(self)),
-    secrets.changes$.pipe(mergeMap(owner(ManagedTokens))),
+    tokens.changes$.pipe(filter(anyOf(generationChanged, annotationsChanged('tokens.purser.dev/'))), mergeMap(selfKeys)),
+    secrets.changes$.pipe(mergeMap(ownerKeys(ManagedTokens))),
   );
-  const requests$ = whenSynced([tokens, secrets], () => tokens.store.keys(), live$).pipe(dueNow(clock), takeUntil(whenAborted(stopping)));
+  const requests$ = whenSynced([tokens, secrets], () => tokens.store.keys(), live$).pipe(
+    requestNow(clock),
+    takeUntil(whenAborted(stopping)),
+  );
   const expiresAt = clock.now() + LIFETIME_MS;
   const work$ = runController(requests$, {
     reconcile: runs.reconcile,

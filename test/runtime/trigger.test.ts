@@ -9,15 +9,15 @@ import {
   annotationsChanged,
   anyOf,
   conditionTurnedTrue,
-  dueNow,
   fieldChanged,
   generationChanged,
   labelsChanged,
   mapToKeys,
-  owner,
+  ownerKeys,
   type Predicate,
-  self,
-  statusNotOurs,
+  requestNow,
+  selfKeys,
+  statusChangedByOthers,
   whenSynced,
 } from '../../src/runtime/trigger.ts';
 import { turn } from '../kube/eventually.ts';
@@ -36,7 +36,7 @@ function updated(current: Stored<ConfigMap>, previous: Stored<ConfigMap>): Chang
   return { type: 'updated', key: 'ns/x', object: current, previous };
 }
 
-describe('self', () => {
+describe('selfKeys', () => {
   it('returns the key of the changed object', () => {
     const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
     scheduler.run(({ hot, expectObservable }) => {
@@ -44,12 +44,12 @@ describe('self', () => {
         a: { type: 'added', key: 'ns/a', object: configMap('a') },
         d: { type: 'deleted', key: 'ns/b', object: configMap('b') },
       };
-      expectObservable(hot('-a-d-a', changes).pipe(mergeMap(self))).toBe('-a-b-a', { a: 'ns/a', b: 'ns/b' });
+      expectObservable(hot('-a-d-a', changes).pipe(mergeMap(selfKeys))).toBe('-a-b-a', { a: 'ns/a', b: 'ns/b' });
     });
   });
 });
 
-describe('owner', () => {
+describe('ownerKeys', () => {
   const token = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'ci', uid: '1' };
   const owned = (...ownerReferences: readonly (typeof token)[]) => configMap('s', { ownerReferences });
 
@@ -61,21 +61,21 @@ describe('owner', () => {
     ['no owner of another group', [{ ...token, apiVersion: 'example.com/v1alpha1' }], []],
     ['no owner of the core group', [{ ...token, apiVersion: 'v1' }], []],
   ])('returns %s', (_case, references, keys) => {
-    expect(owner(ManagedTokens)({ type: 'added', key: 'ns/s', object: owned(...references) })).toEqual(keys);
+    expect(ownerKeys(ManagedTokens)({ type: 'added', key: 'ns/s', object: owned(...references) })).toEqual(keys);
   });
 
   it('returns an owner of the core group', () => {
     const secret = { apiVersion: 'v1', kind: 'Secret', name: 'anchor', uid: '1' };
-    expect(owner(Secrets)({ type: 'deleted', key: 'ns/s', object: owned(secret) })).toEqual(['ns/anchor']);
+    expect(ownerKeys(Secrets)({ type: 'deleted', key: 'ns/s', object: owned(secret) })).toEqual(['ns/anchor']);
   });
 
   it('returns a cluster-scoped owner without a namespace', () => {
     const cluster = { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', name: 'prod', uid: '1' };
-    expect(owner(Clusters)({ type: 'added', key: 'ns/s', object: owned(cluster) })).toEqual(['prod']);
+    expect(ownerKeys(Clusters)({ type: 'added', key: 'ns/s', object: owned(cluster) })).toEqual(['prod']);
   });
 
   it('returns previous and current owners once each', () => {
-    const wake = owner(ManagedTokens);
+    const wake = ownerKeys(ManagedTokens);
     expect(wake(updated(owned(), owned(token)))).toEqual(['ns/ci']);
     expect(wake(updated(owned(token), owned(token)))).toEqual(['ns/ci']);
     expect(wake({ type: 'added', key: 'ns/s', object: configMap('s') })).toEqual([]);
@@ -91,12 +91,12 @@ describe('mapToKeys', () => {
   });
 });
 
-describe('dueNow', () => {
+describe('requestNow', () => {
   it('requests each key at the current time', () => {
     const clock = new FakeClock(1_000);
     const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
     scheduler.run(({ cold, expectObservable }) => {
-      expectObservable(cold('a-b|').pipe(dueNow(clock))).toBe('a-b|', { a: { key: 'a', dueAt: 1_000 }, b: { key: 'b', dueAt: 1_000 } });
+      expectObservable(cold('a-b|').pipe(requestNow(clock))).toBe('a-b|', { a: { key: 'a', dueAt: 1_000 }, b: { key: 'b', dueAt: 1_000 } });
     });
   });
 });
@@ -113,7 +113,7 @@ describe('whenSynced', () => {
   });
 
   function keys(): Observable<string> {
-    const live$ = merge(tokens.changes$.pipe(mergeMap(self)), secrets.changes$.pipe(mergeMap(mapToKeys(() => ['of-secret']))));
+    const live$ = merge(tokens.changes$.pipe(mergeMap(selfKeys)), secrets.changes$.pipe(mergeMap(mapToKeys(() => ['of-secret']))));
     return whenSynced([tokens, secrets], () => tokens.store.keys(), live$);
   }
 
@@ -199,7 +199,7 @@ describe('whenSynced', () => {
     }
     const client = { watch, pages: watch } as unknown as Parameters<typeof createInformer<ConfigMap>>[0]['client'];
     const informer = createInformer({ client, resource: ConfigMaps, clock: new FakeClock(), random: () => 0 });
-    const live$ = informer.changes$.pipe(mergeMap(self));
+    const live$ = informer.changes$.pipe(mergeMap(selfKeys));
     const subscription = whenSynced([informer], () => informer.store.keys(), live$).subscribe((key) => seen.push(key));
     await turn();
     expect([seen, informer.synced]).toEqual([['ns/a', 'ns/b'], true]);
@@ -230,7 +230,7 @@ describe('predicates', () => {
     ['annotationsChanged', annotationsChanged('tokens.purser.dev/')],
     ['labelsChanged', labelsChanged],
     ['fieldChanged', fieldChanged<Thing>(({ status }) => status?.phase)],
-    ['statusNotOurs', statusNotOurs(() => undefined)],
+    ['statusChangedByOthers', statusChangedByOthers(() => undefined)],
   ])('matches added and deleted objects: %s', (_name, predicate) => {
     expect([added, deleted].map(predicate)).toEqual([true, true]);
   });
@@ -277,7 +277,7 @@ describe('labelsChanged and fieldChanged', () => {
   });
 });
 
-describe('statusNotOurs', () => {
+describe('statusChangedByOthers', () => {
   const ours = { phase: 'Ready', conditions: [{ type: 'Ready', status: 'True' }] };
   const sameInAnotherOrder = { conditions: [{ status: 'True', type: 'Ready' }], phase: 'Ready' };
   const theirs = { ...ours, phase: 'Hacked' };
@@ -289,12 +289,12 @@ describe('statusNotOurs', () => {
     ['is unchanged but foreign', theirs, theirs, false],
     ['is restored to the written one', theirs, ours, false],
   ])('evaluates a status that %s', (_case, before, after, holds) => {
-    const predicate = statusNotOurs<Thing>((key) => (key === 'ns/x' ? ours : undefined));
+    const predicate = statusChangedByOthers<Thing>((key) => (key === 'ns/x' ? ours : undefined));
     expect(predicate(update(thing({}, before), thing({}, after)))).toBe(holds);
   });
 
   it('matches any new status before the first write', () => {
-    expect(statusNotOurs<Thing>(() => undefined)(update(thing({}), thing({}, ours)))).toBe(true);
+    expect(statusChangedByOthers<Thing>(() => undefined)(update(thing({}), thing({}, ours)))).toBe(true);
   });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { FailureReason } from '../../src/api/reasons.ts';
 import { IssueError } from '../../src/targets/issue-error.ts';
-import type { Issuance } from '../../src/telemetry/metrics.ts';
+import type { IssuanceAttempt } from '../../src/telemetry/metrics.ts';
 import { countIssuance, eventsOf } from '../../src/tokens/events.ts';
 import type { IssuePlan } from '../../src/tokens/policy/plan.ts';
 import { renewAt } from '../../src/tokens/policy/rotation.ts';
@@ -41,8 +41,8 @@ const previous = { issuedAt: NOON, expiresAt: NOON + 3_600_000 };
 const dueAt = renewAt(previous, token.spec.rotation.renewBefore, token.metadata.uid ?? '');
 
 function counted(reason: IssuePlan['reason']): number | undefined {
-  const recorded: Issuance[] = [];
-  const metrics = { recordIssuance: (issuance: Issuance) => void recorded.push(issuance) };
+  const recorded: IssuanceAttempt[] = [];
+  const metrics = { recordIssuance: (issuance: IssuanceAttempt) => void recorded.push(issuance) };
   const deps = { metrics, clock: new FakeClock(dueAt + 90_000), uid: token.metadata.uid } as unknown as Parameters<typeof countIssuance>[0];
   const step = { observation: { token }, isDone: false, issued: reason } as unknown as Parameters<typeof countIssuance>[2];
   countIssuance(deps, { reason, previous } as unknown as IssuePlan, step, 20);

@@ -231,7 +231,7 @@ describe('token controller and a foreign Secret', () => {
 
     expect([await world.secret('shared'), world.sent()]).toEqual([before, { hub: [], target: [] }]);
     expect((await world.get('second')).status?.conditions?.[0]?.message).toBe(
-      'The Secret shared belongs to the ManagedToken first. Choose another spec.secret.name.',
+      'ManagedToken first owns Secret shared. Choose another spec.secret.name.',
     );
     await world.hub.admin.delete(ManagedTokens, { namespace: world.namespace, name: 'first' });
     await world.ready('second');
@@ -246,7 +246,7 @@ describe('token controller and a foreign Secret', () => {
     await world.create('second', { secret });
     await world.until(async () => (await world.condition('Ready', 'second')) === 'False SecretConflict');
     expect((await world.get('second')).status?.conditions?.[0]?.message).toBe(
-      'The Secret shared is for the ManagedToken first, which is older. Choose another spec.secret.name.',
+      'The older ManagedToken first also uses Secret shared. Choose another spec.secret.name.',
     );
     await world.patch('first', { spec: { rotation: { suspend: false } } });
     await world.ready('first');

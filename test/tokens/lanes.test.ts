@@ -15,7 +15,7 @@ import { createTokenController } from '../../src/tokens/controller.ts';
 import type { TokenInformers } from '../../src/tokens/informers.ts';
 import type { StoredSecret } from '../../src/tokens/policy/secret.ts';
 import type { StoredToken } from '../../src/tokens/policy/spec.ts';
-import { situationOf } from '../../src/tokens/policy/state.ts';
+import { evaluateToken } from '../../src/tokens/policy/state.ts';
 import { desiredStatus } from '../../src/tokens/policy/status.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { aGrant, aScene, aToken, NOON, type TokenBuilder } from '../support/builders.ts';
@@ -66,7 +66,7 @@ const RECORD_KEY_SECRET = { metadata: { name: 'purser-record-key' }, data: { key
 function holding(builder: TokenBuilder): Held {
   const { status: { anchors } = {} } = builder.build();
   const scene = aScene(builder).holding(aGrant()).build();
-  const status = desiredStatus(situationOf(scene, NOON + 1_000), {});
+  const status = desiredStatus(evaluateToken(scene, NOON + 1_000), {});
   return { token: { ...scene.token, status: { ...status, ...(anchors && { anchors }) } }, ...(scene.secret && { secret: scene.secret }) };
 }
 

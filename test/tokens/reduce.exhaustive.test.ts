@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { AnchorFinalizer, Annotation, Label, LabelValue } from '../../src/api/names.ts';
 import type { Secret, Stored } from '../../src/api/resources.ts';
-import { bytesOf, KeptObjects } from '../../src/kube/namespace-bytes.ts';
+import { KeptObjects, recordedBytes } from '../../src/kube/namespace-bytes.ts';
 import { createTokenInformers } from '../../src/tokens/informers.ts';
 import { secretConflictFailure } from '../../src/tokens/policy/messages.ts';
 import { parseRecord } from '../../src/tokens/policy/record.ts';
@@ -102,7 +102,7 @@ describe('reduceSecret of a Secret that is too large', () => {
   it('keeps at most 4 kB of the annotations, short names of the owner, and no long claims', () => {
     const secret = reduceSecret(largeSecret(0));
     expect(secret.isTooLarge).toBe(true);
-    expect(bytesOf(secret)).toBeLessThan(6 * KILOBYTE);
+    expect(recordedBytes(secret)).toBeLessThan(6 * KILOBYTE);
   });
 
   it('keeps the record and the usual claims of the token', () => {
@@ -214,7 +214,7 @@ describe('reduceToken', () => {
     const finalizers = [...Array.from({ length: 2_000 }, (_, index) => `example.com/finalizer-${index}`), AnchorFinalizer];
     const stub = reduceToken(stored(aToken().writing({ name: 'kept', annotations }).withMetadata({ finalizers }).build()));
     expect([stub.spec.secret, stub.metadata.finalizers]).toEqual([{ name: 'kept', outputs: ['Token'] }, [AnchorFinalizer]]);
-    expect(bytesOf(stub)).toBeLessThan(KILOBYTE);
+    expect(recordedBytes(stub)).toBeLessThan(KILOBYTE);
     expect(specProblems(stub, {})).toMatchObject([{ type: 'FieldValueTooLong', field: 'spec' }]);
   });
 });
@@ -239,7 +239,7 @@ describe('TOKEN_BUDGET', () => {
     expect(MANY - stubs.length).toBeGreaterThan(1_000);
     expect(stubs[0]?.spec.secret.annotations).toBeUndefined();
     expect(specProblems(stubs[0] as StoredToken, {})).toMatchObject([{ type: 'FieldValueForbidden', field: 'spec' }]);
-    expect(bytesIn([...kept.all.values()])).toBeLessThan((32 << 20) + MANY * 1_024);
+    expect(estimateBytes([...kept.all.values()])).toBeLessThan((32 << 20) + MANY * 1_024);
   });
 });
 
@@ -254,7 +254,7 @@ describe('SECRET_BUDGET', () => {
     add('ci', 32_000);
     add('small', 10);
     const stub = kept.all.get(`${TOKEN.metadata.namespace}/ci`)!;
-    expect([stub.isOverBudget, bytesOf(stub) < KILOBYTE]).toEqual([true, true]);
+    expect([stub.isOverBudget, recordedBytes(stub) < KILOBYTE]).toEqual([true, true]);
     expect(secretConflictFailure(conflictOf({ token: TOKEN, secret: stub }) as SecretConflict).message).toBe(
       'Purser does not write Secret ci, because the Secrets of ManagedTokens in this namespace take too much memory. Delete unused Secrets with the label tokens.purser.dev/managed-by.',
     );
@@ -262,8 +262,8 @@ describe('SECRET_BUDGET', () => {
   });
 });
 
-function bytesIn(tokens: readonly StoredToken[]): number {
-  return tokens.reduce((bytes, token) => bytes + bytesOf(token), 0);
+function estimateBytes(tokens: readonly StoredToken[]): number {
+  return tokens.reduce((bytes, token) => bytes + recordedBytes(token), 0);
 }
 
 describe('createTokenInformers on a hub without WatchList', () => {
@@ -301,7 +301,7 @@ describe('createTokenInformers on a hub without WatchList', () => {
     );
 
     expect(kept).toHaveLength(20);
-    expect(bytesIn(kept)).toBeLessThan(20 * KILOBYTE);
+    expect(estimateBytes(kept)).toBeLessThan(20 * KILOBYTE);
   });
 
   onlyExhaustive(() => {
@@ -318,7 +318,7 @@ describe('createTokenInformers on a hub without WatchList', () => {
       );
 
       expect(kept).toHaveLength(1_200);
-      expect(bytesIn(kept)).toBeLessThan(34_000 * KILOBYTE);
+      expect(estimateBytes(kept)).toBeLessThan(34_000 * KILOBYTE);
     });
   });
 });

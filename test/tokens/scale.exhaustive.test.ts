@@ -26,7 +26,7 @@ import { createTokenController } from '../../src/tokens/controller.ts';
 import type { TokenInformers } from '../../src/tokens/informers.ts';
 import { renewAt } from '../../src/tokens/policy/rotation.ts';
 import type { StoredSecret } from '../../src/tokens/policy/secret.ts';
-import { situationOf } from '../../src/tokens/policy/state.ts';
+import { evaluateToken } from '../../src/tokens/policy/state.ts';
 import { desiredStatus } from '../../src/tokens/policy/status.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { aCluster, aGrant, aScene, aToken, NOON, SERVER } from '../support/builders.ts';
@@ -49,7 +49,7 @@ function managedToken(namespace: string, index: number, hasToken: boolean): Held
   const builder = aToken().withMetadata({ name: `t-${index}`, namespace, uid: `${namespace}-${index}`, resourceVersion: '1' });
   if (!hasToken) return { token: builder.build() };
   const scene = aScene(builder).holding(aGrant()).build();
-  const token = { ...scene.token, status: desiredStatus(situationOf(scene, NOON + 1_000), {}) };
+  const token = { ...scene.token, status: desiredStatus(evaluateToken(scene, NOON + 1_000), {}) };
   return { token, ...(scene.secret && { secret: scene.secret }) };
 }
 

@@ -43,7 +43,7 @@ import { createSetController } from '../../src/sets/controller.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import type { Metrics, Orphan } from '../../src/telemetry/metrics.ts';
+import type { Metrics, OrphanedAnchor } from '../../src/telemetry/metrics.ts';
 import { createTokenController } from '../../src/tokens/controller.ts';
 import type { TokenSettings } from '../../src/tokens/run.ts';
 import { eventually } from '../contract/eventually.ts';
@@ -147,7 +147,7 @@ export interface RunningController {
   /** Lines that the controller logged. */
   readonly logged: string[];
   /** Orphaned anchors in the metrics. */
-  readonly orphans: readonly Orphan[];
+  readonly orphans: readonly OrphanedAnchor[];
   stop(): Promise<void>;
 }
 
@@ -263,7 +263,7 @@ export class TokenWorld {
       hub: { clusterName: hubCluster, client: hub, namespace: CREDENTIALS },
     });
     const logged: string[] = [];
-    const orphans: Orphan[] = [];
+    const orphans: OrphanedAnchor[] = [];
     const log = createLogger({ level: logLevel, readable: false, write: (line) => logged.push(line) });
     const recorder = new Recorder({ ...real, random: Math.random, component: 'purser', instance: 'test' });
     const controller = createTokenController({
@@ -493,7 +493,7 @@ export class TokenWorld {
       return result;
     };
     for (let steps = 0; !hasChanged(steps) || !(await check()); steps++) {
-      if (steps > MAX_STEPS && performance.now() > end) throw new Error(`the condition did not become true; ${await this.#situation()}`);
+      if (steps > MAX_STEPS && performance.now() > end) throw new Error(`the condition did not become true; ${await this.#evaluated()}`);
       await turns();
       const waitedMs = this.clock.now() - start;
       if (waitedMs < PATIENCE_MS) this.clock.advance(waitedMs < FINE_MS ? STEP_MS : COARSE_STEP_MS);
@@ -506,7 +506,7 @@ export class TokenWorld {
     if (String(await this.events(name)) !== String(expected)) throw new Error(`the events are ${String(await this.events(name))}`);
   }
 
-  async #situation(): Promise<string> {
+  async #evaluated(): Promise<string> {
     const log = this.running.flatMap(({ logged }) => logged.slice(-8)).map((line) => line.slice(0, 400));
     return [await this.conditions().catch(String), ...this.sent().hub.slice(-20), ...log].join('\n');
   }

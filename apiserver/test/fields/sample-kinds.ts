@@ -2,7 +2,6 @@
 
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import {
-  always,
   bool,
   int32,
   list,
@@ -12,6 +11,7 @@ import {
   pointer,
   struct,
   text,
+  withoutOmitempty,
 } from '../../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
 
@@ -58,10 +58,10 @@ export const LEDGER: Schema = objectStruct('v1.Ledger', {
   data: map(text()),
   spec: struct('v1.LedgerSpec', { holder: pointer(text()), count: int32(), names: struct('v1.Names', { plural: text() }) }),
   link: pointer(struct('v1.Link', { to: text() })),
-  rules: always(list(text()), null),
+  rules: withoutOmitempty(list(text()), null),
   frozen: pointer(bool()),
   secrets: listByKey(struct('v1.ObjectReference', { name: text(), note: text() }), 'name'),
-  pulls: list(struct('v1.LocalObjectReference', { name: always(text(), '') })),
+  pulls: list(struct('v1.LocalObjectReference', { name: withoutOmitempty(text(), '') })),
 });
 
 export function gadget(fields: Readonly<Record<string, unknown>>, metadata: KubeObject['metadata'] = {}): KubeObject {

@@ -103,7 +103,10 @@ interface Found {
   readonly secretName: NamespacedName;
 }
 
-/** Throws a CommandError if both contexts refer to the same cluster: Purser's own service account there is not the one for a target. */
+/**
+ * Throws a CommandError if both contexts refer to the same cluster: the service account that Purser runs as must not also be its service
+ * account for a target.
+ */
 export async function checkIsNotHub({ hub, target }: Pick<Addition, 'hub' | 'target'>, options: CallOptions): Promise<void> {
   const identity = async (client: KubeClient) =>
     (await undefinedFor(client.get(Namespaces, { name: 'kube-system' }, options), 'Forbidden', 'NotFound'))?.metadata.uid;

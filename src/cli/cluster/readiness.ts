@@ -5,7 +5,7 @@ import { ClusterConditionType } from '../../api/names.ts';
 import { Clusters, type Stored } from '../../api/resources.ts';
 import { CHECK_PURSER, CommandError, type CommandHost, ExitCode } from '../command.ts';
 import { poll } from '../poll.ts';
-import { visibleText } from '../visible-text.ts';
+import { toVisibleLine } from '../visible-text.ts';
 import { callPeer, type Peer } from './peer.ts';
 
 export interface Readiness {
@@ -52,7 +52,7 @@ export function outdatedVersion({ metadata, status }: Stored<Cluster>): string |
 }
 
 function conditionLine({ type, status, reason = '' }: ClusterCondition): string {
-  return visibleText(`${type}=${status} ${reason}`);
+  return toVisibleLine(`${type}=${status} ${reason}`);
 }
 
 function notReady(name: string, conditions: readonly ClusterCondition[]): CommandError {

@@ -43,7 +43,7 @@ export function credentialName({ name, namespace, server }: TargetRegistration, 
     throw new CommandError(`Cluster ${name} is being deleted; run the command again later`);
   const addresses = found.spec.orchestratorApiEndpoints.serverEndpoints.map(({ serverAddress }) => serverAddress);
   if (!addresses.map(serverUrl).includes(serverUrl(server)))
-    throw nameTaken(`Cluster ${name} exists and describes ${addresses.join(', ')}, not ${server}`, name);
+    throw nameTaken(`Cluster ${name} already exists with the address ${addresses.join(', ')}, not ${server}`, name);
   const controller = found.spec.authInfo?.controller;
   if (controller?.kind === 'ServiceAccount') throw nameTaken(`Cluster ${name} exists and represents the hub`, name);
   return controller === undefined ? fallback : { namespace: controller.namespace, name: controller.name };

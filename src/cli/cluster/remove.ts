@@ -213,7 +213,7 @@ async function deleteSecrets({ name, hub }: Removal, secret: Stored<Secret>, hos
   const options = { signal: host.signal };
   await callPeer(hub, async (client) => {
     const renewed = await readSecret(client, { namespace, name: renewedName(secretName) }, options);
-    // Purser re-creates neither: it renews only credentials that a Cluster refers to.
+    // Purser re-creates neither Secret: it renews only credentials that a Cluster refers to.
     if (renewed !== undefined && isRenewedSecret(renewed)) {
       const { uid: renewedUID } = renewed.metadata;
       await undefinedFor(client.delete(Secrets, { namespace, name: renewed.metadata.name }, { uid: renewedUID, ...options }), 'NotFound');

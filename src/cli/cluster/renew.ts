@@ -9,7 +9,7 @@ import { digestOf } from '../../std/digest.ts';
 import { renewedName } from '../../targets/policy/renewed-secret.ts';
 import { CHECK_PURSER, CommandError, type CommandHost, ExitCode } from '../command.ts';
 import { poll } from '../poll.ts';
-import { visibleText } from '../visible-text.ts';
+import { toVisibleLine } from '../visible-text.ts';
 import {
   findAccount,
   issueBootstrapToken,
@@ -38,7 +38,7 @@ export async function renewCredential(renewal: Renewal, host: CommandHost): Prom
   const record =
     target === undefined ? await requestRenewal(renewal, secrets, host) : await supplyToken({ ...renewal, target }, secrets, host);
   const { [RenewalAnnotation.expiresAt]: expiresAt } = await waitForRecord(renewal, secrets, record, host);
-  host.print(`Purser renewed its credential for Cluster ${name}; it is valid until ${visibleText(String(expiresAt))}.\n`);
+  host.print(`Purser renewed its credential for Cluster ${name}; it is valid until ${toVisibleLine(String(expiresAt))}.\n`);
 }
 
 export interface FleetRenewal extends Pick<Renewal, 'hub' | 'timeoutMs'> {
@@ -59,7 +59,7 @@ export async function renewAll({ hub, timeoutMs, findTarget }: FleetRenewal, hos
       const target = await findTarget(cluster.spec.orchestratorApiEndpoints.serverEndpoints.map(({ serverAddress }) => serverAddress));
       await renewCredential({ name, hub, target, timeoutMs }, host).catch((error: unknown) => {
         if (!(error instanceof CommandError)) throw error;
-        host.warn(`Cluster ${name}: ${visibleText(error.message)}\n`);
+        host.warn(`Cluster ${name}: ${toVisibleLine(error.message)}\n`);
         failures.push(error);
       });
     }

@@ -10,7 +10,7 @@ import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
 import { Facade, type IssuedToken } from '../facade/facade.ts';
 import { requestToken, type WantedToken } from '../token/token.ts';
-import { visibleText } from '../visible-text.ts';
+import { toVisibleLine } from '../visible-text.ts';
 import { type CachedCredential, cacheFolder, type Entry, NO_HOME, removeAll, removeExpired, versionOf } from './cache.mjs';
 import { type CredentialRequest, encodeExecCredential, printFromCache } from './print-cached.mjs';
 
@@ -25,7 +25,7 @@ export async function printCredential(wanted: WantedToken & { readonly forceRefr
   if (code === 0) return;
   // The cause has already been printed.
   if (code !== undefined) throw new CommandError('', code);
-  /** Changes the cache; the credential is valid without it. */
+  /** Changes the cache. A failure is only a warning: the credential is valid even if it is not cached. */
   const change = (action: (opened: CachedCredential) => void) => {
     try {
       if (cache !== undefined) action(cache);
@@ -43,7 +43,7 @@ export async function printCredential(wanted: WantedToken & { readonly forceRefr
     host.print(encodeExecCredential(entry, env));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    if (!host.signal.aborted) change((opened) => opened.writeFailure(visibleText(withoutTokens(message)), clock.now()));
+    if (!host.signal.aborted) change((opened) => opened.writeFailure(toVisibleLine(withoutTokens(message)), clock.now()));
     throw error;
   } finally {
     change((opened) => opened.lock.release());

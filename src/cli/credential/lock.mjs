@@ -99,7 +99,7 @@ export class RequestLock {
 }
 
 /**
- * Identifies a running process for as long as it runs; empty where the start time of processes is unknown.
+ * Identifies a process while it runs; empty on systems that do not report the start time of processes.
  * @param {number} pid
  */
 export function processId(pid) {

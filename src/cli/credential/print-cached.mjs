@@ -193,7 +193,7 @@ function readOrLock(cache, host, isForced) {
     }
     const failure = cache.failureSince(startedAt, now());
     if (failure !== undefined) {
-      warn(`purser: ${visibleText(failure)}\n`);
+      warn(`purser: ${toVisibleLine(failure)}\n`);
       return { code: 1, cache: undefined };
     }
     if (cache.lock.take(owner, now())) {
@@ -234,10 +234,10 @@ function requestedVersion(env) {
 }
 
 /**
- * Returns one line without control characters, with which a façade could control the terminal.
+ * Returns one line without control characters, so that no façade can control the terminal.
  * @param {string} text
  */
-function visibleText(text) {
+function toVisibleLine(text) {
   return text.replace(/[\p{C}\s]+/gu, ' ').trim();
 }
 

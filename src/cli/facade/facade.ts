@@ -16,11 +16,11 @@ import { createTransport, type StreamResult, type Transport, type TransportReque
 import { TransportError } from '../../kube/transport-error.ts';
 import { isBearerToken } from '../../kubernetes/bearer-token.ts';
 import { StatusError } from '../../kubernetes/status.ts';
-import { defined } from '../../std/defined.ts';
+import { omitUndefined } from '../../std/omit-undefined.ts';
 import { withoutTokens } from '../../std/sensitive.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
-import { visibleText } from '../visible-text.ts';
+import { toVisibleLine } from '../visible-text.ts';
 import type { FacadeOptions } from './options.ts';
 
 /** A token, and the times of its request. */
@@ -62,7 +62,7 @@ export class Facade implements AsyncDisposable {
       ...(authority !== undefined && { caData: Buffer.from(authority).toString('base64') }),
     };
     const tunnel = pod && (() => forwardPort(hub.transport, pod));
-    const transport = createTransport(fixedConfig(cluster, { name: 'caller', token }), defined({ clock: host.clock, tunnel }));
+    const transport = createTransport(fixedConfig(cluster, { name: 'caller', token }), omitUndefined({ clock: host.clock, tunnel }));
     closing.defer(() => transport.close());
     return new Facade(host, hub, { access, transport, closing: closing.move() });
   }
@@ -81,7 +81,7 @@ export class Facade implements AsyncDisposable {
     const sentAt = this.#host.clock.now();
     const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec });
     const response = await this.#send({ method: 'POST', path, headers: { 'content-type': 'application/json' }, body });
-    for (const text of warningTexts(response.headers)) this.#host.warn(`Warning: ${visibleText(withoutTokens(text))}\n`);
+    for (const text of warningTexts(response.headers)) this.#host.warn(`Warning: ${toVisibleLine(withoutTokens(text))}\n`);
     const request: TokenRequest | undefined = parseObject(response.body);
     const { token, expirationTimestamp } = request?.status ?? {};
     if (request === undefined || !token || !isText(token) || !isText(expirationTimestamp)) throw this.#notAFacade();

@@ -6,7 +6,7 @@ import { variableOf } from '../../config/options.ts';
 import { StartError } from '../../config/start-error.ts';
 import { anyText, httpsUrl, namespace, type Parser, pathSegment, serviceAccount } from '../../config/values.ts';
 import { type Env, FacadeVariable } from '../../config/variables.ts';
-import { defined } from '../../std/defined.ts';
+import { omitUndefined } from '../../std/omit-undefined.ts';
 import { parsedOption } from '../command-line.ts';
 import { contextOption, kubeconfigOption, type SharedOptions } from '../options.ts';
 
@@ -28,9 +28,9 @@ export function addFacadeOptions(command: Command): Command {
   return command
     .addOption(contextOption())
     .addOption(kubeconfigOption())
-    .addOption(parsedOption('--service-account <NS/NAME>', CALLER, sameText(serviceAccount)))
+    .addOption(parsedOption('--service-account <NS/NAME>', CALLER, checkedText(serviceAccount)))
     .addOption(
-      parsedOption('--facade <URL>', 'URL of the façade', sameText(httpsUrl)).default(
+      parsedOption('--facade <URL>', 'URL of the façade', checkedText(httpsUrl)).default(
         undefined,
         `${FacadeVariable.url}, else the URL ${published}, else a port-forward to the Service`,
       ),
@@ -61,8 +61,8 @@ export function withVariables<T extends FacadeOptions>(options: T, env: Env): T 
     const text = env[variable];
     return text ? parseVariable(variable, text, parser) : undefined;
   };
-  const fromEnvironment = defined<FacadeOptions>({
-    facade: valueOf(FacadeVariable.url, sameText(httpsUrl)),
+  const fromEnvironment = omitUndefined<FacadeOptions>({
+    facade: valueOf(FacadeVariable.url, checkedText(httpsUrl)),
     facadeCa: valueOf(FacadeVariable.authority, anyText),
     facadePath: valueOf(variableOf('facade-path'), pathSegment),
     purserNamespace: valueOf(variableOf('namespace'), namespace),
@@ -78,8 +78,8 @@ function parseVariable(variable: string, text: string, parser: Parser<string>): 
   }
 }
 
-/** Returns a parser that checks a string and keeps its spelling, by which a credential is cached. */
-export function sameText(parser: Parser<unknown>): Parser<string> {
+/** Returns a parser that checks a string and returns it unchanged: the spelling is part of the key of a cached credential. */
+export function checkedText(parser: Parser<unknown>): Parser<string> {
   return (text) => {
     parser(text);
     return text;

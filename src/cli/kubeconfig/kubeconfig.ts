@@ -6,7 +6,7 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import { SystemAuthorities } from '../../api/names.ts';
 import { StartError } from '../../config/start-error.ts';
 import { serviceAccount } from '../../config/values.ts';
-import { defined } from '../../std/defined.ts';
+import { omitUndefined } from '../../std/omit-undefined.ts';
 import { packageRoot } from '../../std/package-root.ts';
 import { serversFor } from '../../targets/endpoints.ts';
 import { CommandError, type CommandHost } from '../command.ts';
@@ -45,7 +45,7 @@ export async function writeKubeconfig(wanted: WantedKubeconfig, host: CommandHos
     ...wanted,
     audience,
     kubeconfig: connections.files.join(':'),
-    ...defined<{ context?: string }>({ context: hubContext }),
+    ...omitUndefined<{ context?: string }>({ context: hubContext }),
   };
   const { caBundle } = cluster.spec.orchestratorApiEndpoints;
   const kubeconfig = toKubeconfig(caller, { name, server, caBundle, command: await pluginCommand(host) });
@@ -101,7 +101,7 @@ async function isExecutable(path: string): Promise<boolean> {
 const COMMAND = 'purser';
 const INSTALL_HINT = `The command purser was not found.
 
-To install it, see docs/cli.md of Purser, or write the kubeconfig again where Purser is now.`;
+To install it, see docs/cli.md of Purser, or run purser kubeconfig again with the current installation of purser.`;
 
 /**
  * Returns the arguments of `purser credential`, in the form that the launcher parses without loading the command line. They name the

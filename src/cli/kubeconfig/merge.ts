@@ -10,14 +10,14 @@ import { CommandError } from '../command.ts';
 export interface Kubeconfig {
   readonly apiVersion: 'v1';
   readonly kind: 'Config';
-  readonly clusters: readonly [Named<'cluster'>];
-  readonly users: readonly [Named<'user'>];
-  readonly contexts: readonly [Named<'context'>];
+  readonly clusters: readonly [NamedEntry<'cluster'>];
+  readonly users: readonly [NamedEntry<'user'>];
+  readonly contexts: readonly [NamedEntry<'context'>];
   readonly 'current-context': string;
 }
 
 /** An entry in a kubeconfig list. */
-export type Named<Field extends string> = { readonly name: string } & { readonly [Key in Field]: Readonly<Record<string, unknown>> };
+export type NamedEntry<Field extends string> = { readonly name: string } & { readonly [Key in Field]: Readonly<Record<string, unknown>> };
 
 /** A kubeconfig file and its content. */
 export interface KubeconfigFile {
@@ -80,7 +80,7 @@ interface Destination {
 
 async function destinationOf(files: readonly string[]): Promise<Destination> {
   for (const given of files) {
-    // A symbolic link stays one: its target is replaced.
+    // Replaces the target of a symbolic link, and keeps the link.
     const path = await realpath(given).catch(() => undefined);
     if (path !== undefined) return { given, path };
     if (await lstat(given).catch(() => undefined)) throw new CommandError(`${given} is a link to a file that does not exist. Correct it`);

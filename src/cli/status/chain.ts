@@ -14,23 +14,23 @@ import { forbiddenMessage, requesterMissingMessage } from '../../tokens/policy/m
 import { isOwnedBy, secretNameOf } from '../../tokens/policy/secret.ts';
 
 /** Result of a check; `needs` names the permission that the user lacks. */
-export type Checked<T> = { readonly value: T } | { readonly needs: string };
+export type CheckResult<T> = { readonly value: T } | { readonly needs: string };
 
 /** Objects that were read for the chain. */
 export interface Evidence {
   readonly token: Stored<ManagedToken>;
   /** True if the service account that requests the token exists. */
-  readonly hasRequester: Checked<boolean>;
+  readonly hasRequester: CheckResult<boolean>;
   /** Name under which the requester may issue the token; undefined if it may not. */
-  readonly issueName: Checked<string | undefined>;
+  readonly issueName: CheckResult<string | undefined>;
   /** Most specific name of the permission. */
   readonly exactName: string;
-  readonly cluster: Checked<Stored<Cluster> | undefined>;
+  readonly cluster: CheckResult<Stored<Cluster> | undefined>;
   /** Service account on the target cluster. */
-  readonly account: Checked<Stored<ServiceAccount> | undefined>;
-  readonly secret: Checked<Stored<Secret> | undefined>;
+  readonly account: CheckResult<Stored<ServiceAccount> | undefined>;
+  readonly secret: CheckResult<Stored<Secret> | undefined>;
   /** True if the target cluster accepts the token in the Secret; undefined without one. */
-  readonly isAccepted: Checked<boolean | undefined>;
+  readonly isAccepted: CheckResult<boolean | undefined>;
 }
 
 export type Verdict = 'ok' | 'failed' | 'unchecked';
@@ -97,13 +97,12 @@ function account({ token: { spec, status }, account: checked }: Evidence): Link 
 
 function token({ token: managed, secret: checked, isAccepted }: Evidence, now: number): Link {
   if ('needs' in checked) return unchecked('token', checked.needs);
-  const text = textOf(checked.value);
+  const text = tokenTextOf(checked.value);
   if (text === '') return failed('token', 'There is no token in the Secret.');
   const claims = tokenClaims(text);
   const problem = claims && claimProblem(managed, claims, now);
   if (problem !== undefined) return failed('token', problem);
-  if ('value' in isAccepted && isAccepted.value === false)
-    return failed('token', 'The cluster rejects the token. Request another one with purser rotate.');
+  if ('value' in isAccepted && isAccepted.value === false) return failed('token', `The cluster rejects the token. ${ROTATE}`);
   const expiry = claims?.expiresAt === undefined ? 'is opaque' : `expires in ${humanDuration(claims.expiresAt - now)}`;
   return ok(
     'token',
@@ -111,12 +110,14 @@ function token({ token: managed, secret: checked, isAccepted }: Evidence, now: n
   );
 }
 
+const ROTATE = 'Request another one with purser rotate.';
+
 function claimProblem({ spec }: Stored<ManagedToken>, { subject, audiences, expiresAt }: TokenClaims, now: number): string | undefined {
   if (expiresAt !== undefined && expiresAt <= now) return `The token expired ${humanDuration(now - expiresAt)} ago.`;
   if (subject !== subjectOf(spec.serviceAccount))
-    return `The token is for ${subject ?? 'an unknown user'}, not for the service account of the spec.`;
+    return `The token is for ${subject ?? 'an unknown user'}, not for spec.serviceAccount. ${ROTATE}`;
   const missing = (spec.audiences ?? []).filter((audience) => !audiences.includes(audience));
-  return missing.length === 0 ? undefined : `The token lacks the audience ${missing.join(', ')} of the spec.`;
+  return missing.length === 0 ? undefined : `The token lacks the audience ${missing.join(', ')} of spec.audiences. ${ROTATE}`;
 }
 
 function secret({ token: managed, secret: checked }: Evidence): Link {
@@ -134,6 +135,6 @@ function secret({ token: managed, secret: checked }: Evidence): Link {
 }
 
 /** Returns the token in a Secret; empty without one. */
-export function textOf(found: Secret | undefined): string {
+export function tokenTextOf(found: Secret | undefined): string {
   return Buffer.from(found?.data?.[TOKEN_KEY] ?? '', 'base64').toString();
 }

@@ -7,12 +7,12 @@ import { ClusterConditionType, TokenConditionType } from '../../api/names.ts';
 import { ReadyReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
 import { type Condition, findCondition } from '../../kubernetes/conditions.ts';
-import { defined } from '../../std/defined.ts';
+import { omitUndefined } from '../../std/omit-undefined.ts';
 import { sentence } from '../../std/sentence.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { isClusterFailure } from '../../tokens/policy/messages.ts';
 import { CHECK_PURSER } from '../command.ts';
-import { type Problem, type Tally, toProblem } from './problem.ts';
+import { type Problem, type ProblemSummary, toProblem } from './problem.ts';
 import { type SetProblem, setsStatus } from './sets.ts';
 
 export interface ClusterProblem extends Problem {
@@ -36,14 +36,14 @@ export interface TokenProblem extends Problem {
 
 export interface FleetStatus {
   /** Undefined if the user may not list Clusters. */
-  readonly clusters: Tally<ClusterProblem> | undefined;
-  readonly managedTokens: Tally<TokenProblem> & {
+  readonly clusters: ProblemSummary<ClusterProblem> | undefined;
+  readonly managedTokens: ProblemSummary<TokenProblem> & {
     readonly suspended: number;
     /** Earliest planned renewal; absent if none is planned. */
     readonly nextRotation?: number;
   };
   /** Undefined if the user may not list ManagedTokenSets. */
-  readonly managedTokenSets: Tally<SetProblem> | undefined;
+  readonly managedTokenSets: ProblemSummary<SetProblem> | undefined;
   /** Time of Purser's last probe of any cluster, if it is so old that Purser is probably not running. */
   readonly silentSince?: number;
 }
@@ -60,13 +60,13 @@ export function fleetStatus({ tokens, clusters, sets }: Fleet, now: number): Fle
   const failing = new Map((clusters ?? []).flatMap((cluster) => entryOf(cluster)));
   const problems = tokens.flatMap((token) => tokenProblem(token, failing, now) ?? []).sort(byUrgency);
   const rotations = tokens.flatMap(({ status }) => parseTimestamp(status?.nextRotationTime) ?? []);
-  return defined({
+  return omitUndefined({
     clusters: clusters && {
       total: clusters.length,
       ready: clusters.filter((cluster) => findCondition(cluster, ClusterConditionType.ready)?.status === 'True').length,
       problems: clusterProblems(failing, problems),
     },
-    managedTokens: defined({
+    managedTokens: omitUndefined({
       total: tokens.length,
       ready: tokens.filter((token) => findCondition(token, TokenConditionType.ready)?.status === 'True').length,
       suspended: tokens.filter(({ spec }) => spec.rotation.suspend).length,
@@ -104,7 +104,7 @@ function clusterProblems(failing: ReadonlyMap<string, Problem>, tokens: readonly
     .map(([name, problem]) => {
       const affected = caused.get(name) ?? [];
       const expiries = affected.flatMap(({ usable, expiresAt }) => (usable && expiresAt !== undefined ? [expiresAt] : []));
-      return defined({ ...problem, name, failingTokens: affected.length, firstExpiry: least(expiries) });
+      return omitUndefined({ ...problem, name, failingTokens: affected.length, firstExpiry: least(expiries) });
     })
     .sort((a, b) => b.failingTokens - a.failingTokens || (a.since ?? 0) - (b.since ?? 0) || compare(a.name, b.name));
 }
@@ -116,7 +116,7 @@ function tokenProblem(token: Stored<ManagedToken>, failing: ReadonlyMap<string, 
   const cluster = token.spec.clusterName;
   const expiresAt = parseTimestamp(token.status?.expirationTimestamp);
   const usable = findCondition(token, TokenConditionType.ready)?.status === 'True' && (expiresAt ?? 0) > now;
-  return defined({
+  return omitUndefined({
     ...found,
     namespace,
     name,

@@ -15,9 +15,9 @@ import { serverUrl } from '../../targets/policy/registration.ts';
 import { secretNameOf } from '../../tokens/policy/secret.ts';
 import { callPeer, type Peer } from '../cluster/peer.ts';
 import { CommandError } from '../command.ts';
-import { type Checked, type Evidence, textOf } from './chain.ts';
+import { type CheckResult, type Evidence, tokenTextOf } from './chain.ts';
 
-export interface Inspection {
+export interface InspectionOptions {
   readonly hub: KubeClient;
   /** The target cluster; undefined if the user named no context for it. */
   readonly target: Peer | undefined;
@@ -25,7 +25,7 @@ export interface Inspection {
 }
 
 /** Reads the evidence for a ManagedToken. Throws a CommandError if there is no such ManagedToken. */
-export async function inspect({ hub, target, name }: Inspection): Promise<Evidence> {
+export async function inspect({ hub, target, name }: InspectionOptions): Promise<Evidence> {
   const token = await undefinedFor(hub.get(ManagedTokens, name), 'NotFound');
   if (token === undefined)
     throw new CommandError(`ManagedToken ${name.namespace}/${name.name} was not found; list them with kubectl get managedtokens -A`);
@@ -43,7 +43,7 @@ export async function inspect({ hub, target, name }: Inspection): Promise<Eviden
     check(`get on secrets in namespace ${namespace}`, () => found(hub.get(Secrets, { namespace, name: secretNameOf(token) }))),
   ]);
   const issueName = await checkPermission(hub, token, cluster);
-  const text = 'value' in secret ? textOf(secret.value) : '';
+  const text = 'value' in secret ? tokenTextOf(secret.value) : '';
   const isElsewhere = target !== undefined && !leadsToCluster(target, token, cluster, foundAccount);
   const elsewhere = { needs: `a --target-context that refers to Cluster ${spec.clusterName}` };
   // Another cluster must not receive the token, and does not know the service account.
@@ -68,8 +68,8 @@ function issueTargetOf({ spec }: Stored<ManagedToken>) {
 async function checkPermission(
   hub: KubeClient,
   token: Stored<ManagedToken>,
-  cluster: Checked<Stored<Cluster> | undefined>,
-): Promise<Checked<string | undefined>> {
+  cluster: CheckResult<Stored<Cluster> | undefined>,
+): Promise<CheckResult<string | undefined>> {
   const clusterSet = clusterSetOf('value' in cluster ? cluster.value : undefined);
   const issueName = await check('create on subjectaccessreviews.authorization.k8s.io', () => reviewPermission(hub, token, clusterSet));
   return 'value' in issueName && issueName.value === undefined && 'needs' in cluster ? cluster : issueName;
@@ -85,8 +85,8 @@ async function reviewPermission(hub: KubeClient, token: Stored<ManagedToken>, cl
 function leadsToCluster(
   { client }: Peer,
   { status }: Stored<ManagedToken>,
-  cluster: Checked<Stored<Cluster> | undefined>,
-  account: Checked<Stored<ServiceAccount> | undefined>,
+  cluster: CheckResult<Stored<Cluster> | undefined>,
+  account: CheckResult<Stored<ServiceAccount> | undefined>,
 ): boolean {
   const endpoints = 'value' in cluster ? (cluster.value?.spec.orchestratorApiEndpoints.serverEndpoints ?? []) : [];
   const server = serverUrl(client.transport.server);
@@ -102,12 +102,12 @@ async function reviewToken(target: KubeClient, token: string, audiences: readonl
   return (await tokenReviewStatus(review)).authenticated;
 }
 
-async function onTarget<T>(target: Peer | undefined, needs: string, read: (client: KubeClient) => Promise<T>): Promise<Checked<T>> {
+async function onTarget<T>(target: Peer | undefined, needs: string, read: (client: KubeClient) => Promise<T>): Promise<CheckResult<T>> {
   return target === undefined ? { needs: '--target-context' } : await callPeer(target, (client) => check(needs, () => read(client)));
 }
 
 /** Returns the result of a check, or what the user lacks for it. */
-async function check<T>(needs: string, read: () => Promise<T>): Promise<Checked<T>> {
+async function check<T>(needs: string, read: () => Promise<T>): Promise<CheckResult<T>> {
   try {
     return { value: await read() };
   } catch (error) {

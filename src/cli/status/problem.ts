@@ -1,7 +1,7 @@
 // Objects that need attention, and their numbers.
 
 import type { Condition } from '../../kubernetes/conditions.ts';
-import { defined } from '../../std/defined.ts';
+import { omitUndefined } from '../../std/omit-undefined.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 
 /** An object that needs attention. Times are in milliseconds since the epoch. */
@@ -13,7 +13,7 @@ export interface Problem {
   readonly since?: number;
 }
 
-export interface Tally<P extends Problem> {
+export interface ProblemSummary<P extends Problem> {
   readonly total: number;
   readonly ready: number;
   readonly problems: readonly P[];
@@ -21,5 +21,5 @@ export interface Tally<P extends Problem> {
 
 /** Returns the problem that a condition reports. */
 export function toProblem({ reason = '', message = '', lastTransitionTime }: Condition): Problem {
-  return defined({ reason, message, since: parseTimestamp(lastTransitionTime) });
+  return omitUndefined({ reason, message, since: parseTimestamp(lastTransitionTime) });
 }

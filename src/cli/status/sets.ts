@@ -5,7 +5,7 @@ import { SetConditionType } from '../../api/names.ts';
 import type { Stored } from '../../api/resources.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { compareUtf8 } from '../../std/go-text.ts';
-import { type Problem, type Tally, toProblem } from './problem.ts';
+import { type Problem, type ProblemSummary, toProblem } from './problem.ts';
 
 export interface SetProblem extends Problem {
   readonly namespace: string;
@@ -17,7 +17,7 @@ export interface SetProblem extends Problem {
 }
 
 /** Returns the state of ManagedTokenSets. */
-export function setsStatus(sets: readonly Stored<ManagedTokenSet>[]): Tally<SetProblem> {
+export function setsStatus(sets: readonly Stored<ManagedTokenSet>[]): ProblemSummary<SetProblem> {
   return {
     total: sets.length,
     ready: sets.filter((set) => findCondition(set, SetConditionType.ready)?.status === 'True').length,

@@ -8,7 +8,7 @@ import type { OutputFormat } from '../options.ts';
 import { formatDocument } from '../output.ts';
 import { chainOf } from './chain.ts';
 import { fleetStatus } from './fleet.ts';
-import { type Inspection, inspect } from './inspect.ts';
+import { type InspectionOptions, inspect } from './inspect.ts';
 import { chainReport, fleetReport } from './report.ts';
 import { chainText, fleetText, type Paint } from './text.ts';
 
@@ -17,14 +17,14 @@ interface Appearance {
   readonly paint: Paint;
 }
 
-export interface FleetQuestion extends Appearance {
+export interface FleetStatusOptions extends Appearance {
   readonly hub: KubeClient;
   /** Undefined for all namespaces. */
   readonly namespace: string | undefined;
 }
 
 /** Prints the problems of all ManagedTokens, ManagedTokenSets and Clusters that the user may list. Throws a CommandError without permission. */
-export async function showFleet({ hub, namespace, output, paint }: FleetQuestion, host: CommandHost): Promise<void> {
+export async function showFleet({ hub, namespace, output, paint }: FleetStatusOptions, host: CommandHost): Promise<void> {
   const [tokens, clusters, sets] = await Promise.all([
     listTokens(hub, namespace),
     undefinedFor(hub.listAll(Clusters), 'Forbidden', 'Unauthorized'),
@@ -38,7 +38,7 @@ export async function showFleet({ hub, namespace, output, paint }: FleetQuestion
 }
 
 /** Prints the chain of one ManagedToken. Throws a CommandError if there is none. */
-export async function showToken({ output, paint, ...inspection }: Inspection & Appearance, host: CommandHost): Promise<void> {
+export async function showToken({ output, paint, ...inspection }: InspectionOptions & Appearance, host: CommandHost): Promise<void> {
   const evidence = await inspect(inspection);
   const now = host.clock.now();
   const links = chainOf(evidence, now);

@@ -6,7 +6,7 @@ import { findCondition } from '../../kubernetes/conditions.ts';
 import { humanDuration } from '../../kubernetes/wire/go-duration.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { CHECK_PURSER } from '../command.ts';
-import { visibleText } from '../visible-text.ts';
+import { toVisibleLine } from '../visible-text.ts';
 import type { Link, Verdict } from './chain.ts';
 import type { ClusterProblem, FleetStatus, TokenProblem } from './fleet.ts';
 import type { SetProblem } from './sets.ts';
@@ -35,18 +35,18 @@ function silentText(since: number, now: number, paint: Paint): string {
 function clusterText({ name, reason, message, since, failingTokens, firstExpiry }: ClusterProblem, now: number, paint: Paint): string {
   const expiry = firstExpiry === undefined ? '' : `, the first expires in ${humanDuration(firstExpiry - now)}`;
   const affected = failingTokens === 0 ? '' : `; ${counted(failingTokens, 'ManagedToken')} cannot be renewed${expiry}`;
-  return `${paint('red', `Cluster ${name}`)}: ${visibleText(reason)}${forTime(since, now)}${affected}\n  ${visibleText(message)}\n`;
+  return `${paint('red', `Cluster ${name}`)}: ${toVisibleLine(reason)}${forTime(since, now)}${affected}\n  ${toVisibleLine(message)}\n`;
 }
 
 function tokenText({ namespace, name, reason, message, since, usable, expiresAt }: TokenProblem, now: number, paint: Paint): string {
   const state = usable && expiresAt !== undefined ? `; the token expires in ${humanDuration(expiresAt - now)}` : '; no valid token';
   const title = paint(usable ? 'yellow' : 'red', `ManagedToken ${namespace}/${name}`);
-  return `${title}: ${visibleText(reason)}${forTime(since, now)}${state}\n  ${visibleText(message)}\n`;
+  return `${title}: ${toVisibleLine(reason)}${forTime(since, now)}${state}\n  ${toVisibleLine(message)}\n`;
 }
 
 function setText({ namespace, name, reason, message, since, clusters, ready }: SetProblem, now: number, paint: Paint): string {
   const title = paint(ready === clusters ? 'yellow' : 'red', `ManagedTokenSet ${namespace}/${name}`);
-  return `${title}: ${visibleText(reason)}${forTime(since, now)}; ${ready} of ${clusters} clusters ready\n  ${visibleText(message)}\n`;
+  return `${title}: ${toVisibleLine(reason)}${forTime(since, now)}; ${ready} of ${clusters} clusters ready\n  ${toVisibleLine(message)}\n`;
 }
 
 function forTime(since: number | undefined, now: number): string {
@@ -90,12 +90,12 @@ export function chainText(token: ManagedToken, links: readonly Link[], now: numb
   const ready = findCondition(token, TokenConditionType.ready);
   const isReady = ready?.status === 'True';
   const title = paint('bold', `ManagedToken ${metadata.namespace}/${metadata.name}`);
-  const state = paint(isReady ? 'green' : 'red', isReady ? 'ready' : visibleText(ready?.reason ?? 'Pending'));
+  const state = paint(isReady ? 'green' : 'red', isReady ? 'ready' : toVisibleLine(ready?.reason ?? 'Pending'));
   const width = Math.max(...links.map(({ name }) => name.length));
   const lines = links.map(
-    ({ name, verdict, message }) => `  ${paint(COLORS[verdict], MARKS[verdict])} ${name.padEnd(width)}  ${visibleText(message)}`,
+    ({ name, verdict, message }) => `  ${paint(COLORS[verdict], MARKS[verdict])} ${name.padEnd(width)}  ${toVisibleLine(message)}`,
   );
-  const cause = isReady || ready === undefined ? [] : [`  ${visibleText(ready.message)}`];
+  const cause = isReady || ready === undefined ? [] : [`  ${toVisibleLine(ready.message)}`];
   return `${[`${title}: ${state}${times(token, now)}${spec.rotation.suspend ? ', suspended' : ''}`, ...cause, '', ...lines].join('\n')}\n`;
 }
 

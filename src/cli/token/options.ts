@@ -3,7 +3,7 @@
 import type { Command, Option } from 'commander';
 import { anyText, objectName, serviceAccount, tokenLifetime } from '../../config/values.ts';
 import { parsedArgument, parsedOption, repeatableOption } from '../command-line.ts';
-import { addFacadeOptions, type FacadeOptions, sameText } from '../facade/options.ts';
+import { addFacadeOptions, checkedText, type FacadeOptions } from '../facade/options.ts';
 
 /** Values of the options that tokens depend on. */
 export interface TokenOptions extends FacadeOptions {
@@ -16,10 +16,10 @@ export interface TokenOptions extends FacadeOptions {
 export function addTokenOptions(command: Command): Command {
   command
     .addArgument(parsedArgument('<CLUSTER>', 'name of the registered cluster', objectName))
-    .addArgument(parsedArgument('<NAMESPACE/NAME>', 'service account on the cluster', sameText(serviceAccount)))
+    .addArgument(parsedArgument('<NAMESPACE/NAME>', 'service account on the cluster', checkedText(serviceAccount)))
     .addOption(audienceOption())
     .addOption(
-      parsedOption('--duration <DURATION>', 'lifetime of the token, at least 10m', sameText(tokenLifetime)).default(
+      parsedOption('--duration <DURATION>', 'lifetime of the token, at least 10m', checkedText(tokenLifetime)).default(
         undefined,
         'chosen by the cluster, usually 1h',
       ),

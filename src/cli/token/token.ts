@@ -2,7 +2,7 @@
 
 import { StartError } from '../../config/start-error.ts';
 import { serviceAccount, tokenLifetime } from '../../config/values.ts';
-import { defined } from '../../std/defined.ts';
+import { omitUndefined } from '../../std/omit-undefined.ts';
 import type { CommandHost } from '../command.ts';
 import { Facade, type IssuedToken } from '../facade/facade.ts';
 import { formatDocument } from '../output.ts';
@@ -26,7 +26,7 @@ export async function printToken(wanted: WantedToken & { readonly output?: 'json
 export async function requestToken(facade: Facade, wanted: WantedToken): Promise<IssuedToken> {
   const audiences = wanted.audience ?? (await apiAudiences(facade, wanted.cluster));
   const expirationSeconds = wanted.duration === undefined ? undefined : tokenLifetime(wanted.duration);
-  const spec = { audiences, ...defined<{ expirationSeconds?: number }>({ expirationSeconds }) };
+  const spec = { audiences, ...omitUndefined<{ expirationSeconds?: number }>({ expirationSeconds }) };
   return await facade.requestToken(wanted.cluster, serviceAccount(wanted.account), spec);
 }
 

@@ -11,8 +11,8 @@ import type { UiOptions } from './options.ts';
 export function uiCommand(host: CommandHost): Command {
   const command = addFacadeOptions(
     defineCommand(host, 'ui', 'show clusters and tokens in a browser')
-      .description('Open a web page with the clusters and tokens that you may see, with the credential of your kubeconfig, until Ctrl-C.')
-      .addOption(parsedOption('--port <PORT>', 'port of the page on 127.0.0.1 (0 selects a free port)', port).default(0))
+      .description('Serve a web page with the clusters and tokens that your kubeconfig user may see. Stop with Ctrl-C.')
+      .addOption(parsedOption('--port <PORT>', 'local port to serve the UI on (0 selects a free port)', port).default(0))
       .addOption(new Option('--no-open', 'print the address, and do not open a browser')),
   );
   addExamples(command, {

@@ -12,7 +12,7 @@ export interface PageRequest {
 }
 
 /** The server that requests must be addressed to. */
-export interface Own {
+export interface OwnServer {
   /** Host and port, as browsers send them. */
   readonly authority: string;
   /** First segment of all paths. Only the user knows it. */
@@ -28,7 +28,7 @@ export type Admission =
 const PAGE = '/ui/';
 
 /** Returns whether a request is accepted. Never throws. */
-export function admit({ method, url, headers }: PageRequest, own: Own): Admission {
+export function admit({ method, url, headers }: PageRequest, own: OwnServer): Admission {
   // Another name for this address would allow a page of that name to read responses.
   if (headers['host'] !== own.authority) return { status: 421, cause: 'The Host header does not name this server.' };
   // Compared as it arrived: a URL parser would take //name and /\name for hosts, and throw for some of them.
@@ -42,7 +42,7 @@ export function admit({ method, url, headers }: PageRequest, own: Own): Admissio
 }
 
 /** Returns whether a request is from the page itself, or opens the page. Browsers set these headers; pages cannot. */
-function isFromOwnPage(path: string, headers: PageRequest['headers'], { authority }: Own): boolean {
+function isFromOwnPage(path: string, headers: PageRequest['headers'], { authority }: OwnServer): boolean {
   const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers;
   if (origin !== undefined && origin !== `http://${authority}`) return false;
   if (site === undefined || site === 'same-origin' || site === 'none') return true;

@@ -14,12 +14,12 @@ const OPENERS: Readonly<Record<string, readonly [program: string, ...args: strin
 };
 
 /** A private file that redirects to an address. */
-export interface Entrance extends AsyncDisposable {
+export interface RedirectFile extends AsyncDisposable {
   readonly file: string;
 }
 
 /** Writes the file into a folder that only the user can read. */
-export async function createEntrance(url: string): Promise<Entrance> {
+export async function createRedirectFile(url: string): Promise<RedirectFile> {
   const folder = await mkdtemp(join(tmpdir(), 'purser-ui-'));
   const file = join(folder, 'index.html');
   await writeFile(file, `<!doctype html><meta charset="utf-8"><title>Purser</title><meta http-equiv="refresh" content="0; url=${url}">`, {

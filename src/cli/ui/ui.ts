@@ -10,8 +10,8 @@ import { withoutTokens } from '../../std/sensitive.ts';
 import { Assets, redirectTo, SECURITY_HEADERS } from '../../ui/assets.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Facade } from '../facade/facade.ts';
-import { admit, type Own } from './guard.ts';
-import { createEntrance, openBrowser } from './open-browser.ts';
+import { admit, type OwnServer } from './guard.ts';
+import { createRedirectFile, openBrowser } from './open-browser.ts';
 import type { UiOptions } from './options.ts';
 import { Upstream } from './upstream.ts';
 
@@ -44,8 +44,8 @@ export async function showPage(options: UiOptions, host: CommandHost): Promise<v
   const url = `${listening.url}/${secret}/ui/`;
   host.print(`${url}\n`);
   if (options.open) {
-    const entrance = closing.use(await createEntrance(url));
-    const missing = await openBrowser(entrance.file, host.env);
+    const redirect = closing.use(await createRedirectFile(url));
+    const missing = await openBrowser(redirect.file, host.env);
     if (missing !== undefined)
       host.warn(`purser: cannot start ${missing}. Open the address above, or set BROWSER to the command of a browser\n`);
   }
@@ -61,7 +61,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 interface Serving {
-  readonly own: Own;
+  readonly own: OwnServer;
   readonly assets: Assets;
   readonly upstream: Upstream;
 }

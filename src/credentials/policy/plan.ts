@@ -99,7 +99,7 @@ const BACKOFF = { initialMs: MIN_RETRY_MS, maxMs: 600_000 };
 /** Period after the start of a term over which to spread deletions that an earlier term has probably completed. */
 const REPEAT_MS = 600_000;
 const PROBABLY_COMPLETED_MS = 600_000;
-/** Maximum time by which a renewal may be in the future; a later one was recorded before the clock was set back. */
+/** Maximum time that a recorded renewal may be in the future; a later one was recorded before the clock was set back. */
 const MAX_AHEAD_MS = 300_000;
 
 /** Returns false for a credential that Purser does not renew: renewal Manual, a client certificate, or a token of another user. */

@@ -100,7 +100,10 @@ export class Connections {
     while (this.#buffers > (this.#limits.buffers ?? MAX_BUFFERS)) this.#evictBuffer();
   }
 
-  /** Node keeps each request that it has parsed for as long as the connection is open, so it closes a connection with many of them immediately. */
+  /**
+   * Counts an excess request; closes a connection with many of them, because Node keeps each parsed request in memory while the connection
+   * is open.
+   */
   #exceed(connection: Connection): false {
     connection.excess += 1;
     if (connection.excess > MAX_EXCESS) connection.socket.destroy();
@@ -176,7 +179,7 @@ function peerOf({ remoteAddress = '', remotePort = 0, localAddress = '' }: Socke
 const writeBytes = new WeakMap<Socket, number>();
 const readBytes = new WeakMap<Socket, number>();
 
-/** Size up to which a buffer is part of the memory that every connection is expected to use, in bytes. */
+/** Maximum size of a buffer that is included in the expected memory of every connection, in bytes. */
 const SMALL_BYTES = 16_384;
 /** Size of the buffer that a long request leaves, in bytes. */
 const READ_BYTES = 65_536;

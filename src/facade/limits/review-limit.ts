@@ -1,8 +1,8 @@
 // The limits on TokenReviews. The limit on unknown tokens, which the hub has not accepted before, first affects source addresses whose
 // tokens are rejected, or that send many tokens of one tenant, so that other addresses keep their share.
 
+import { BoundedCache } from '../../std/bounded-cache.ts';
 import type { Clock } from '../../std/clock.ts';
-import { Recent } from '../../std/recent.ts';
 import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
 import { TenantRates, tenantOf } from './tenant.ts';
 
@@ -10,9 +10,9 @@ export interface ReviewRates {
   /** Rate for all addresses within their allowance. */
   readonly shared: Rate;
   /** Rate for all addresses beyond their allowance. */
-  readonly suspects: Rate;
+  readonly allOverAllowance: Rate;
   /** Rate for one address beyond its allowance. */
-  readonly suspect: Rate;
+  readonly perAddressOverAllowance: Rate;
   /**
    * Rate for known tokens of one tenant. Each token is reviewed at most every ten seconds, so only many active tokens reach this rate.
    */
@@ -41,8 +41,8 @@ interface Source {
 
 const RATES: ReviewRates = {
   shared: { perSecond: 200, burst: 400 },
-  suspects: { perSecond: 20, burst: 40 },
-  suspect: { perSecond: 5, burst: 10 },
+  allOverAllowance: { perSecond: 20, burst: 40 },
+  perAddressOverAllowance: { perSecond: 5, burst: 10 },
   known: { perSecond: 100, burst: 200 },
   signed: { perSecond: 20, burst: 64 },
 };
@@ -61,10 +61,10 @@ export class ReviewLimit {
   readonly #clock: Clock;
   readonly #rates: ReviewRates;
   readonly #shared: TokenBucket;
-  readonly #suspects: TokenBucket;
-  readonly #sources = new Recent<Source>(MAX_SOURCES);
+  readonly #allOverAllowance: TokenBucket;
+  readonly #sources = new BoundedCache<Source>(MAX_SOURCES);
   /** Accepted tokens by tenant. */
-  readonly #tenants = new Recent<DecayingCount>(MAX_TENANTS);
+  readonly #tenants = new BoundedCache<DecayingCount>(MAX_TENANTS);
   /** Rates of known tokens by tenant. */
   readonly #known: TenantRates;
   /** Rates of signed tokens by tenant. */
@@ -74,7 +74,7 @@ export class ReviewLimit {
     this.#clock = clock;
     this.#rates = rates;
     this.#shared = new TokenBucket(clock, rates.shared);
-    this.#suspects = new TokenBucket(clock, rates.suspects);
+    this.#allOverAllowance = new TokenBucket(clock, rates.allOverAllowance);
     this.#known = new TenantRates(clock, rates.known);
     this.#signed = new TenantRates(clock, rates.signed);
   }
@@ -92,7 +92,7 @@ export class ReviewLimit {
   /** Admits the review of an unknown token from an address. The caller must call `settle` once, when the review has ended. */
   admit(address: string): Admission {
     const source = this.#sourceOf(address);
-    const waitMs = isWithinAllowance(source) ? this.#shared.take() : source.bucket.take() || this.#suspects.take();
+    const waitMs = isWithinAllowance(source) ? this.#shared.take() : source.bucket.take() || this.#allOverAllowance.take();
     if (waitMs > 0) return { waitMs };
     source.pending += 1;
     return {
@@ -108,7 +108,7 @@ export class ReviewLimit {
 
   #sourceOf(address: string): Source {
     const count = () => new DecayingCount(this.#clock);
-    const bucket = () => new TokenBucket(this.#clock, this.#rates.suspect);
+    const bucket = () => new TokenBucket(this.#clock, this.#rates.perAddressOverAllowance);
     const source = this.#sources.get(address) ?? { pending: 0, credit: count(), debit: count(), bucket: bucket() };
     this.#sources.set(address, source);
     return source;

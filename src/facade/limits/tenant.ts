@@ -3,8 +3,8 @@
 import { isIPv6 } from 'node:net';
 import { serviceAccountNamespace } from '../../kubernetes/service-account.ts';
 import { tooManyRequests } from '../../kubernetes/status.ts';
+import { BoundedCache } from '../../std/bounded-cache.ts';
 import type { Clock } from '../../std/clock.ts';
-import { Recent } from '../../std/recent.ts';
 import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
 
 const MAX_TENANTS = 10_000;
@@ -13,7 +13,7 @@ const MAX_TENANTS = 10_000;
 export class TenantRates {
   readonly #clock: Clock;
   readonly #rate: Rate;
-  readonly #buckets = new Recent<TokenBucket>(MAX_TENANTS);
+  readonly #buckets = new BoundedCache<TokenBucket>(MAX_TENANTS);
 
   constructor(clock: Clock, rate: Rate) {
     this.#clock = clock;

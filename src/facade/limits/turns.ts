@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { toAddressKey } from './tenant.ts';
 
 /** Waiting work of several source addresses, which take turns. */
-export class Rotation {
+export class RoundRobin {
   /** Work in order of arrival; the address that has waited longest since its last turn is first. */
   readonly #waiting = new Map<string, (() => void)[]>();
 
@@ -40,7 +40,7 @@ const MAX_REQUESTS = 16;
  * others would wait until all of them are served.
  */
 export class ServingTurns {
-  readonly #waiting = new Rotation();
+  readonly #waiting = new RoundRobin();
   #started = 0;
   #isScheduled = false;
 
@@ -81,7 +81,7 @@ const MAX_ACCEPTING = 32;
  * connections from one address would delay the new connections of all others.
  */
 export class Handshakes {
-  readonly #waiting = new Rotation();
+  readonly #waiting = new RoundRobin();
   #isScheduled = false;
   /** Number of consecutive turns in which Node accepted a connection, without handshakes. */
   #accepting = 0;

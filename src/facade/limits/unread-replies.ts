@@ -13,7 +13,7 @@ export interface UnreadLimits {
 }
 
 /** A request whose response has been passed to Node. */
-export interface Responded {
+export interface RespondedRequest {
   readonly address: string;
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
@@ -21,7 +21,7 @@ export interface Responded {
 
 /** Unread responses of one source address, the oldest first. */
 interface Unread {
-  readonly bytes: Map<Responded, number>;
+  readonly bytes: Map<RespondedRequest, number>;
   total: number;
 }
 
@@ -46,7 +46,7 @@ export class UnreadReplies {
   }
 
   /** Adds a response until it is closed. `bodyBytes` is the length of its body. */
-  add(responded: Responded, bodyBytes: number): void {
+  add(responded: RespondedRequest, bodyBytes: number): void {
     const { address, message, response } = responded;
     if (message.socket.destroyed) return;
     const unread = this.#byAddress.get(address) ?? { bytes: new Map(), total: 0 };
@@ -61,7 +61,7 @@ export class UnreadReplies {
     while (this.#total > this.#limits.total) this.#closeOldest(this.#largest());
   }
 
-  #remove(responded: Responded): void {
+  #remove(responded: RespondedRequest): void {
     const { address } = responded;
     const unread = this.#byAddress.get(address);
     const bytes = unread?.bytes.get(responded);

@@ -232,7 +232,7 @@ class Block {
 
   /** JSON of the items, each followed by a comma. Encoded on first use. */
   get bytes(): Buffer {
-    // The items keep their own bytes: a replaced item that the log still has must not keep all of this in memory.
+    // The items keep their own bytes: a replaced item that the log still has must not keep the bytes of the whole block in memory.
     this.#bytes ??= Buffer.concat(this.items.flatMap(({ bytes }) => [bytes, COMMA]));
     return this.#bytes;
   }

@@ -8,9 +8,9 @@ import { encodeEvent, type View } from '../../kubernetes/representation.ts';
 import type { Status } from '../../kubernetes/status.ts';
 import { watchEventText } from '../../kubernetes/wire/encode.ts';
 import { orderedJson } from '../../kubernetes/wire/ordered-json.ts';
+import { BoundedCache } from '../../std/bounded-cache.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goJson } from '../../std/go-text.ts';
-import { Recent } from '../../std/recent.ts';
 import type { Item } from './collection.ts';
 import { type Entry, type History, hasGap } from './history.ts';
 import { type FacadeVersion, formatVersion, versionAt } from './version.ts';
@@ -40,7 +40,7 @@ export interface EventFilter {
 }
 
 /** Lines that are written together. */
-export interface Piece {
+export interface EventLines {
   readonly lines: readonly Buffer[];
   /** Position in the log after these lines. */
   readonly next: number;
@@ -48,7 +48,7 @@ export interface Piece {
 
 /**
  * Size at which a piece ends, in bytes. Pieces are written one at a time. The TLS buffer of a connection keeps the memory pages of its
- * largest write for as long as the connection is open; most pieces fit into two pages.
+ * largest write while the connection is open; most pieces fit into two pages.
  */
 const PIECE_BYTES = 5 * 1024;
 
@@ -65,13 +65,13 @@ export function plainForm(kind: ServedKind): EventForm {
 /**
  * Lines of recent events as tables or metadata. Watches in the same form share them: the conversion of a large object takes a long time.
  */
-export type ConvertedLines = Recent<Buffer>;
+export type ConvertedLines = BoundedCache<Buffer>;
 
 /** Maximum number of lines, each as long as an object. */
 const MAX_CONVERTED = 16;
 
 export function convertedLines(): ConvertedLines {
-  return new Recent(MAX_CONVERTED);
+  return new BoundedCache(MAX_CONVERTED);
 }
 
 /** Returns the form of tables, or of metadata only. Only the first event of a watch has the columns of its table. */
@@ -116,7 +116,7 @@ function bookmarkObject({ group, version, kind }: ServedKind, resourceVersion: s
 }
 
 /** Returns the next piece of the log; 'expired' if a part of it is unknown. Skips events up to the revision `ahead`, which the caller has received. */
-export function readLog(history: History, from: number, filter: EventFilter, ahead: number): Piece | 'expired' {
+export function readLog(history: History, from: number, filter: EventFilter, ahead: number): EventLines | 'expired' {
   const lines = new Lines(filter);
   let held: (ItemEvent & { readonly at: number; readonly revision: number }) | undefined;
   for (let at = from; at < history.end; at++) {

@@ -8,8 +8,8 @@ import type { Informer } from '../../kube/informer.ts';
 import type { Batch } from '../../kube/store.ts';
 import { versionTooLarge } from '../../kubernetes/list-revision.ts';
 import { type StatusError, serviceUnavailable } from '../../kubernetes/status.ts';
+import { BoundedCache } from '../../std/bounded-cache.ts';
 import type { Clock } from '../../std/clock.ts';
-import { Recent } from '../../std/recent.ts';
 import { Collection, type Item } from './collection.ts';
 import { parseVersion, versionAt } from './version.ts';
 
@@ -42,7 +42,7 @@ export interface HistoryOptions {
 }
 
 /** Parameters of a request that waits for a version. */
-export interface Wait {
+export interface VersionWait {
   readonly signal: AbortSignal;
   /** Returns the visibility of the caller. */
   readonly findVisibility: () => Promise<Visibility>;
@@ -51,7 +51,7 @@ export interface Wait {
 }
 
 /** The part of an informer that lists use. */
-export type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$' | 'parts'>;
+export type ListSource<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$' | 'parts'>;
 
 /** A batch of the hub in public form; `item` is undefined for a deleted object. */
 interface ItemBatch extends Pick<Batch<never>, 'type' | 'resourceVersion'> {
@@ -60,8 +60,8 @@ interface ItemBatch extends Pick<Batch<never>, 'type' | 'resourceVersion'> {
 
 const MAX_WEIGHT = 32e6;
 /**
- * Time for which callers can resume from before a change, in milliseconds, as in Kubernetes. A new permission also covers the past: the
- * next owner of a namespace can list what it contained before.
+ * * Period in which callers can resume from a version before a change, in milliseconds; the same as in Kubernetes. A new permission also
+ * covers the past: the next owner of a namespace can list what it contained before.
  */
 const MAX_AGE_MS = 300_000;
 const WAIT_MS = 3_000;
@@ -83,7 +83,7 @@ export class History {
   #oldest = Number.POSITIVE_INFINITY;
   #entries: Entry[] = [];
   /** Collections before recently requested positions: pages of one list have the same position. */
-  readonly #restored = new Recent<Collection, number>(MAX_RESTORED);
+  readonly #restored = new BoundedCache<Collection, number>(MAX_RESTORED);
   /** Sum of the weights of the entries. */
   #weight = 0;
   /** Position of the first entry that is kept. */
@@ -94,7 +94,7 @@ export class History {
   }
 
   /** Follows the objects of a kind on the hub until unsubscribed. */
-  follow<T extends ApiObject>({ store, batches$ }: Followed<T>, toItem: (object: T) => Item): Subscription {
+  follow<T extends ApiObject>({ store, batches$ }: ListSource<T>, toItem: (object: T) => Item): Subscription {
     if (store.resourceVersion !== undefined) this.load(store.list().map(toItem), Number(store.resourceVersion));
     return batches$.subscribe(({ type, resourceVersion, changes }) => {
       const items = changes.map((change) => ({ key: change.key, item: change.type === 'deleted' ? undefined : toItem(change.object) }));
@@ -143,7 +143,7 @@ export class History {
   }
 
   /** Waits until the hub's part of a version is reached. Throws 504 with the current version after the timeout. */
-  async waitFor(version: bigint, { signal, findVisibility, timeoutMs = WAIT_MS }: Wait): Promise<void> {
+  async waitFor(version: bigint, { signal, findVisibility, timeoutMs = WAIT_MS }: VersionWait): Promise<void> {
     const { revision } = parseVersion(version);
     if (revision <= this.#revision) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -275,7 +275,7 @@ export function hasGap({ gapSince, revision }: Entry, since: number): boolean {
   return gapSince !== undefined && gapSince < since && since < revision;
 }
 
-/** Returns the size of the object that an entry adds. The object before belongs to an earlier entry. */
+/** Returns the size of the object that an entry adds. The replaced object is part of an earlier entry. */
 function weightOf(entry: Entry | undefined): number {
   return entry?.after?.weight ?? 0;
 }

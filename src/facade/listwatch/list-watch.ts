@@ -12,7 +12,7 @@ import type { Route } from '../router.ts';
 import { Item } from './collection.ts';
 import { convertedLines, plainForm } from './events.ts';
 import { type FilteredList, type Listing, listPath } from './filtered-list.ts';
-import { type Followed, History } from './history.ts';
+import { History, type ListSource } from './history.ts';
 import { getObject, listObjects, RESERVED_BYTES } from './list.ts';
 import { RbacAccess, type RbacAccessOptions } from './rbac-access.ts';
 import { TokenChecks } from './token-checks.ts';
@@ -23,7 +23,7 @@ import { Watchers } from './watcher.ts';
 export interface ListWatchOptions<T extends ApiObject> extends RbacAccessOptions {
   readonly list: FilteredList<T>;
   /** Informer of the objects. */
-  readonly objects: Followed<T>;
+  readonly objects: ListSource<T>;
   /** Limits that all lists share. */
   readonly limits: SharedLimits;
   /** Prefixes of annotations that are public, for lists with public annotations; none by default. */

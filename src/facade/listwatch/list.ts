@@ -39,17 +39,17 @@ export interface ListDeps {
 
 /** Size above which the connection is closed after a list, in bytes. */
 const LARGE_BYTES = 1 << 20;
-/** Size above which a response is limited until it has been sent, in bytes. The limit on requests is enough for shorter ones. */
+/** Minimum size of a response that reserves memory until it has been sent, in bytes. The limit on requests bounds shorter responses. */
 const SMALL_BYTES = 32 * 1024;
 /** Memory of a response that is written in slices, in bytes: a slice, and its encrypted copy. */
 export const RESERVED_BYTES = 256 * 1024;
 /** Maximum size of a response that is written in one piece, in bytes; a larger response is written in slices. */
 const WHOLE_BYTES = 256 * 1024;
-/** Size from which a response is compressed for clients that accept it, in bytes. */
+/** Minimum size of a compressed response, in bytes; applies to clients that accept gzip. */
 const MIN_GZIP_BYTES = 128 * 1024;
 /** Size of a slice, in bytes; a slice ends with an item that exceeds it, or inside shared bytes. */
 const SLICE_BYTES = 128 * 1024;
-/** Length up to which converted items are joined into one slice, in characters. Conversion is slow and delays other requests. */
+/** Maximum length of converted items that are joined into one slice, in characters. Conversion is slow and delays other requests. */
 const CONVERTED_LENGTH = 32 * 1024;
 /** Time after which encoding pauses for other requests, in milliseconds. */
 const ENCODE_MS = 5;

@@ -23,13 +23,13 @@ export interface OnDemandOptions<T extends ApiObject> extends Omit<ListWatchOpti
   readonly onProblem: (problem: Problem) => void;
 }
 
-/** Time without requests and watches after which the objects are no longer followed, in milliseconds. */
+/** Time without requests and watches before the informers stop, in milliseconds. */
 const IDLE_MS = 600_000;
-/** Maximum time for which a request waits for the first list of the hub, in milliseconds. */
+/** Maximum time that a request waits for the first list of the hub, in milliseconds. */
 const WAIT_MS = 5_000;
-/** Time after the last event of the hub for which an informer is trusted, in milliseconds. The hub sends a bookmark about every minute. */
+/** Maximum age of the last event of a trusted informer, in milliseconds. The hub sends a bookmark about every minute. */
 const STALE_MS = 300_000;
-/** Time after which clients retry if the hub forbids an informer, and before which no new period starts, in seconds. */
+/** Delay before clients retry if the hub forbids an informer, in seconds; the informers do not start again earlier. */
 const FORBIDDEN_RETRY_S = 30;
 
 /**
@@ -81,9 +81,9 @@ export function createOnDemandList<T extends ApiObject>(options: OnDemandOptions
   };
 }
 
-type Followed = Pick<Informer<ApiObject>, 'batches$' | 'synced$' | 'problems$'>;
+type ListSource = Pick<Informer<ApiObject>, 'batches$' | 'synced$' | 'problems$'>;
 /** An informer for all namespaces, or one informer for each of several namespaces. */
-type Union = Followed & { readonly parts?: readonly Followed[] };
+type Union = ListSource & { readonly parts?: readonly ListSource[] };
 
 /** A period during which a list is followed, with its own log. */
 class Period<T extends ApiObject> {
@@ -105,7 +105,7 @@ class Period<T extends ApiObject> {
     this.#usedAt = options.clock.monotonic();
     const { objects, roles, bindings } = options.createInformers();
     this.listWatch = createListWatch({ ...options, objects, inNamespaces: { roles, bindings } });
-    const informers: readonly Followed[] = [objects, roles, bindings].flatMap((each: Union) => each.parts ?? [each]);
+    const informers: readonly ListSource[] = [objects, roles, bindings].flatMap((each: Union) => each.parts ?? [each]);
     this.#running.add(merge(...informers.map(({ problems$ }) => problems$)).subscribe((problem) => this.#onProblem(problem)));
     this.#running.add(combineLatest(informers.map(({ synced$ }) => synced$)).subscribe((each) => each.every(Boolean) && this.#onSynced()));
     this.#running.add(this.listWatch.run());

@@ -3,11 +3,11 @@
 import { Visibility } from '../../access/visibility.ts';
 import {
   continueTokenExpired,
-  isExact,
   listExpired,
   pageLimit,
   parseContinueToken,
   parseListVersion,
+  requiresExactVersion,
 } from '../../kubernetes/list-revision.ts';
 import { parseSelectors, Selection } from '../../kubernetes/selection.ts';
 import { statusError } from '../../kubernetes/status.ts';
@@ -70,7 +70,7 @@ export async function readPage(history: History, request: PageRequest): Promise<
   const timeLeftMs = timeLeft(options, clock);
   await history.waitFor(version, { signal, findVisibility, timeoutMs: timeLeftMs() });
   const visibility = await inTime(findVisibility(), clock, timeLeftMs());
-  const isPinned = version > 0n && (token !== undefined || isExact(options, selection));
+  const isPinned = version > 0n && (token !== undefined || requiresExactVersion(options, selection));
   const range = {
     visibility,
     namespace,

@@ -17,7 +17,7 @@ export interface TokenChecksOptions {
 const INTERVAL_MS = 5_100;
 /** Jitter of the interval, so that streams that began together do not check together. */
 const SPREAD = 0.1;
-/** Time for which the last result remains valid while the hub does not respond, in milliseconds. */
+/** Validity of the last result while the hub does not respond, in milliseconds. */
 const PATIENCE_MS = 30_000;
 
 interface Check {

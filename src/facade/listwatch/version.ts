@@ -4,7 +4,7 @@
 
 import type { User } from '../../access/user.ts';
 import { FINGERPRINT_DIGITS, type Visibility } from '../../access/visibility.ts';
-import { Recent } from '../../std/recent.ts';
+import { BoundedCache } from '../../std/bounded-cache.ts';
 
 /** Version of a list for one caller. */
 export interface FacadeVersion {
@@ -46,7 +46,7 @@ const SEQUENCES = 10n ** BigInt(SEQUENCE_DIGITS);
 /** The latest versions of callers. */
 export class CallerVersions {
   /** Latest version by username: the other attributes of a caller may change with each token. */
-  readonly #latest = new Recent<FacadeVersion>(MAX_CALLERS);
+  readonly #latest = new BoundedCache<FacadeVersion>(MAX_CALLERS);
 
   /** Returns the version of a caller's view at a revision, not before the version that the caller sent. */
   next({ username }: User, visibility: Visibility, revision: number, sent?: FacadeVersion): FacadeVersion {

@@ -22,7 +22,7 @@ interface Decision {
 }
 
 const CACHE_MS = 10_000;
-/** Time for which the hub itself may apply old rules after a change, in milliseconds. */
+/** Maximum delay before the hub itself applies a change to its rules, in milliseconds. */
 const UNSETTLED_MS = 2_000;
 const UNSETTLED_CACHE_MS = 250;
 const MAX_DECISIONS = 10_000;
@@ -53,7 +53,7 @@ export class ListReviews {
       : decision.allowed;
   }
 
-  /** Time for which a positive decision is valid from now on, in milliseconds. */
+  /** Remaining validity of a positive decision, in milliseconds. */
   get cacheMs(): number {
     const now = this.#options.clock.monotonic();
     return this.#validMs({ allowed: true, requestedAt: now });
@@ -109,7 +109,7 @@ export interface ViewerOptions {
 
 /** Interval between reviews after a negative decision, in milliseconds. Only permissions by authorizers other than RBAC depend on it. */
 const RECHECK_DENIED_MS = 30_000;
-/** Time for which a positive decision is kept while the hub does not respond, in milliseconds. */
+/** Validity of a positive decision while the hub does not respond, in milliseconds. */
 const PATIENCE_MS = 10_000;
 const RETRY_MS = 1_000;
 

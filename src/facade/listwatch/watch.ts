@@ -17,13 +17,13 @@ import { type Caller, checkCaller, type FacadeReply, type FacadeRequest } from '
 import type { Item } from './collection.ts';
 import { type ConvertedLines, convertedForm, type EventForm, errorLine, type ItemEvent, Replay } from './events.ts';
 import type { Listing } from './filtered-list.ts';
-import type { History, Wait } from './history.ts';
+import type { History, VersionWait } from './history.ts';
 import { viewOf } from './list.ts';
 import { type ListQuery, parseQuery } from './page.ts';
 import type { RbacAccess } from './rbac-access.ts';
 import type { TokenChecks } from './token-checks.ts';
 import { type CallerVersions, type FacadeVersion, parseVersion, versionAt } from './version.ts';
-import { type Start, Watcher, type WatcherOptions, type Watchers } from './watcher.ts';
+import { Watcher, type WatcherOptions, type Watchers, type WatchStart } from './watcher.ts';
 
 export interface WatchDeps {
   readonly listing: Listing;
@@ -118,7 +118,7 @@ async function startWatch(deps: WatchDeps, request: FacadeRequest, { takeOver, r
 interface StartedWatch extends WatchQuery {
   readonly stream: BodyStream;
   readonly release: () => void;
-  readonly start: Start;
+  readonly start: WatchStart;
 }
 
 /** Adds a watcher until its end. Its closures refer to nothing else of the request, because they stay in memory with it. */
@@ -157,7 +157,7 @@ function enforceRate(stream: BodyStream, clock: Clock, onEnd: () => void): () =>
 }
 
 /** Waits for a version; returns the Status if it does not arrive in time. */
-async function waitFor(history: History, version: bigint, wait: Wait): Promise<Status | undefined> {
+async function waitFor(history: History, version: bigint, wait: VersionWait): Promise<Status | undefined> {
   try {
     await history.waitFor(version, wait);
     return undefined;
@@ -185,7 +185,7 @@ interface Starting extends ListQuery {
   readonly beginReplay: () => () => void;
 }
 
-function startOf(history: History, visibility: Visibility, { namespace, options, version, beginReplay }: Starting): Start | Status {
+function startOf(history: History, visibility: Visibility, { namespace, options, version, beginReplay }: Starting): WatchStart | Status {
   const number = parseRequestedVersion(options.resourceVersion);
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
   if (hasInitialEvents(options)) {

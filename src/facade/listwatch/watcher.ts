@@ -6,7 +6,7 @@ import type { Clock } from '../../std/clock.ts';
 import { type BodyStream, Chunk, type StreamSource } from '../body-stream.ts';
 import type { EventWriter, UnreadEvents } from '../limits/unread-events.ts';
 import type { Collection, Item } from './collection.ts';
-import { type EventFilter, type EventForm, errorLine, type ItemEvent, type Piece, Replay, readLog } from './events.ts';
+import { type EventFilter, type EventForm, type EventLines, errorLine, type ItemEvent, Replay, readLog } from './events.ts';
 import type { History } from './history.ts';
 import { type FacadeVersion, formatVersion, versionAt } from './version.ts';
 
@@ -28,7 +28,7 @@ export interface WatcherOptions {
 }
 
 /** State of a watch at its start. */
-export interface Start {
+export interface WatchStart {
   readonly visibility: Visibility;
   /** Position of the first entry that the caller does not have. */
   readonly position: number;
@@ -40,7 +40,7 @@ export interface Start {
 /** Pieces of this round by visibility, then by position and selection; watchers with equal keys share them. */
 type SharedPieces = Map<Visibility, Map<string, SharedPiece>>;
 
-interface SharedPiece extends Pick<Piece, 'next'> {
+interface SharedPiece extends Pick<EventLines, 'next'> {
   readonly chunk: Chunk | undefined;
 }
 
@@ -116,7 +116,7 @@ export class Watcher implements StreamSource, EventWriter {
   #sentRevision: number;
   #isOver = false;
 
-  constructor(options: WatcherOptions, start: Start) {
+  constructor(options: WatcherOptions, start: WatchStart) {
     this.#options = options;
     this.#visibility = start.visibility;
     this.#position = start.position;

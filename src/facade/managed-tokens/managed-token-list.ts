@@ -3,7 +3,7 @@
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { ManagedTokenColumns, ManagedTokenSchema } from '../../api/managed-token-schema.gen.ts';
 import { ManagedTokens } from '../../api/resources.ts';
-import { bytesOf } from '../../kube/namespace-bytes.ts';
+import { recordedBytes } from '../../kube/namespace-bytes.ts';
 import { fieldsOf, textOf } from '../../kubernetes/untrusted.ts';
 import { filteredList } from '../listwatch/filtered-list.ts';
 import { pickBySchema, restrictSchema } from '../listwatch/public-schema.ts';
@@ -68,6 +68,6 @@ export const MANAGED_TOKEN_LIST = filteredList<ManagedToken>({
   schema: { description: 'Public fields of a ManagedToken; the custom resource has more.', properties: schemas, optional: ['status'] },
   columns: ManagedTokenColumns,
   selectableFields: { 'spec.clusterName': ({ spec }) => textOf(fieldsOf(spec)['clusterName']) },
-  weightOf: (token) => BASE_WEIGHT + bytesOf(token),
+  weightOf: (token) => BASE_WEIGHT + recordedBytes(token),
   exampleName: 'ci-deployer',
 });

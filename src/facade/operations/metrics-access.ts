@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isAllowed } from '../../access/hub-review.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import { untilAborted } from '../../kube/deadline.ts';
+import { rejectOnAbort } from '../../kube/deadline.ts';
 import { accessForbidden } from '../../kubernetes/access-forbidden.ts';
 import type { Clock } from '../../std/clock.ts';
 import { FreshCache } from '../../std/fresh-cache.ts';
@@ -27,7 +27,7 @@ export function metricsAccess(options: MetricsAccessOptions): (request: Incoming
       { rawHeaders: request.rawHeaders, address: toAddressKey(request.socket.remoteAddress) },
       signal,
     );
-    const mayRead = await untilAborted(
+    const mayRead = await rejectOnAbort(
       decisions.find(tokenId, () => isAllowed(hub, user, { nonResourceAttributes: ATTRIBUTES }, log)),
       signal,
     );

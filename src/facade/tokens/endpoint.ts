@@ -30,7 +30,7 @@ import { formatTimestamp } from '../../std/timestamp.ts';
 import type { ClusterClients } from '../../targets/cluster-clients.ts';
 import { IssueError } from '../../targets/issue-error.ts';
 import { checkServiceAccount, type IssuedToken, issueTokenWithBody } from '../../targets/issue-token.ts';
-import { type Part, readObject } from '../../targets/read-object.ts';
+import { type ObjectPart, readObject } from '../../targets/read-object.ts';
 import type { RegisteredCluster } from '../../targets/registry.ts';
 import type { TokenSource } from '../../targets/target.ts';
 import { checkCaller, type Endpoint, type FacadeRequest } from '../request.ts';
@@ -254,7 +254,12 @@ async function checkBoundReference(
   checkBoundObject(reference, { uid: uidOf(object) ?? '', serviceAccountName }, serviceAccount);
 }
 
-async function readOrWarn(resource: Resource<ApiObject>, name: ServiceAccountName, part: Part, { source, warn, signal }: DryRunOptions) {
+async function readOrWarn(
+  resource: Resource<ApiObject>,
+  name: ServiceAccountName,
+  part: ObjectPart,
+  { source, warn, signal }: DryRunOptions,
+) {
   const object = await readObject(source, resource, name, { part, signal });
   if (object === undefined) warn(`existence not checked: Purser may not read ${resource.plural} of the cluster`);
   return object;

@@ -20,8 +20,8 @@ import { decodeObject } from '../../kubernetes/wire/decode.ts';
 import { objectText } from '../../kubernetes/wire/encode.ts';
 import { writeOptions } from '../../kubernetes/wire/options.ts';
 import type { YamlLimits } from '../../kubernetes/wire/yaml/parse.ts';
+import { BoundedCache } from '../../std/bounded-cache.ts';
 import { goQuote } from '../../std/go-text.ts';
-import { Recent } from '../../std/recent.ts';
 import {
   type BoundObject,
   isReservedAudience,
@@ -63,7 +63,7 @@ export interface OutgoingRequest {
 /** Parses token requests. Callers often repeat the same request, so recent results are cached. */
 export class TokenRequestParser {
   readonly #rules: TokenRules;
-  readonly #recent = new Recent<PostedTokenRequest>(MAX_RECENT);
+  readonly #recent = new BoundedCache<PostedTokenRequest>(MAX_RECENT);
 
   constructor(rules: TokenRules) {
     this.#rules = rules;

@@ -16,7 +16,7 @@ const API_VERSION = `${TOKEN_REQUEST_KIND.group}/${TOKEN_REQUEST_KIND.version}`;
 const { kind: KIND } = TOKEN_REQUEST_KIND;
 const AUDIENCES =
   'Audiences of the token: a recipient accepts a token only if its own identifier is among them. A token for several audiences is valid at each of them, so they must trust one another.';
-const BOUND_OBJECT = 'Pod or Secret in the namespace of the service account; the token becomes invalid when it is deleted.';
+const BOUND_OBJECT = 'Pod or Secret in the namespace of the service account; the token becomes invalid when that object is deleted.';
 const BOUND_FIELDS = {
   kind: 'Kind of the object.',
   apiVersion: 'API version of the object: v1.',

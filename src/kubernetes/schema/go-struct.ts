@@ -79,7 +79,7 @@ export function pointer({ go, ...schema }: Schema): Schema {
 }
 
 /** Declares a field without omitempty: written as `zero` when empty. */
-export function always(schema: Schema, zero: NonNullable<GoField['zero']> | null): Schema {
+export function withoutOmitempty(schema: Schema, zero: NonNullable<GoField['zero']> | null): Schema {
   return { ...schema, go: { ...(schema.go ?? { type: '' }), zero } };
 }
 
@@ -98,10 +98,10 @@ export const UID: Schema = named('types.UID');
 const OWNER_REFERENCE = struct(
   'v1.OwnerReference',
   {
-    apiVersion: always(text(), ''),
-    kind: always(text(), ''),
-    name: always(text(), ''),
-    uid: always(UID, ''),
+    apiVersion: withoutOmitempty(text(), ''),
+    kind: withoutOmitempty(text(), ''),
+    name: withoutOmitempty(text(), ''),
+    uid: withoutOmitempty(UID, ''),
     controller: pointer(bool()),
     blockOwnerDeletion: pointer(bool()),
   },
@@ -123,8 +123,8 @@ const MANAGED_FIELDS_ENTRY = struct(
 );
 
 const LABEL_SELECTOR_REQUIREMENT = struct('v1.LabelSelectorRequirement', {
-  key: always(text(), ''),
-  operator: always(named('v1.LabelSelectorOperator'), ''),
+  key: withoutOmitempty(text(), ''),
+  operator: withoutOmitempty(named('v1.LabelSelectorOperator'), ''),
   values: list(text(), { 'x-kubernetes-list-type': 'atomic' }),
 });
 

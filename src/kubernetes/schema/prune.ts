@@ -6,21 +6,21 @@ import { dropNulls } from './drop-nulls.ts';
 import { OBJECT_META } from './go-struct.ts';
 import { type Schema, schemaOfField } from './schema.ts';
 
-export interface Pruned<T> {
+export interface PruneResult<T> {
   readonly value: T;
   /** Paths of the dropped fields: those of the metadata first, then the rest by path. */
   readonly unknown: readonly string[];
 }
 
 /** Drops unknown fields of a custom resource, and nulls that are neither nullable nor defaulted. */
-export function prune<T extends object>(object: T, schema: Schema): Pruned<T>;
-export function prune(object: Fields, schema: Schema): Pruned<Fields> {
+export function prune<T extends object>(object: T, schema: Schema): PruneResult<T>;
+export function prune(object: Fields, schema: Schema): PruneResult<Fields> {
   const { value, unknown } = pruneUnknown(object, schema);
   return { value: dropNulls(value, schema), unknown };
 }
 
 /** Drops unknown fields of a custom resource; keeps nulls. */
-export function pruneUnknown({ apiVersion, kind, metadata, ...rest }: Fields, schema: Schema): Pruned<Fields> {
+export function pruneUnknown({ apiVersion, kind, metadata, ...rest }: Fields, schema: Schema): PruneResult<Fields> {
   const ofMetadata: string[] = [];
   const ofRest: string[] = [];
   const type = Object.entries({ apiVersion, kind }).filter(([, value]) => value !== undefined);

@@ -37,7 +37,7 @@ export function plainBodyMediaType(contentType: string | undefined, contentEncod
 }
 
 /** Returns the error for protobuf of a custom kind, or of a kind with fields that have no protobuf schema. */
-export function withoutProtobuf(): StatusError {
+export function protobufNotSupported(): StatusError {
   return unknownFormat(['application/json', 'application/yaml']);
 }
 

@@ -22,7 +22,7 @@ export function encodeContinue(revision: number | bigint, lastKey: string): stri
 }
 
 /** Returns the token for the same page at the latest revision, which is offered when the token's revision has expired. */
-export function atLatest(token: ContinueToken): string {
+export function encodeContinueAtLatest(token: ContinueToken): string {
   return encode(-1n, token.start);
 }
 

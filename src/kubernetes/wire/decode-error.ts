@@ -5,7 +5,7 @@ import { badRequest, StatusError } from '../status.ts';
 import { messageOf } from './document.ts';
 import type { FieldValidation } from './options.ts';
 import { apiVersionOf, type TypeMeta } from './type-meta.ts';
-import { undecodedUtf8 } from './utf8.ts';
+import { decodeUtf8Lossless } from './utf8.ts';
 
 /** Returns the error for a body of an unknown type. */
 export function unrecognized(body: Uint8Array, expected: TypeMeta, message: string): StatusError {
@@ -79,5 +79,5 @@ function yamlWarnings(error: string): string[] {
 function summary(body: Buffer): string {
   if (body.length === 0) return '<empty>';
   const start = body.subarray(0, SUMMARY_BYTES);
-  return `${body[0] === 0x7b ? undecodedUtf8(start) : start.toString('hex')}${body.length > SUMMARY_BYTES ? ' ...' : ''}`;
+  return `${body[0] === 0x7b ? decodeUtf8Lossless(start) : start.toString('hex')}${body.length > SUMMARY_BYTES ? ' ...' : ''}`;
 }

@@ -8,7 +8,7 @@ import { decodeSelf, isInteger, jsonType, type Position, typeMismatch } from './
 import { fieldPath, type JsonNode, numberValue } from './json-node.ts';
 import { isEmpty } from './struct-text.ts';
 
-export interface Decoded {
+export interface DecodedValue {
   /** Canonical object: known fields only, without zero values, times in UTC. */
   readonly value: Fields;
   /** `unknown field "a.b"` and `duplicate field "a.b"`, in the order of the document, at most 100. */
@@ -16,7 +16,7 @@ export interface Decoded {
 }
 
 /** Decodes a document by its schema, or throws an Error with Go's message for a wrong type. */
-export function decodeTyped(node: JsonNode, schema: Schema): Decoded {
+export function decodeTyped(node: JsonNode, schema: Schema): DecodedValue {
   return new TypedDecoder().decode(node, schema);
 }
 
@@ -26,7 +26,7 @@ class TypedDecoder {
   #firstError: Error | undefined;
   readonly #strictErrors = new Set<string>();
 
-  decode(node: JsonNode, schema: Schema): Decoded {
+  decode(node: JsonNode, schema: Schema): DecodedValue {
     const value = this.#value(node, schema, { path: '', fields: '', struct: '' }, undefined);
     if (this.#firstError !== undefined) throw this.#firstError;
     return { value: isFields(value) ? value : {}, strictErrors: [...this.#strictErrors] };

@@ -2,7 +2,7 @@
 
 import type { ObjectMeta } from '../object.ts';
 import type { StatusError } from '../status.ts';
-import { withoutProtobuf } from './content-type.ts';
+import { protobufNotSupported } from './content-type.ts';
 import { decodeCustom } from './decode-custom.ts';
 import { cannotBeHandled, decodeOrThrow, fieldWarnings, typeProblem, unrecognized, versionMismatch } from './decode-error.ts';
 import type { DecodedObject, DecodeRequest } from './decode-request.ts';
@@ -19,7 +19,7 @@ export function decodeObject(request: DecodeRequest): DecodedObject {
       decodeOrThrow(() => readTypedBody(body, mediaType, yamlLimits), toStatusError),
       request,
     );
-  if (mediaType === 'protobuf') throw withoutProtobuf();
+  if (mediaType === 'protobuf') throw protobufNotSupported();
   return decodeCustom(
     decodeOrThrow(() => readDocument(body, mediaType, yamlLimits), toStatusError),
     request,

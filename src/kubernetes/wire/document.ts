@@ -4,7 +4,7 @@ import type { JsonNode } from './json-node.ts';
 import { parseJson } from './json-parse.ts';
 import type { MediaType } from './negotiate.ts';
 import { parseGroupVersion, readTypeFields, type TypeMeta } from './type-meta.ts';
-import { undecodedUtf8 } from './utf8.ts';
+import { decodeUtf8Lossless } from './utf8.ts';
 import { parseYaml, type YamlLimits } from './yaml/parse.ts';
 
 export interface TypedDocument {
@@ -25,7 +25,7 @@ export function readDocument(body: Uint8Array, mediaType: MediaType, yamlLimits?
 
 /** Returns the error for a body without kind or apiVersion. */
 export function missingField(field: 'Kind' | 'apiVersion', body: Uint8Array): string {
-  return `Object '${field}' is missing in '${undecodedUtf8(Buffer.from(body))}'`;
+  return `Object '${field}' is missing in '${decodeUtf8Lossless(Buffer.from(body))}'`;
 }
 
 function orParseError<T>(read: () => T): T {

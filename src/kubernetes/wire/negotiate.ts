@@ -151,7 +151,7 @@ function matches(clause: AcceptClause, mediaType: MediaType): boolean {
 function requestedConversion(clause: AcceptClause): RequestedConversion | undefined {
   if (!['as', 'g', 'v'].some((name) => clause.params.has(name))) return undefined;
   const kind = parameter(clause, 'as');
-  // A part of the header would keep the whole header in memory for as long as a watch lasts.
+  // A substring would keep the whole header in memory during a watch.
   return { kind: CONVERSION_KINDS.find((each) => each === kind) ?? kind, version: parameter(clause, 'v'), group: parameter(clause, 'g') };
 }
 

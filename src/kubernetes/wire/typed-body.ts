@@ -2,7 +2,7 @@
 
 import type { Schema } from '../schema/schema.ts';
 import type { BodyMediaType } from './content-type.ts';
-import { type Decoded, decodeTyped } from './decode-typed.ts';
+import { type DecodedValue, decodeTyped } from './decode-typed.ts';
 import { readDocument } from './document.ts';
 import { readEnvelope } from './protobuf/envelope.ts';
 import { decodeMessage } from './protobuf/message.ts';
@@ -13,7 +13,7 @@ export interface TypedBody {
   /** Type in the body; missing parts are empty. */
   readonly type: TypeMeta;
   /** Returns the object, or throws an Error with Kubernetes' message. Protobuf has no unknown or repeated fields. */
-  readonly decode: (schema: Schema) => Decoded;
+  readonly decode: (schema: Schema) => DecodedValue;
 }
 
 /** Reads the type of a body, or throws an Error with Kubernetes' message; 413 for YAML above its size limit. */

@@ -13,7 +13,7 @@ export function decodeHeader(value: string): string {
 }
 
 /** Decodes bytes that Go would keep: invalid ones become lone surrogates, which JSON escapes. */
-export function undecodedUtf8(bytes: Buffer): string {
+export function decodeUtf8Lossless(bytes: Buffer): string {
   return decode(bytes, '\udfff');
 }
 

@@ -17,7 +17,7 @@ import { digestOf } from '../../std/digest.ts';
 import { goJson } from '../../std/go-text.ts';
 import { sentence } from '../../std/sentence.ts';
 
-/** Connection to a cluster, with which the Secret of its ManagedToken was written. */
+/** Connection to a cluster, as in the Secret of its ManagedToken. */
 export interface ClusterAccess {
   /** Name of the Secret. */
   readonly secretName: string;

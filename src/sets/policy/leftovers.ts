@@ -15,7 +15,10 @@ export interface TokenPatch {
 }
 
 /** Returns the merge patch that turns a ManagedToken into the rendered one; undefined if the ManagedToken has nothing to remove. */
-export function leftovers({ metadata, spec }: StoredToken, { labels, annotations, ...rendered }: RenderedToken): TokenPatch | undefined {
+export function leftoverPatch(
+  { metadata, spec }: StoredToken,
+  { labels, annotations, ...rendered }: RenderedToken,
+): TokenPatch | undefined {
   const removed = {
     labels: nulls(keysBeyond(metadata.labels, labels)),
     annotations: nulls(keysBeyond(metadata.annotations, annotations).filter((key) => !key.startsWith(`${TokensGroup}/`))),

@@ -7,7 +7,7 @@ import type { ApiObject } from '../../api/resources.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import type { StoredToken } from '../../tokens/policy/spec.ts';
-import { contentDigest, contentOf, renderedFrom, type StoredSet, templateDigest } from './template.ts';
+import { contentDigest, contentOf, recordedTemplateDigest, type StoredSet, templateDigest } from './template.ts';
 
 /** A cluster that the set has a ManagedToken for, or should have one for. */
 export interface Member {
@@ -81,7 +81,7 @@ export function memberState({ metadata, spec }: StoredSet, { rendering, token }:
   if (token === undefined) return 'missing';
   if (!isControlledBy(token, metadata.uid)) return 'conflict';
   if (token.metadata.deletionTimestamp !== undefined) return 'terminating';
-  if (renderedFrom(token.metadata) !== templateDigest(spec.template)) return 'outdated';
+  if (recordedTemplateDigest(token.metadata) !== templateDigest(spec.template)) return 'outdated';
   return isAsRendered(token, rendering.digest) ? 'current' : 'drifted';
 }
 
@@ -149,19 +149,19 @@ const PENDING_MS = 5_000;
 
 /** Returns whether the controller of ManagedTokens has acted on the current spec. */
 export function isSettled(token: StoredToken, now: number): boolean {
-  const ready = readyOf(token);
+  const ready = readyConditionOf(token);
   if (ready === undefined || ready.status === 'Unknown' || token.status?.observedGeneration !== token.metadata.generation) return false;
   return now >= (failsAt(token) ?? 0);
 }
 
 /** Returns the time at which a pending ManagedToken is considered failed; undefined if it is not pending. */
 export function failsAt(token: StoredToken): number | undefined {
-  const { status, reason, lastTransitionTime } = readyOf(token) ?? {};
+  const { status, reason, lastTransitionTime } = readyConditionOf(token) ?? {};
   return status === 'False' && reason === 'Pending' ? (parseTimestamp(lastTransitionTime) ?? 0) + PENDING_MS : undefined;
 }
 
 /** Returns the Ready condition of a ManagedToken; undefined if there is none. */
-export function readyOf(token: StoredToken): ManagedTokenCondition | undefined {
+export function readyConditionOf(token: StoredToken): ManagedTokenCondition | undefined {
   return findCondition(token, TokenConditionType.ready);
 }
 
@@ -171,7 +171,7 @@ function isChanged({ metadata }: StoredToken): boolean {
 }
 
 function failedSince(token: StoredToken, { startTime }: Rollout): boolean {
-  const ready = readyOf(token);
+  const ready = readyConditionOf(token);
   return ready?.status === 'False' && (parseTimestamp(ready.lastTransitionTime) ?? 0) >= (parseTimestamp(startTime) ?? 0);
 }
 
@@ -181,7 +181,7 @@ function byReadiness(a: Member, b: Member): number {
 }
 
 function readiness({ token }: Member): number {
-  return token !== undefined && readyOf(token)?.status === 'True' ? 0 : 1;
+  return token !== undefined && readyConditionOf(token)?.status === 'True' ? 0 : 1;
 }
 
 function toWrite({ clusterName, token }: Member): PlannedWrite {

@@ -8,7 +8,7 @@ import { type FieldError, fieldErrorText } from '../../kubernetes/field-error.ts
 import { goJson } from '../../std/go-text.ts';
 import { sentence } from '../../std/sentence.ts';
 import type { ProfilesAspect } from './cluster-profile.ts';
-import { isSettled, type Member, memberState, type Rollout, readyOf, type SetObservation, type SetPlan } from './plan.ts';
+import { isSettled, type Member, memberState, type Rollout, readyConditionOf, type SetObservation, type SetPlan } from './plan.ts';
 import type { RemovalDecision } from './removal.ts';
 import type { StoredSet } from './template.ts';
 
@@ -91,7 +91,7 @@ function unlessSame({ status }: StoredSet, next: ManagedTokenSetStatus): Managed
 function isReady(set: StoredSet, member: Member): boolean {
   const state = memberState(set, member);
   const isOurs = state === 'current' || state === 'drifted' || state === 'outdated' || state === 'denied';
-  return isOurs && member.token !== undefined && readyOf(member.token)?.status === 'True';
+  return isOurs && member.token !== undefined && readyConditionOf(member.token)?.status === 'True';
 }
 
 /** Returns the failure of a member; empty without one. */
@@ -107,7 +107,7 @@ function failureOf(set: StoredSet, member: Member, now: number): readonly Manage
   }
   if (writeFailure !== undefined) return failure('WriteFailed', sentence(`${SetReason.WriteFailed}: ${writeFailure}`));
   if (token === undefined || !isSettled(token, now)) return [];
-  const ready = readyOf(token);
+  const ready = readyConditionOf(token);
   return ready?.status === 'False' ? failure(ready.reason, ready.message) : [];
 }
 

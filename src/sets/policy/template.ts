@@ -6,7 +6,7 @@ import { SetAnnotation, TokensGroup } from '../../api/names.ts';
 import type { Stored } from '../../api/resources.ts';
 import type { ObjectMeta } from '../../api/wire.ts';
 import { dns1123SubdomainProblems, labelValueProblems } from '../../kubernetes/names.ts';
-import { digestOf, shortenText } from '../../std/digest.ts';
+import { digestIfLong, digestOf } from '../../std/digest.ts';
 import { goJson } from '../../std/go-text.ts';
 
 /** A ManagedTokenSet as the informer keeps it. */
@@ -42,7 +42,7 @@ type Texts = Readonly<Record<string, string>>;
 const MAX_NAME_LENGTH = 253;
 const MAX_LABEL_LENGTH = 63;
 const MAX_ANNOTATION_LENGTH = 1_024;
-/** Enough digits that no user finds a set name for which two clusters get the same name. */
+/** Length of the hash in generated names, in digits; long enough to prevent deliberate collisions. */
 const HASH_LENGTH = 16;
 const DIGEST_LENGTH = 16;
 
@@ -90,7 +90,7 @@ export function templateDigest(template: ManagedTokenSetTemplate): string {
 const DIGESTS = new WeakMap<ManagedTokenSetTemplate, string>();
 
 /** Returns the digest of the template that a ManagedToken was rendered from; undefined if its annotation does not name one. */
-export function renderedFrom({ annotations }: ObjectMeta): string | undefined {
+export function recordedTemplateDigest({ annotations }: ObjectMeta): string | undefined {
   return annotations?.[SetAnnotation.templateDigest]?.split('-')[0];
 }
 
@@ -110,7 +110,7 @@ export function contentOf(digest: string): string | undefined {
  */
 export function templateTexts({ labels = {}, annotations = {} }: TemplateMetadata): string {
   const own = Object.entries(annotations).filter(([key]) => !key.startsWith(`${TokensGroup}/`));
-  return goJson([labels, Object.fromEntries(own.map(([key, value]) => [key, shortenText(value)]))]);
+  return goJson([labels, Object.fromEntries(own.map(([key, value]) => [key, digestIfLong(value)]))]);
 }
 
 interface TemplateMetadata {

@@ -60,7 +60,7 @@ interface KeyPair {
 }
 
 const YEAR_MS = 365 * 24 * 3_600_000;
-/** Time by which the start of validity is in the past, in milliseconds: clients' clocks may be behind. */
+/** Time before issuance at which the validity starts, in milliseconds: clients' clocks may be behind. */
 const BACKDATED_MS = 300_000;
 const AUTHORITY: CertificateSubject = { name: 'purser-ca', groups: [] };
 

@@ -5,7 +5,7 @@ import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { OwnAudiencePrefix } from '../../api/names.ts';
 import { isBearerToken } from '../../kubernetes/bearer-token.ts';
 import { subjectOf } from '../../kubernetes/service-account.ts';
-import { defined } from '../../std/defined.ts';
+import { omitUndefined } from '../../std/omit-undefined.ts';
 import type { Sensitive } from '../../std/sensitive.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { MAX_TOKEN_LENGTH, type TokenClaims } from './token-claims.ts';
@@ -22,7 +22,7 @@ export interface BoundObject {
 export interface TokenRequest {
   readonly namespace: string;
   readonly name: string;
-  /** Empty for the audiences of the API server itself, which its response names. */
+  /** Requested audiences; empty for the API server's default audiences, which the response lists. */
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
   readonly boundObject?: BoundObject;
@@ -44,7 +44,7 @@ export interface TokenLimits {
 
 /** Returns the limits in the settings. */
 export function tokenLimits({ maxExpirationSeconds, allowedAudiences }: LimitSettings): TokenLimits {
-  return defined({ maxExpirationSeconds, allowedAudiences });
+  return omitUndefined({ maxExpirationSeconds, allowedAudiences });
 }
 
 type Settable = Pick<TokenLimits, 'maxExpirationSeconds' | 'allowedAudiences'>;
@@ -67,7 +67,7 @@ export function tokenRequestFor(
   limits: TokenLimits = {},
 ): TokenRequest {
   const boundObject = boundObjectOf(spec, metadata.uid, anchorUID);
-  return defined({
+  return omitUndefined({
     namespace: spec.serviceAccount.namespace,
     name: spec.serviceAccount.name,
     audiences: spec.audiences ?? apiAudiences,
@@ -98,10 +98,10 @@ export function isSilentlyExtended({ expirationSeconds, boundObject }: Pick<Toke
 /** Returns the object that tokens of this spec are bound to; without `anchorUID`, the UID of an anchor is omitted. */
 export function boundObjectOf(spec: ManagedToken['spec'], tokenUID = '', anchorUID?: string): BoundObject | undefined {
   if (spec.revocation === 'BoundSecret')
-    return defined<BoundObject>({ kind: 'Secret', name: anchorName(tokenUID), uid: anchorUID || undefined });
+    return omitUndefined<BoundObject>({ kind: 'Secret', name: anchorName(tokenUID), uid: anchorUID || undefined });
   if (spec.boundObjectRef === undefined) return undefined;
   const { kind, name, uid } = spec.boundObjectRef;
-  return defined({ kind, name, uid: uid || undefined });
+  return omitUndefined({ kind, name, uid: uid || undefined });
 }
 
 /** Returns whether an audience is reserved for the tokens that Purser itself sends to targets. */
@@ -141,7 +141,7 @@ export function checkGrant(request: TokenRequest, response: GrantResponse, serve
     ...tokenProblems(response.token, maxTokenLength(request)),
     ...expiryProblems(parseTimestamp(response.expirationTimestamp), serverAt),
     ...(response.claims ? claimProblems(request, response.claims, serverAt) : []),
-    ...(response.claims && !isForAudiences(request, response) ? ['the token is for other audiences'] : []),
+    ...(response.claims && !isForAudiences(request, response) ? ['the audiences of the token differ from those requested'] : []),
   ];
   return [...new Set(problems)];
 }
@@ -163,7 +163,7 @@ function isForAudiences({ audiences: requested }: TokenRequest, { audiences: sta
   return expected === undefined || sameAudiences(claims?.audiences ?? [], expected);
 }
 
-/** Maximum time by which times in claims may be in the future, in milliseconds. */
+/** Maximum clock skew for times in claims that are in the future, in milliseconds. */
 const AHEAD_MS = 60_000;
 /** Maximum age of a new token, in milliseconds. */
 const BEHIND_MS = 600_000;

@@ -12,8 +12,8 @@ import {
 } from '../../api/names.ts';
 import { type Secret, Secrets, type Stored } from '../../api/resources.ts';
 import { fieldsOf, textOf } from '../../kubernetes/untrusted.ts';
-import { defined } from '../../std/defined.ts';
 import { digestOf } from '../../std/digest.ts';
+import { omitUndefined } from '../../std/omit-undefined.ts';
 import type { Sensitive } from '../../std/sensitive.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
 
@@ -94,7 +94,7 @@ export function parseRenewal({ metadata }: Secret, registeredUID: string): Renew
     [RenewalAnnotation.revokeRequest]: revokeRequest,
     [RenewalAnnotation.revoked]: revoked,
   } = annotations;
-  return defined<RenewalRecord>({
+  return omitUndefined<RenewalRecord>({
     registeredDigest,
     tokenDigest,
     renewedAt,

@@ -1,7 +1,7 @@
 // The claims of a token. Nothing is verified here; a TokenReview on the issuing cluster does that.
 
 import { type Fields, fieldsOf, identifierOf, isFields } from '../../kubernetes/untrusted.ts';
-import { defined } from '../../std/defined.ts';
+import { omitUndefined } from '../../std/omit-undefined.ts';
 import { LATEST_AT } from '../../std/timestamp.ts';
 
 /** The claims of a JWT. Those that are missing or of the wrong type are absent. */
@@ -25,7 +25,7 @@ export function tokenClaims(token: string, maxLength = MAX_TOKEN_LENGTH): TokenC
   const payload = token.length > maxLength ? undefined : payloadOf(token);
   if (payload === undefined) return undefined;
   const kubernetes = fieldsOf(payload['kubernetes.io']);
-  return defined({
+  return omitUndefined({
     issuer: textOf(payload['iss']),
     subject: textOf(payload['sub']),
     audiences: audiencesOf(payload['aud']),

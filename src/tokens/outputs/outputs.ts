@@ -3,7 +3,7 @@
 // on expiry and docs/api.md follow from that object.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
-import { defined } from '../../std/defined.ts';
+import { omitUndefined } from '../../std/omit-undefined.ts';
 import { serverUrl } from '../../targets/policy/registration.ts';
 
 type SecretSpec = ManagedToken['spec']['secret'];
@@ -34,7 +34,7 @@ export interface OutputForm {
   readonly keys: Readonly<Record<string, string>>;
   /** True if consumers send the token to the cluster's API server. */
   readonly isForAPI?: boolean;
-  /** Labels by which consumers select the Secret. */
+  /** Labels that consumers select the Secret by. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Renders the keys. The result may hold the token in any encoding, and depends on nothing but the arguments. */
   render(content: OutputContent, token: string): SecretTexts;
@@ -179,7 +179,7 @@ export function outputContent({ spec }: ManagedToken, { servers, caBundle }: Out
   const server = wanted === undefined ? servers[0] : servers.find((each) => each === serverUrl(wanted));
   if (server === undefined) return undefined;
   const { outputs, argocd, keys } = spec.secret;
-  return defined({
+  return omitUndefined({
     outputs,
     cluster: spec.clusterName,
     server,

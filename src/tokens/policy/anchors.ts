@@ -14,7 +14,7 @@ export interface AnchorLocation {
 }
 
 /** Location of an anchor, and the service account, Cluster and credential for which Purser created the anchor. */
-export interface AnchorPlace extends AnchorLocation {
+export interface AnchorEntry extends AnchorLocation {
   readonly serviceAccount: string;
   readonly clusterUID: string;
   readonly credential: string;
@@ -40,13 +40,13 @@ export function wantedAnchor({ spec }: StoredToken): AnchorLocation {
 }
 
 /** Returns the listed locations: valid names only, each once, at most 16. */
-export function anchorsOf({ status }: StoredToken): readonly AnchorPlace[] {
-  const places = new Map<string, AnchorPlace>();
+export function anchorsOf({ status }: StoredToken): readonly AnchorEntry[] {
+  const entries = new Map<string, AnchorEntry>();
   for (const { cluster, namespace, serviceAccount, clusterUID, credential } of status?.anchors ?? []) {
     if (CLUSTER.test(cluster) && NAMESPACE.test(namespace))
-      places.set(`${cluster}/${namespace}`, { cluster, namespace, serviceAccount, clusterUID, credential });
+      entries.set(`${cluster}/${namespace}`, { cluster, namespace, serviceAccount, clusterUID, credential });
   }
-  return [...places.values()].slice(0, MAX_ANCHORS);
+  return [...entries.values()].slice(0, MAX_ANCHORS);
 }
 
 /** Returns whether a revocation has an effect: tokens of this spec are bound to an anchor, or those of a former spec were. */
@@ -55,37 +55,37 @@ export function isRevocable(token: StoredToken): boolean {
 }
 
 /** Returns the listed locations that tokens of this spec do not need. */
-export function formerAnchors(token: StoredToken): readonly AnchorPlace[] {
-  const places = anchorsOf(token);
-  return token.spec.revocation === 'BoundSecret' ? places.filter((place) => !isWanted(place, token)) : places;
+export function formerAnchors(token: StoredToken): readonly AnchorEntry[] {
+  const entries = anchorsOf(token);
+  return token.spec.revocation === 'BoundSecret' ? entries.filter((entry) => !isWanted(entry, token)) : entries;
 }
 
 /** Returns whether the list has room for the location that tokens of this spec need. */
 export function hasRoom(token: StoredToken): boolean {
-  return withoutPlaces(anchorsOf(token), [wantedAnchor(token)]).length < MAX_ANCHORS;
+  return withoutEntries(anchorsOf(token), [wantedAnchor(token)]).length < MAX_ANCHORS;
 }
 
 /** Returns the list with the location that tokens of this spec need on this Cluster. */
-export function withWantedAnchor(token: StoredToken, { clusterUID, credential }: Issuer): readonly AnchorPlace[] {
+export function withWantedAnchor(token: StoredToken, { clusterUID, credential }: Issuer): readonly AnchorEntry[] {
   const wanted = wantedAnchor(token);
   const { name: serviceAccount } = token.spec.serviceAccount;
-  return [...withoutPlaces(anchorsOf(token), [wanted]), { ...wanted, serviceAccount, clusterUID, credential }];
+  return [...withoutEntries(anchorsOf(token), [wanted]), { ...wanted, serviceAccount, clusterUID, credential }];
 }
 
 /** Returns the listed entry at the location for tokens of this spec, if its anchor is for another service account. */
-export function otherAccountAnchor(token: StoredToken): AnchorPlace | undefined {
-  return anchorsOf(token).find((place) => isSameLocation(place, wantedAnchor(token)) && !isWanted(place, token));
+export function otherAccountAnchor(token: StoredToken): AnchorEntry | undefined {
+  return anchorsOf(token).find((entry) => isSameLocation(entry, wantedAnchor(token)) && !isWanted(entry, token));
 }
 
 /** Returns the listed location that tokens of this spec need, if its Cluster has been replaced since the location was listed. */
-export function replacedAnchor(token: StoredToken, issuer: Issuer): AnchorPlace | undefined {
-  return anchorsOf(token).find((place) => isSameLocation(place, wantedAnchor(token)) && !isIssuedWith(place, issuer));
+export function replacedAnchor(token: StoredToken, issuer: Issuer): AnchorEntry | undefined {
+  return anchorsOf(token).find((entry) => isSameLocation(entry, wantedAnchor(token)) && !isIssuedWith(entry, issuer));
 }
 
 /** Returns whether two lists have the same locations, in any order. */
-export function hasSamePlaces(a: readonly AnchorPlace[], b: readonly AnchorPlace[]): boolean {
-  const isIn = (place: AnchorPlace, list: readonly AnchorPlace[]) => list.some((other) => isSamePlace(place, other));
-  return a.length === b.length && a.every((place) => isIn(place, b));
+export function hasSameEntries(a: readonly AnchorEntry[], b: readonly AnchorEntry[]): boolean {
+  const isIn = (entry: AnchorEntry, list: readonly AnchorEntry[]) => list.some((other) => isSamePlace(entry, other));
+  return a.length === b.length && a.every((entry) => isIn(entry, b));
 }
 
 /**
@@ -94,14 +94,14 @@ export function hasSamePlaces(a: readonly AnchorPlace[], b: readonly AnchorPlace
  */
 export function unlistedAnchor(token: StoredToken, record: TokenRecord | undefined): AnchorLocation | undefined {
   const recorded = recordedAnchor(token, record);
-  if (recorded === undefined || anchorsOf(token).some((place) => isSameLocation(place, recorded))) return undefined;
+  if (recorded === undefined || anchorsOf(token).some((entry) => isSameLocation(entry, recorded))) return undefined;
   const { cluster, namespace } = recorded;
   return CLUSTER.test(cluster) && NAMESPACE.test(namespace) ? { cluster, namespace } : undefined;
 }
 
 /** Returns the entries of a list that are at none of these locations. */
-export function withoutPlaces(places: readonly AnchorPlace[], others: readonly AnchorLocation[]): readonly AnchorPlace[] {
-  return places.filter((place) => !others.some((other) => isSameLocation(place, other)));
+export function withoutEntries(entries: readonly AnchorEntry[], others: readonly AnchorLocation[]): readonly AnchorEntry[] {
+  return entries.filter((entry) => !others.some((other) => isSameLocation(entry, other)));
 }
 
 export function hasAnchorFinalizer({ metadata }: StoredToken): boolean {
@@ -123,11 +123,11 @@ function isSameLocation(a: AnchorLocation, b: AnchorLocation): boolean {
 }
 
 /** Returns whether tokens of this spec need the anchor at this location. */
-export function isWanted(place: AnchorPlace, token: StoredToken): boolean {
-  return isSameLocation(place, wantedAnchor(token)) && place.serviceAccount === token.spec.serviceAccount.name;
+export function isWanted(entry: AnchorEntry, token: StoredToken): boolean {
+  return isSameLocation(entry, wantedAnchor(token)) && entry.serviceAccount === token.spec.serviceAccount.name;
 }
 
-function isSamePlace(a: AnchorPlace, b: AnchorPlace): boolean {
+function isSamePlace(a: AnchorEntry, b: AnchorEntry): boolean {
   return isSameLocation(a, b) && a.serviceAccount === b.serviceAccount && a.clusterUID === b.clusterUID && a.credential === b.credential;
 }
 

@@ -38,8 +38,8 @@ export function tokenFailure(reason: FailureReason, token: StoredToken, response
 }
 
 /**
- * Returns the message for a requester without permission; `issueName` is the most specific name of the permission, `protection` the
- * reason for which a less specific one is not enough, or empty.
+ * * Returns the message for a requester without permission; `issueName` is the most specific name of the permission, `protection` the
+ * reason why a less specific name is not enough; empty if there is none.
  */
 export function forbiddenMessage(token: StoredToken, issueName: string, protection = ''): string {
   const missing = `User "${requesterSubject(token)}" cannot issue clusters/token "${issueName}" in ${RegistryGroup}.`;
@@ -71,8 +71,8 @@ export function secretConflictFailure({ name, owner, isClaimed, isTooLarge, isOv
     if (isTooLarge) return `The metadata of Secret ${name} exceeds 32 kB. Remove labels and annotations that Purser did not set.`;
     if (isOverBudget) return `Purser does not write Secret ${name}, because ${OVER_BUDGET}`;
     if (owner === undefined) return `The ManagedToken does not own Secret ${name}. Delete the Secret, or choose another spec.secret.name.`;
-    if (isClaimed) return `The Secret ${name} is for the ManagedToken ${owner}, which is older. ${remedy}`;
-    return `The Secret ${name} belongs to the ManagedToken ${owner}. ${remedy}`;
+    if (isClaimed) return `The older ManagedToken ${owner} also uses Secret ${name}. ${remedy}`;
+    return `ManagedToken ${owner} owns Secret ${name}. ${remedy}`;
   })();
   return { reason: 'SecretConflict', message };
 }

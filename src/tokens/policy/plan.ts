@@ -7,21 +7,21 @@ import { fieldErrorText } from '../../kubernetes/field-error.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import type { TokenLimits } from '../../targets/policy/grant.ts';
 import {
-  type AnchorPlace,
+  type AnchorEntry,
   anchorsOf,
   formerAnchors,
   hasAnchorFinalizer,
   hasRoom,
   recordedAnchor,
   unlistedAnchor,
-  withoutPlaces,
+  withoutEntries,
 } from './anchors.ts';
 import { invalidSpecFailure, secretConflictFailure, type TokenFailure, tokenFailure } from './messages.ts';
 import { requestOf, type TokenRecord } from './record.ts';
 import { earliestRenewAt } from './rotation.ts';
 import { conflictOf, desiredMetadata, digestOfSecret, hasMetadata, type StoredSecret } from './secret.ts';
 import { type StoredToken, specProblems } from './spec.ts';
-import { ownedNames, type Situation, secretState, situationOf, type TokenObservation, type TokenState } from './state.ts';
+import { type EvaluatedToken, evaluateToken, ownedNames, secretState, type TokenObservation, type TokenState } from './state.ts';
 
 /** Kind of write: `replace` deletes the Secret first, because neither `immutable` nor `type` can be changed. */
 export type SecretWrite = 'create' | 'update' | 'replace';
@@ -75,7 +75,7 @@ export type TokenPlan =
   /** Delete the anchor and then these Secrets, for this value of the annotation. */
   | { readonly type: 'revoke'; readonly request: string; readonly secrets: readonly string[] }
   /** Delete anchors that tokens of this spec no longer use. */
-  | { readonly type: 'prune'; readonly places: readonly AnchorPlace[] }
+  | { readonly type: 'prune'; readonly entries: readonly AnchorEntry[] }
   /**
    * Remove the finalizer after the anchors: `delete` retries until each is deleted, `orphaned` tries once and reports the rest,
    * `none` sends nothing to any cluster.
@@ -85,12 +85,12 @@ export type TokenPlan =
   | { readonly type: 'verify' };
 
 /** Returns the plan. Total: there is a plan for any observation, and none requests a reconcile in the past. */
-export function planToken(situation: Situation, limits: TokenLimits = {}): TokenPlan {
+export function planToken(evaluated: EvaluatedToken, limits: TokenLimits = {}): TokenPlan {
   for (const decide of DECISIONS) {
-    const plan = decide(situation, limits);
-    if (plan !== undefined) return plan.type === 'hold' ? cleanUpFirst(situation, limits, plan) : plan;
+    const plan = decide(evaluated, limits);
+    if (plan !== undefined) return plan.type === 'hold' ? cleanUpFirst(evaluated, limits, plan) : plan;
   }
-  const { observation, state, now } = situation;
+  const { observation, state, now } = evaluated;
   return { type: 'wait', until: nextReconcileAt(now, [state.renewAt, observation.verifyAt, observation.anchorsAt]) };
 }
 
@@ -99,7 +99,7 @@ export function planToken(situation: Situation, limits: TokenLimits = {}): Token
  * not learn anything about the Cluster.
  */
 export function mustStripToken(observation: TokenObservation, now: number): boolean {
-  const plan = planToken(situationOf({ ...observation, cluster: undefined, issuer: undefined }, now));
+  const plan = planToken(evaluateToken({ ...observation, cluster: undefined, issuer: undefined }, now));
   return plan.type === 'hold' && plan.strip;
 }
 
@@ -115,7 +115,7 @@ export function anchorDeadlineAt({ metadata }: StoredToken): number | undefined 
   return deletedAt && deletedAt + GIVE_UP_MS;
 }
 
-type Decision = (situation: Situation, limits: TokenLimits) => TokenPlan | undefined;
+type Decision = (evaluated: EvaluatedToken, limits: TokenLimits) => TokenPlan | undefined;
 
 const LONGEST_WAIT_MS = 86_400_000;
 const GIVE_UP_MS = 600_000;
@@ -209,7 +209,7 @@ const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0, isDeleting
   if (token.spec.revocation !== 'BoundSecret' || hasRoom(token) || anchorsAt > now) return undefined;
   if (isDeletingAnchors) return held(state, now);
   const recorded = recordedAnchor(token, state.record);
-  return { type: 'prune', places: withoutPlaces(formerAnchors(token), recorded ? [recorded] : []) };
+  return { type: 'prune', entries: withoutEntries(formerAnchors(token), recorded ? [recorded] : []) };
 };
 
 /**
@@ -217,8 +217,8 @@ const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0, isDeleting
  * of a token does not protect its anchor, because tenants can forge the record.
  */
 const anchorsLeft: Decision = ({ observation: { token, anchorsAt = 0, isDeletingAnchors }, now }) => {
-  const places = anchorsAt > now || isDeletingAnchors ? [] : formerAnchors(token);
-  return places.length > 0 ? { type: 'prune', places } : undefined;
+  const entries = anchorsAt > now || isDeletingAnchors ? [] : formerAnchors(token);
+  return entries.length > 0 ? { type: 'prune', entries } : undefined;
 };
 
 const finalizerUnused: Decision = ({ observation: { token } }) => {
@@ -251,17 +251,17 @@ const DECISIONS: readonly Decision[] = [
  * Deletes former anchors, and other Secrets with tokens that must not stay, before a hold and after the token is removed from the Secret:
  * these deletions must not wait for a token that cannot be issued.
  */
-function cleanUpFirst(situation: Situation, limits: TokenLimits, plan: HoldPlan): TokenPlan {
-  const { token, anchorsAt } = situation.observation;
+function cleanUpFirst(evaluated: EvaluatedToken, limits: TokenLimits, plan: HoldPlan): TokenPlan {
+  const { token, anchorsAt } = evaluated.observation;
   if (plan.strip) return plan;
-  const secrets = staleSecrets(situation);
+  const secrets = staleSecrets(evaluated);
   if (secrets.length > 0) return { type: 'remove', secrets };
   if (formerAnchors(token).length === 0) return plan;
-  return anchorsLeft(situation, limits) ?? { ...plan, until: nextReconcileAt(situation.now, [plan.until, anchorsAt]) };
+  return anchorsLeft(evaluated, limits) ?? { ...plan, until: nextReconcileAt(evaluated.now, [plan.until, anchorsAt]) };
 }
 
 /** Returns the names of Secrets of former names, except the current one, with a token that is expired, altered or for another spec. */
-function staleSecrets({ observation, state, now }: Situation): readonly string[] {
+function staleSecrets({ observation, state, now }: EvaluatedToken): readonly string[] {
   const isStale = (secret: StoredSecret) => {
     const { hasToken, record, ...rest } = secretState(secret, observation, now);
     return secret !== state.secret && hasToken && (record === undefined || isToBeDropped(rest));

@@ -7,8 +7,8 @@ import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import { subjectOf } from '../../kubernetes/service-account.ts';
 import { identifierOf } from '../../kubernetes/untrusted.ts';
+import { BoundedCache } from '../../std/bounded-cache.ts';
 import { digestOf } from '../../std/digest.ts';
-import { Recent } from '../../std/recent.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
 import { type BoundObject, boundObjectOf, type Grant, sameAudiences } from '../../targets/policy/grant.ts';
 import type { Issuer } from '../../targets/policy/registration.ts';
@@ -63,7 +63,7 @@ export function createRecord({ token, issuer, grant, tokenDigest, previous }: Is
   const revoke = requestOf(token, Annotation.revoke);
   return {
     ...lifetimeOf(grant, claims),
-    issuedFor: issuedForOf(token, issuer, { audiences: grant.audiences, accountUID: claims?.accountUID, boundUID }),
+    issuedFor: toIssuedFor(token, issuer, { audiences: grant.audiences, accountUID: claims?.accountUID, boundUID }),
     tokenDigest,
     ...(claims?.id && { credentialId: claims.id }),
     rotations: rotationsAfter(token, previous),
@@ -80,7 +80,7 @@ interface Granted {
 }
 
 /** Returns the request that a token is issued for now. */
-export function issuedForOf(token: ManagedToken, { clusterUID, credential }: Issuer, granted: Granted): IssuedFor {
+export function toIssuedFor(token: ManagedToken, { clusterUID, credential }: Issuer, granted: Granted): IssuedFor {
   const { audiences, accountUID = '', boundUID } = granted;
   const { clusterName, requesterServiceAccountName: requester, serviceAccount } = token.spec;
   const bound = boundObjectOf(token.spec, token.metadata.uid, boundUID);
@@ -122,8 +122,11 @@ export function lifetimeOf({ issuedAt, expiresAt }: Lifetime, claims: TokenClaim
   return { issuedAt: from, expiresAt: toWholeSecond(from + Math.min(expiresAt - issuedAt, claimedMs)) };
 }
 
-/** Returns the reason for which the current spec needs a new token; undefined if it needs none. Without `cluster`, the UID of the Cluster is not compared. */
-export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cluster | undefined): IssueReason | undefined {
+/**
+ * Returns the reason to issue a new token for the current spec; undefined if there is none. Without `cluster`, the UID of the Cluster is
+ * not compared.
+ */
+export function reissueReason(issued: IssuedFor, token: ManagedToken, cluster: Cluster | undefined): IssueReason | undefined {
   const { clusterName, serviceAccount, audiences } = token.spec;
   const same =
     issued.cluster === clusterName &&
@@ -180,7 +183,7 @@ export function parseRecord(annotations: Readonly<Record<string, string>> = {}):
 
 const MAX_RECORDS = 256;
 /** Last records by their annotations: a reconcile reads them several times, and tenants can make them long. */
-const records = new Recent<{ readonly record: TokenRecord | undefined }, Readonly<Record<string, string>>>(MAX_RECORDS);
+const records = new BoundedCache<{ readonly record: TokenRecord | undefined }, Readonly<Record<string, string>>>(MAX_RECORDS);
 
 function readRecord(annotations: Readonly<Record<string, string>>): TokenRecord | undefined {
   const issuedAt = parseTimestamp(annotations[Annotation.issuedAt]);
@@ -241,7 +244,7 @@ function shortRequest(text: string | undefined): string | undefined {
   return text !== undefined && text.length <= MAX_REQUEST_LENGTH ? text : undefined;
 }
 
-/** Returns the value of an annotation by which a user requests a rotation or revocation; undefined without a request. */
+/** Returns the value of an annotation that requests a rotation or revocation; undefined without a request. */
 export function requestOf({ metadata }: StoredToken, annotation: string): string | undefined {
   return metadata.annotations?.[annotation] || undefined;
 }

@@ -1,7 +1,7 @@
 // Times of renewal and retry, by Purser's own clock, in milliseconds since the epoch.
 
 import { parseDuration } from '../../std/duration.ts';
-import { shareOf } from '../../std/hash.ts';
+import { hashFraction } from '../../std/hash.ts';
 import { toWholeSecond } from '../../std/timestamp.ts';
 
 /** Period from issuance to expiry. */
@@ -25,7 +25,7 @@ export function renewAt(lifetime: Lifetime, renewBefore: string, uid: string): n
   const jitterMs = lifetimeMs * JITTER_SHARE;
   // Jitter also applies to tokens whose renewBefore is clamped: they must not renew together either.
   const latestAt = Math.max(expiresAt - renewBeforeMs(renewBefore, lifetimeMs), earliestAt + jitterMs);
-  return Math.max(earliestAt, toWholeSecond(Math.min(latestAt - jitterMs * shareOf(uid), expiresAt)));
+  return Math.max(earliestAt, toWholeSecond(Math.min(latestAt - jitterMs * hashFraction(uid), expiresAt)));
 }
 
 /** Returns the earliest time of a renewal: after a tenth of the lifetime, and after 30 seconds. */

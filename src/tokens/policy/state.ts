@@ -16,9 +16,9 @@ import {
   isForFormerAPI,
   lifetimeOf,
   parseRecord,
+  reissueReason,
   requestOf,
   type SignedDigest,
-  supersededBy,
   type TokenRecord,
 } from './record.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
@@ -101,15 +101,15 @@ export interface TokenState {
   readonly revokeRequest: string | undefined;
 }
 
-/** An observation with the state that follows from it at a time. */
-export interface Situation {
+/** An observation of a token, and its state at `now`. */
+export interface EvaluatedToken {
   readonly observation: TokenObservation;
   readonly state: TokenState;
   readonly now: number;
 }
 
-/** Derives the state, once per step. */
-export function situationOf(observation: TokenObservation, now: number): Situation {
+/** Derives the state from an observation. Called once per step. */
+export function evaluateToken(observation: TokenObservation, now: number): EvaluatedToken {
   return { observation, state: tokenState(observation, now), now };
 }
 
@@ -142,7 +142,7 @@ export function secretState(
     secret,
     hasToken: secret?.tokenDigest !== undefined,
     record,
-    superseded: record && supersededBy(record.issuedFor, observation.token, coveredCluster(observation)),
+    superseded: record && reissueReason(record.issuedFor, observation.token, coveredCluster(observation)),
     forged: secret !== undefined && record !== undefined && isForged(secret, record),
     expired: record !== undefined && record.expiresAt <= now,
   };

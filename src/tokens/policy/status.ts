@@ -5,7 +5,7 @@ import type { ManagedTokenCondition, ManagedTokenStatus } from '../../api/manage
 import { Annotation, TokenConditionType as Type } from '../../api/names.ts';
 import { IssueReason, ReadyReason, type Reason } from '../../api/reasons.ts';
 import { withCondition } from '../../kubernetes/conditions.ts';
-import { defined } from '../../std/defined.ts';
+import { omitUndefined } from '../../std/omit-undefined.ts';
 import { sentence } from '../../std/sentence.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import { isRevocable } from './anchors.ts';
@@ -13,7 +13,7 @@ import { failureText, type TokenFailure } from './messages.ts';
 import { requestOf, type SignedDigest } from './record.ts';
 import { renewAt } from './rotation.ts';
 import type { StoredToken } from './spec.ts';
-import { hasCurrentToken, type Situation, type TokenObservation, type TokenState } from './state.ts';
+import { type EvaluatedToken, hasCurrentToken, type TokenObservation, type TokenState } from './state.ts';
 
 /** Result of a run. */
 export interface Outcome {
@@ -23,10 +23,10 @@ export interface Outcome {
 }
 
 /** Returns the status to write; the current object if nothing changes. */
-export function desiredStatus({ observation, state, now }: Situation, outcome: Outcome): ManagedTokenStatus {
+export function desiredStatus({ observation, state, now }: EvaluatedToken, outcome: Outcome): ManagedTokenStatus {
   const { token, issuedDigest } = observation;
   const { status: previous = {}, metadata } = token;
-  const next = defined<ManagedTokenStatus>({
+  const next = omitUndefined<ManagedTokenStatus>({
     observedGeneration: metadata.generation,
     conditions: conditionsFor(tokenFacts(token, state, outcome), previous.conditions ?? [], now),
     ...reported(token, state),
@@ -46,7 +46,7 @@ function issuedFields(
   issuedDigest: SignedDigest | undefined,
   { tokenDigest, tokenSignature }: ManagedTokenStatus,
 ): Pick<ManagedTokenStatus, 'tokenDigest' | 'tokenSignature'> {
-  if (issuedDigest === undefined) return defined({ tokenDigest, tokenSignature });
+  if (issuedDigest === undefined) return omitUndefined({ tokenDigest, tokenSignature });
   return { tokenDigest: issuedDigest.digest, tokenSignature: issuedDigest.signature };
 }
 
@@ -74,7 +74,7 @@ function tokenFact(state: TokenState): TokenFacts['token'] {
 function reported(token: StoredToken, { secret, record, superseded, hasToken, expired }: TokenState): ManagedTokenStatus {
   if (record === undefined || superseded !== undefined || !(hasToken || expired)) return {};
   const { renewBefore, suspend } = token.spec.rotation;
-  return defined({
+  return omitUndefined({
     secretName: secret?.metadata.name,
     serviceAccountUID: record.issuedFor.accountUID || undefined,
     issuedAt: formatTimestamp(record.issuedAt),

@@ -9,7 +9,7 @@ export type Withdrawal =
 
 /** Minimum time between the two reviews; longer than the gap while a deployment tool replaces a binding. */
 const APART_MS = 15_000;
-/** Time for which a lost permission is not reported, in milliseconds. */
+/** Delay before a lost permission is reported, in milliseconds. */
 const UNREPORTED_MS = 5_000;
 
 /** Returns the next action after consecutive reviews that denied permission, the first and the last at these times. */

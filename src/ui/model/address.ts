@@ -8,7 +8,7 @@ export const VIEWS = ['overview', 'tokens', 'clusters'] as const;
 export type View = (typeof VIEWS)[number];
 
 /** An object whose details are shown. */
-export interface Opened {
+export interface OpenedObject {
   readonly kind: 'token' | 'cluster';
   /** Namespace and name, or the name of a cluster; empty if the address has no valid key. */
   readonly key: string;
@@ -22,7 +22,7 @@ export interface Address {
   readonly clusterState: ClusterState | undefined;
   readonly zoom: Zoom;
   readonly order: Order;
-  readonly opened: Opened | undefined;
+  readonly opened: OpenedObject | undefined;
 }
 
 export const START: Address = {
@@ -60,7 +60,7 @@ const NAME = /^[a-z0-9][-.a-z0-9]{0,252}$/;
 const NAMESPACED_NAME = /^[a-z0-9][-a-z0-9]{0,62}\/[a-z0-9][-.a-z0-9]{0,252}$/;
 
 /** Returns the opened object. The sender of a link chooses the key, so the page must not show a string that is not a name. */
-function openedOf(parameters: URLSearchParams): Opened | undefined {
+function openedOf(parameters: URLSearchParams): OpenedObject | undefined {
   const token = parameters.get('token');
   if (token !== null) return { kind: 'token', key: NAMESPACED_NAME.test(token) ? token : '' };
   const cluster = parameters.get('cluster');

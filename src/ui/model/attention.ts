@@ -2,7 +2,7 @@
 
 import { chainLinkOf } from './chain.ts';
 import type { Cluster, Token } from './objects.ts';
-import { type ClusterState, clusterState, explanationOf, isUsable, problemOf, type TokenState, tokenState } from './states.ts';
+import { type ClusterState, clusterState, explanationOf, isUsable, problemConditionOf, type TokenState, tokenState } from './states.ts';
 
 export interface ClusterAttention {
   readonly kind: 'cluster';
@@ -93,7 +93,7 @@ function expiringCause({ isSuspended, namespace, name, renewsAt, ready }: Token)
 }
 
 function toClusterAttention(cluster: Cluster, affected: readonly TokenAttention[]): ClusterAttention {
-  const problem = problemOf(cluster);
+  const problem = problemConditionOf(cluster);
   const expiries = affected.flatMap((token) => (token.isUsable && token.expiresAt !== undefined ? [token.expiresAt] : []));
   return {
     kind: 'cluster',

@@ -28,9 +28,9 @@ export const CLUSTER_WORDS: Readonly<Record<ClusterState, string>> = {
   ready: 'Ready',
 };
 
-/** Time after the planned renewal from which a renewal is overdue, in milliseconds. */
+/** Delay after the planned renewal before the renewal is overdue, in milliseconds. */
 const OVERDUE_MS = 60_000;
-/** Time before expiry from which a token that is not renewed needs attention, in milliseconds. */
+/** Remaining lifetime at which a token that is not renewed needs attention, in milliseconds. */
 const SOON_MS = 86_400_000;
 /** Time for a first token, in milliseconds; a ManagedToken without a token is pending until then. */
 const FIRST_TOKEN_MS = 60_000;
@@ -86,11 +86,11 @@ export function clusterState(cluster: Cluster): ClusterState {
   const ready = findCondition(cluster, 'Ready');
   if (ready === undefined || ready.status === 'Unknown') return 'unknown';
   if (ready.status === 'False') return 'failing';
-  return problemOf(cluster) === undefined ? 'ready' : 'warning';
+  return problemConditionOf(cluster) === undefined ? 'ready' : 'warning';
 }
 
 /** Returns the condition that explains the state of a cluster that needs attention; undefined for a ready one. */
-export function problemOf(cluster: Cluster): Condition | undefined {
+export function problemConditionOf(cluster: Cluster): Condition | undefined {
   const ready = findCondition(cluster, 'Ready');
   const isCause = ({ type, status, reason }: Condition) => type !== 'Ready' && status !== 'True' && reason !== RESOLVING;
   if (ready !== undefined && ready.status !== 'True')

@@ -5,11 +5,11 @@ import { formatAddress } from '../model/address.ts';
 import { selectClusters } from '../model/filters.ts';
 import { type Cluster, findCondition, type Token } from '../model/objects.ts';
 import type { Problem } from '../model/problems.ts';
-import { CLUSTER_STATES, CLUSTER_WORDS, clusterState, countBy, problemOf, tokenState } from '../model/states.ts';
+import { CLUSTER_STATES, CLUSTER_WORDS, clusterState, countBy, problemConditionOf, tokenState } from '../model/states.ts';
 import { formatCount } from '../model/times.ts';
 import { Grid } from './grid.ts';
 import { html } from './html.ts';
-import { Choices, When } from './parts.ts';
+import { Choices, RelativeTime } from './parts.ts';
 import { clusterBadge, conditionChip } from './symbols.ts';
 import type { ViewProps } from './tokens.ts';
 
@@ -86,7 +86,7 @@ function head(hasHub: boolean) {
 
 function cells(cluster: Cluster, load: Load | undefined, hasHub: boolean, now: number) {
   const { key, version, type, labels, latencyMs, credentialExpiresAt } = cluster;
-  const about = problemOf(cluster)?.message ?? labels.join('  ');
+  const about = problemConditionOf(cluster)?.message ?? labels.join('  ');
   return html`<span role="gridcell" class="state">${clusterBadge(clusterState(cluster))}</span>
     <span role="gridcell" class="names"><b title=${key}>${key}</b><small title=${about}>${about}</small></span>
     <span role="gridcell" class="names version"><span>${version || '–'}</span><small>${type}</small></span>
@@ -94,7 +94,7 @@ function cells(cluster: Cluster, load: Load | undefined, hasHub: boolean, now: n
     ${
       hasHub &&
       html`<span role="gridcell" class="end latency">${latencyMs === undefined ? '–' : `${latencyMs} ms`}</span>
-        <span role="gridcell" class="end expires"><${When} at=${credentialExpiresAt} now=${now} otherwise="none" /></span>`
+        <span role="gridcell" class="end expires"><${RelativeTime} at=${credentialExpiresAt} now=${now} otherwise="none" /></span>`
     }
     <span role="gridcell" class="end load">${formatCount(load?.total ?? 0)}${load !== undefined && load.urgent > 0 && html`<em>${formatCount(load.urgent)} failing</em>`}</span>`;
 }

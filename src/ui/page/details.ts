@@ -1,6 +1,6 @@
 // Details of one token or cluster, next to the list.
 
-import { type Address, formatAddress, type Opened, START } from '../model/address.ts';
+import { type Address, formatAddress, type OpenedObject, START } from '../model/address.ts';
 import { causeOf } from '../model/attention.ts';
 import { chainOf, commandsFor, type Link, VERDICT_WORDS } from '../model/chain.ts';
 import type { Cluster, Token } from '../model/objects.ts';
@@ -8,14 +8,14 @@ import { clusterState, tokenState } from '../model/states.ts';
 import { formatCount, formatDuration, formatTime } from '../model/times.ts';
 import { type Child, html } from './html.ts';
 import { lane } from './lane.ts';
-import { CommandLine, Facts, Panel, Values, When } from './parts.ts';
+import { CommandLine, Facts, Panel, RelativeTime, Values } from './parts.ts';
 import type { Session } from './session.ts';
 import { clusterBadge, tokenBadge, toneOf, verdictSymbol } from './symbols.ts';
 
 interface DetailsProps {
   readonly session: Session;
   readonly address: Address;
-  readonly opened: Opened;
+  readonly opened: OpenedObject;
   readonly now: number;
 }
 
@@ -26,7 +26,7 @@ export function Details({ session, address, opened, now }: DetailsProps) {
   return html`<${Panel} title=${key.slice(key.indexOf('/') + 1) || 'Not found'} label=${label} closeHref=${closeHref}>${contentOf(session, address, opened, now)}</${Panel}>`;
 }
 
-function contentOf(session: Session, address: Address, { kind, key }: Opened, now: number): Child {
+function contentOf(session: Session, address: Address, { kind, key }: OpenedObject, now: number): Child {
   if (kind === 'token') {
     const token = session.tokens.items.get(key);
     if (token !== undefined) return tokenDetails(token, session, address, now);
@@ -46,7 +46,7 @@ function tokenDetails(token: Token, session: Session, address: Address, now: num
   const cause = isExplained ? undefined : causeOf(token, state, now);
   return html`<div>
     <p class="sub">${tokenBadge(state)}<span>ManagedToken in namespace <b>${token.namespace}</b></span></p>
-    ${cause !== undefined && html`<div class="cause ${toneOf(state)}"><p>${cause.message}</p><small><bdi>${cause.reason}</bdi>, <${When} at=${cause.since} now=${now} otherwise="time unknown" /></small></div>`}
+    ${cause !== undefined && html`<div class="cause ${toneOf(state)}"><p>${cause.message}</p><small><bdi>${cause.reason}</bdi>, <${RelativeTime} at=${cause.since} now=${now} otherwise="time unknown" /></small></div>`}
     <h3>Chain</h3>
     <ol class="chain">${chain.map((link) => chainItem(link, token, session, address))}</ol>
     <h3>Lifetime</h3>
@@ -76,7 +76,7 @@ function valuesOf(values: readonly string[], otherwise = ''): Child {
 }
 
 function whenOf(at: number | undefined, now: number): Child {
-  return at === undefined ? '' : html`<span><${When} at=${at} now=${now} /> <small>${formatTime(at)}</small></span>`;
+  return at === undefined ? '' : html`<span><${RelativeTime} at=${at} now=${now} /> <small>${formatTime(at)}</small></span>`;
 }
 
 /** Returns the lane of a token over its whole lifetime. */
@@ -113,7 +113,7 @@ function clusterDetails(cluster: Cluster, session: Session, now: number): Child 
       const verdict = status === 'True' ? 'ok' : status === 'False' ? 'failed' : 'unknown';
       return html`<li class=${verdict} key=${type}>${verdictSymbol(verdict)}
         <div><p><b>${type}</b><span class="verdict">${status}</span></p><p class="message">${message}</p>
-        <small><bdi>${reason}</bdi>, <${When} at=${since} now=${now} otherwise="time unknown" /></small></div></li>`;
+        <small><bdi>${reason}</bdi>, <${RelativeTime} at=${since} now=${now} otherwise="time unknown" /></small></div></li>`;
     })}</ol>
     ${conditions.length === 0 && html`<p class="calm">Purser has not probed the cluster yet.</p>`}
     <h3>Cluster</h3>

@@ -1,4 +1,4 @@
-// A long list of which only the rows in view are drawn. The arrow keys move the active row, Enter opens it.
+// A long list that draws only the visible rows. The arrow keys move the active row, Enter opens it.
 
 import { Component } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';

@@ -17,7 +17,7 @@ import {
 import { type Bin, binsOf } from '../model/timeline.ts';
 import { formatCount, formatRelative } from '../model/times.ts';
 import { html } from './html.ts';
-import { When } from './parts.ts';
+import { RelativeTime } from './parts.ts';
 import { clusterBadge, clusterToneOf, tokenBadge, toneOf } from './symbols.ts';
 import type { ViewProps } from './tokens.ts';
 
@@ -141,7 +141,7 @@ function item(attention: Attention, address: Address, now: number) {
     <span class="state">${attention.kind === 'cluster' ? clusterBadge(attention.state) : tokenBadge(attention.state)}</span>
     <span class="what"><b>${key}</b><small>${attention.kind === 'cluster' ? 'Cluster' : html`on <bdi>${attention.cluster}</bdi>`}</small></span>
     <span class="why"><span class="message">${message}</span><small><bdi>${reason}</bdi>${effectOf(attention)}</small></span>
-    <span class="end since"><${When} at=${since} now=${now} /></span>
+    <span class="end since"><${RelativeTime} at=${since} now=${now} /></span>
   </a></li>`;
 }
 

@@ -19,7 +19,15 @@ export function Choices({ label, choices, kind }: { readonly label: string; read
 }
 
 /** Shows a time relative to now, with the exact time as its title. */
-export function When({ at, now, otherwise = '–' }: { readonly at: number | undefined; readonly now: number; readonly otherwise?: string }) {
+export function RelativeTime({
+  at,
+  now,
+  otherwise = '–',
+}: {
+  readonly at: number | undefined;
+  readonly now: number;
+  readonly otherwise?: string;
+}) {
   if (at === undefined) return html`<span class="when none">${otherwise}</span>`;
   return html`<time class="when" datetime=${new Date(at).toISOString()} title=${formatTime(at)}>${formatRelative(at, now)}</time>`;
 }

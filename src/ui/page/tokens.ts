@@ -10,7 +10,7 @@ import { formatCount } from '../model/times.ts';
 import { Grid } from './grid.ts';
 import { html } from './html.ts';
 import { axis, lane, legend, tickLines } from './lane.ts';
-import { Choices, When } from './parts.ts';
+import { Choices, RelativeTime } from './parts.ts';
 import type { Session } from './session.ts';
 import { tokenBadge, toneOf } from './symbols.ts';
 
@@ -89,8 +89,8 @@ function cells(token: Token, scale: Scale) {
     <span role="gridcell" class="names"><b title=${name}>${name}</b><small title=${namespace}>${namespace}</small></span>
     <span role="gridcell" class="names target"><span title=${cluster}>${cluster}</span><small title=${account}>${account}</small></span>
     <span role="gridcell" class="lane-cell">${lane(token, scale, toneOf(state))}</span>
-    <span role="gridcell" class="end renews"><${When} at=${renewsAt} now=${scale.now} /></span>
-    <span role="gridcell" class="end expires"><${When} at=${expiresAt} now=${scale.now} otherwise="no token" /></span>`;
+    <span role="gridcell" class="end renews"><${RelativeTime} at=${renewsAt} now=${scale.now} /></span>
+    <span role="gridcell" class="end expires"><${RelativeTime} at=${expiresAt} now=${scale.now} otherwise="no token" /></span>`;
 }
 
 function emptyText(session: Session, total: number): string {

@@ -180,7 +180,7 @@ describe('credentialName', () => {
   it('refuses a Cluster with a different address, and the hub', () => {
     const found = toCluster(EU, SECRET);
     expect(() => credentialName({ ...EU, server: 'https://us.example.com' }, found)).toThrow(
-      'Cluster eu exists and describes https://eu.example.com:6443, not https://us.example.com; choose another name, or run purser cluster remove eu first',
+      'Cluster eu already exists with the address https://eu.example.com:6443, not https://us.example.com; choose another name, or run purser cluster remove eu first',
     );
     const hub = { ...found, spec: { ...found.spec, authInfo: { controller: { ...SECRET, kind: 'ServiceAccount' as const } } } };
     expect(() => credentialName(EU, hub)).toThrow(/represents the hub/);

@@ -85,7 +85,7 @@ describe('chainOf', () => {
           .with({ serviceAccount: { namespace: 'deploy', name: 'other' } })
           .build(),
       },
-      'not for the service account of the spec',
+      'not for spec.serviceAccount. Request another one with purser rotate.',
     ],
     ['a missing Secret', 'secret', { secret: { value: undefined } }, 'Secret team-a/ci does not exist'],
     [

@@ -1,11 +1,11 @@
 import { EventEmitter } from 'node:events';
 import type { Server } from 'node:http';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { Handshakes, Rotation, ServingTurns } from '../../../src/facade/limits/turns.ts';
+import { Handshakes, RoundRobin, ServingTurns } from '../../../src/facade/limits/turns.ts';
 import { turn } from '../../kube/eventually.ts';
 
 it('returns the work of all addresses in turn, and the work of one address in order of arrival', () => {
-  const rotation = new Rotation();
+  const rotation = new RoundRobin();
   const done: string[] = [];
   for (const name of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) rotation.add(name.charAt(0), () => void done.push(name));
   expect(rotation.isEmpty).toBe(false);

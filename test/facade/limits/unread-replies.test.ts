@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type Responded, UnreadReplies } from '../../../src/facade/limits/unread-replies.ts';
+import { type RespondedRequest, UnreadReplies } from '../../../src/facade/limits/unread-replies.ts';
 
 class FakeSocket {
   destroyed = false;
@@ -21,7 +21,11 @@ describe('UnreadReplies', () => {
   });
 
   /** Adds a response of 16 KiB, including its overhead. */
-  function respond(address: string, socket = new FakeSocket(), rawHeaders: readonly string[] = []): Responded & { socket: FakeSocket } {
+  function respond(
+    address: string,
+    socket = new FakeSocket(),
+    rawHeaders: readonly string[] = [],
+  ): RespondedRequest & { socket: FakeSocket } {
     const message = { socket, rawHeaders, url: '' } as unknown as IncomingMessage;
     const responded = { address, message, response: new EventEmitter() as unknown as ServerResponse };
     unread.add(responded, 12 * KIB);

@@ -11,7 +11,7 @@ import type { ApiObject, ClusterRole, ClusterRoleBinding, Stored } from '../../.
 import { BodyStream } from '../../../src/facade/body-stream.ts';
 import { CLUSTER_LIST } from '../../../src/facade/clusters/cluster-list.ts';
 import { type WatchLimits, watchLimits } from '../../../src/facade/limits/concurrency.ts';
-import type { Followed } from '../../../src/facade/listwatch/history.ts';
+import type { ListSource } from '../../../src/facade/listwatch/history.ts';
 import { createListWatch, type ListWatch, sharedLimits } from '../../../src/facade/listwatch/list-watch.ts';
 import { versionAt } from '../../../src/facade/listwatch/version.ts';
 import type { FacadeReply, FacadeRequest, StreamedReply } from '../../../src/facade/request.ts';
@@ -116,7 +116,7 @@ export function viewerRule(names: readonly string[] | 'all') {
 }
 
 /** An informer that has received the first events of a collection. */
-export class Follower<T extends ApiObject> implements Followed<T> {
+export class Follower<T extends ApiObject> implements ListSource<T> {
   readonly store = new ObjectStore<T>();
   readonly #events$ = new Subject<ListWatchEvent<T>>();
   readonly batches$ = this.#events$.pipe(
@@ -160,9 +160,9 @@ export interface ReplicaOptions {
 export interface ClusterListOptions extends ReplicaOptions {
   readonly hub: HandHub;
   readonly clock: FakeClock;
-  readonly clusters: Followed<Cluster>;
-  readonly roles: Followed<ClusterRole>;
-  readonly bindings: Followed<ClusterRoleBinding>;
+  readonly clusters: ListSource<Cluster>;
+  readonly roles: ListSource<ClusterRole>;
+  readonly bindings: ListSource<ClusterRoleBinding>;
 }
 
 /** Creates the endpoints of the cluster list, which do not run yet. */

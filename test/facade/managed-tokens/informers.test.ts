@@ -5,7 +5,7 @@ import { merge, type Subscription } from 'rxjs';
 import type { ApiObject, Role, RoleBinding, Stored } from '../../../src/api/resources.ts';
 import { createManagedTokenInformers } from '../../../src/facade/managed-tokens/informers.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
-import { bytesOf } from '../../../src/kube/namespace-bytes.ts';
+import { recordedBytes } from '../../../src/kube/namespace-bytes.ts';
 import type { WatchEvent } from '../../../src/kube/watch-events.ts';
 import { expired } from '../../../src/kubernetes/status.ts';
 import { eventually } from '../../kube/eventually.ts';
@@ -184,7 +184,7 @@ describe('createManagedTokenInformers with a budget for each namespace', () => {
 
   it('counts the size of RoleBindings with the names of their roles and subjects', async () => {
     const { bindings } = await follow({ rolebindings: [binding('b', 'some', ['alice', 'bob'])] });
-    expect(bytesOf(bindings.get('team-a/b')!)).toBe(256 + 'some'.length + 2 * 256 + 'alicebob'.length);
+    expect(recordedBytes(bindings.get('team-a/b')!)).toBe(256 + 'some'.length + 2 * 256 + 'alicebob'.length);
   });
 
   it('keeps the subjects of RoleBindings up to 16 MiB', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { atLatest, decodeContinue, encodeContinue } from '../../../src/kubernetes/wire/continue-token.ts';
+import { decodeContinue, encodeContinue, encodeContinueAtLatest } from '../../../src/kubernetes/wire/continue-token.ts';
 
 const token = (json: string) => Buffer.from(json).toString('base64url');
 
@@ -14,7 +14,7 @@ describe('continue tokens', () => {
   });
 
   it('moves a token to the latest revision', () => {
-    expect(decodeContinue(atLatest({ revision: 5n, start: 'c10\0' }))).toEqual({ revision: -1n, start: 'c10\0' });
+    expect(decodeContinue(encodeContinueAtLatest({ revision: 5n, start: 'c10\0' }))).toEqual({ revision: -1n, start: 'c10\0' });
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { isSettled, type Member, memberState, planSet, type Rollout, readyOf, rolloutOf } from '../../../src/sets/policy/plan.ts';
+import { isSettled, type Member, memberState, planSet, type Rollout, readyConditionOf, rolloutOf } from '../../../src/sets/policy/plan.ts';
 import { templateDigest } from '../../../src/sets/policy/template.ts';
 import { formatTimestamp } from '../../../src/std/timestamp.ts';
 import { NOON } from '../../support/builders.ts';
@@ -133,7 +133,7 @@ describe('planSet', () => {
           );
         }
         expect(state.every((each) => memberState(limited, each) === 'current')).toBe(true);
-        expect(state.every(({ token }) => token !== undefined && readyOf(token) !== undefined)).toBe(true);
+        expect(state.every(({ token }) => token !== undefined && readyConditionOf(token) !== undefined)).toBe(true);
       }),
     );
   });

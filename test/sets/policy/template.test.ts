@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { SetAnnotation } from '../../../src/api/names.ts';
 import { dns1123SubdomainProblems, labelValueProblems } from '../../../src/kubernetes/names.ts';
-import { childName, type RenderedToken, renderedFrom, renderToken } from '../../../src/sets/policy/template.ts';
+import { childName, type RenderedToken, recordedTemplateDigest, renderToken } from '../../../src/sets/policy/template.ts';
 import { aSet } from '../set-builder.ts';
 
 function rendered(...args: Parameters<typeof renderToken>): RenderedToken {
@@ -100,7 +100,7 @@ describe('renderToken', () => {
     expect([same, unused]).toEqual([one, one]);
     expect(other).not.toBe(one);
     const templates = [one, other, digest(aSet(), {})].map((value) =>
-      renderedFrom({ annotations: { [SetAnnotation.templateDigest]: value ?? '' } }),
+      recordedTemplateDigest({ annotations: { [SetAnnotation.templateDigest]: value ?? '' } }),
     );
     expect(new Set(templates).size).toBe(2);
   });

@@ -132,9 +132,17 @@ describe('checkGrant', () => {
     ['the token has expired', request, response(aGrant().claiming({ exp: NOON / 1000 }))],
     ['the token is for another service account', request, response(aGrant().claiming({ sub: 'system:serviceaccount:kube-system:admin' }))],
     ['the token is for another service account', request, response(aGrant().claiming({ sub: undefined }))],
-    ['the token is for other audiences', request, response(aGrant().claiming({ aud: ['https://kubernetes.default.svc', 'vault'] }))],
-    ['the token is for other audiences', request, response(aGrant().claiming({ aud: [] }))],
-    ['the token is for other audiences', { ...request, audiences: [] }, { ...response(), audiences: ['https://facade.example.com'] }],
+    [
+      'the audiences of the token differ from those requested',
+      request,
+      response(aGrant().claiming({ aud: ['https://kubernetes.default.svc', 'vault'] })),
+    ],
+    ['the audiences of the token differ from those requested', request, response(aGrant().claiming({ aud: [] }))],
+    [
+      'the audiences of the token differ from those requested',
+      { ...request, audiences: [] },
+      { ...response(), audiences: ['https://facade.example.com'] },
+    ],
     ['the token is not bound to the requested object', { ...request, boundObject: { kind: 'Secret' as const, name: 'x' } }, response()],
     [
       'the token is not bound to the requested object',

@@ -71,8 +71,8 @@ describe('hasRoom', () => {
     ['15 other locations', many.slice(0, 15), true],
     ['15 other locations and the one in the spec', [...many.slice(0, 15), HERE], true],
     ['16 other locations', many.slice(0, 16), false],
-  ])('returns whether another location fits into a list with %s', (_, places, expected) => {
-    expect(hasRoom(listed(...places))).toBe(expected);
+  ])('returns whether another location fits into a list with %s', (_, entries, expected) => {
+    expect(hasRoom(listed(...entries))).toBe(expected);
   });
 });
 
@@ -115,7 +115,7 @@ describe('unlistedAnchor', () => {
   });
 
   it.each([
-    ['a listed place', record('prod-eu')],
+    ['a listed location', record('prod-eu')],
     ['the anchor of another object', record('prod-us', 'purser-other')],
     ['a cluster whose name is invalid', record('../x')],
     ['no record', undefined],

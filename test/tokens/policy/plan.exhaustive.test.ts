@@ -5,7 +5,7 @@ import { digestOf } from '../../../src/std/digest.ts';
 import { planToken, type TokenPlan } from '../../../src/tokens/policy/plan.ts';
 import { requestOf } from '../../../src/tokens/policy/record.ts';
 import { digestOfData, type StoredSecret, withoutToken } from '../../../src/tokens/policy/secret.ts';
-import { situationOf, type TokenObservation } from '../../../src/tokens/policy/state.ts';
+import { evaluateToken, type TokenObservation } from '../../../src/tokens/policy/state.ts';
 import { desiredStatus } from '../../../src/tokens/policy/status.ts';
 import {
   ACCOUNT_UID,
@@ -136,7 +136,7 @@ const observations: fc.Arbitrary<TokenObservation> = fc
   );
 
 function planFor(observation: TokenObservation, now: number): TokenPlan {
-  return planToken(situationOf(observation, now));
+  return planToken(evaluateToken(observation, now));
 }
 
 describe('planToken for any observation', () => {
@@ -188,8 +188,8 @@ describe('planToken for any observation', () => {
   it('returns plans whose status is computed without an error, and does not change when repeated', () => {
     fc.assert(
       fc.property(observations, clocks, (observation, now) => {
-        const status = desiredStatus(situationOf(observation, now), {});
-        expect(desiredStatus(situationOf({ ...observation, token: { ...observation.token, status } }, now), {})).toBe(status);
+        const status = desiredStatus(evaluateToken(observation, now), {});
+        expect(desiredStatus(evaluateToken({ ...observation, token: { ...observation.token, status } }, now), {})).toBe(status);
       }),
     );
   });

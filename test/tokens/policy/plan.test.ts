@@ -4,7 +4,7 @@ import { digestOf } from '../../../src/std/digest.ts';
 import type { TokenLimits } from '../../../src/targets/policy/grant.ts';
 import { planToken } from '../../../src/tokens/policy/plan.ts';
 import { type StoredSecret, withoutToken } from '../../../src/tokens/policy/secret.ts';
-import { situationOf, type TokenObservation } from '../../../src/tokens/policy/state.ts';
+import { evaluateToken, type TokenObservation } from '../../../src/tokens/policy/state.ts';
 import {
   aCluster,
   aGrant,
@@ -26,7 +26,7 @@ const HELD = aScene().holding(aGrant());
 const RENEW_AT = at('12:46:38');
 
 function planFor(observation: TokenObservation, now: number, limits?: TokenLimits) {
-  return planToken(situationOf(observation, now), limits);
+  return planToken(evaluateToken(observation, now), limits);
 }
 
 describe('planToken for a valid token', () => {
@@ -493,7 +493,7 @@ describe('planToken with revocation BoundSecret', () => {
     const moved = bound.changing((each) => each.withStatus({ anchors: [HERE, ...former] }));
 
     it('deletes former anchors once the Secret holds a token bound to the current one', () => {
-      expect(planFor(moved.build(), at('12:20:00'))).toEqual({ type: 'prune', places: former });
+      expect(planFor(moved.build(), at('12:20:00'))).toEqual({ type: 'prune', entries: former });
       expect(planFor(moved.with({ secret: undefined }).build(), at('12:20:00')).type).toBe('issue');
     });
 
@@ -501,7 +501,7 @@ describe('planToken with revocation BoundSecret', () => {
       const other = { ...HERE, serviceAccount: 'another' };
       const scene = bound.changing((each) => each.withStatus({ anchors: [other] }));
       const suspended = scene.changing((each) => each.suspended());
-      for (const each of [scene, suspended]) expect(planFor(each.build(), at('12:20:00'))).toEqual({ type: 'prune', places: [other] });
+      for (const each of [scene, suspended]) expect(planFor(each.build(), at('12:20:00'))).toEqual({ type: 'prune', entries: [other] });
     });
 
     it('waits before it retries the deletion of former anchors', () => {
@@ -518,7 +518,7 @@ describe('planToken with revocation BoundSecret', () => {
         credential: '',
       }));
       const full = bound.changing((each) => each.withStatus({ anchors }));
-      expect(planFor(full.build(), at('12:20:00'))).toEqual({ type: 'prune', places: anchors });
+      expect(planFor(full.build(), at('12:20:00'))).toEqual({ type: 'prune', entries: anchors });
       expect(planFor(full.with({ secret: undefined, anchorsAt: at('12:21:00') }).build(), at('12:20:00')).type).toBe('issue');
     });
   });
@@ -535,7 +535,7 @@ describe('planToken with revocation BoundSecret', () => {
   it('deletes every anchor once tokens are no longer bound to one, then removes the finalizer', () => {
     const unbound = aScene(aToken().withMetadata({ finalizers: [AnchorFinalizer] })).holding(aGrant());
     const listed = unbound.changing((each) => each.withStatus({ anchors: [HERE] }));
-    expect(planFor(listed.build(), at('12:20:00'))).toEqual({ type: 'prune', places: [HERE] });
+    expect(planFor(listed.build(), at('12:20:00'))).toEqual({ type: 'prune', entries: [HERE] });
     expect(planFor(unbound.build(), at('12:20:00'))).toEqual({ type: 'release', anchor: 'none' });
   });
 

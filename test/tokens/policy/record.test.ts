@@ -7,14 +7,14 @@ import {
   createRecord,
   encodeIssuedFor,
   isForFormerAPI,
-  issuedForOf,
   lifetimeOf,
   parseIssuedFor,
   parseRecord,
   recordAnnotations,
+  reissueReason,
   requestOf,
-  supersededBy,
   type TokenRecord,
+  toIssuedFor,
 } from '../../../src/tokens/policy/record.ts';
 import { aCluster, aGrant, aToken, at, NOON, TokenBuilder } from '../../support/builders.ts';
 
@@ -126,22 +126,22 @@ describe('requestOf', () => {
   });
 });
 
-describe('issuedForOf and parseIssuedFor', () => {
+describe('toIssuedFor and parseIssuedFor', () => {
   it.each([
     ['nothing', aToken(), { audiences }, ''],
     ['a Pod', aToken().with({ boundObjectRef: pod }), { audiences, boundUID: 'p1' }, 'Pod/web-0/p1'],
     ['the anchor', anchored, { audiences, boundUID: 's1' }, 'Secret/purser-b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01/s1'],
   ])('records that the token is bound to %s', (_, token, granted, boundTo) => {
-    expect(issuedForOf(token.build(), ISSUER, granted).boundTo).toBe(boundTo);
+    expect(toIssuedFor(token.build(), ISSUER, granted).boundTo).toBe(boundTo);
   });
 
   it('parses an encoded record', () => {
-    const issued = issuedForOf(aToken().build(), ISSUER, { audiences, accountUID: 'a1' });
+    const issued = toIssuedFor(aToken().build(), ISSUER, { audiences, accountUID: 'a1' });
     expect(parseIssuedFor(encodeIssuedFor(issued))).toEqual(issued);
   });
 
   it('records that the spec names no audiences', () => {
-    const issued = issuedForOf(withoutAudiences().build(), ISSUER, { audiences });
+    const issued = toIssuedFor(withoutAudiences().build(), ISSUER, { audiences });
     expect(parseIssuedFor(encodeIssuedFor(issued))).toMatchObject({ audiences, isForAPI: true });
   });
 
@@ -159,8 +159,8 @@ describe('issuedForOf and parseIssuedFor', () => {
 });
 
 describe('isForFormerAPI', () => {
-  const issued = issuedForOf(withoutAudiences().build(), ISSUER, { audiences });
-  const named = issuedForOf(aToken().build(), ISSUER, { audiences });
+  const issued = toIssuedFor(withoutAudiences().build(), ISSUER, { audiences });
+  const named = toIssuedFor(aToken().build(), ISSUER, { audiences });
 
   it.each([
     ['a changed audience', accepting(['other']), true],
@@ -178,11 +178,11 @@ describe('isForFormerAPI', () => {
   });
 });
 
-describe('supersededBy', () => {
+describe('reissueReason', () => {
   const bound = aToken().with({ boundObjectRef: pod });
-  const issued = issuedForOf(aToken().build(), ISSUER, { audiences });
-  const issuedForAPI = issuedForOf(withoutAudiences().build(), ISSUER, { audiences });
-  const issuedForPod = issuedForOf(bound.build(), ISSUER, { audiences, boundUID: 'p1' });
+  const issued = toIssuedFor(aToken().build(), ISSUER, { audiences });
+  const issuedForAPI = toIssuedFor(withoutAudiences().build(), ISSUER, { audiences });
+  const issuedForPod = toIssuedFor(bound.build(), ISSUER, { audiences, boundUID: 'p1' });
 
   it.each([
     ['the same spec', issued, aToken(), undefined],
@@ -208,14 +208,14 @@ describe('supersededBy', () => {
     ],
     ['a Secret of that name', issuedForPod, aToken().with({ boundObjectRef: { ...pod, kind: 'Secret' } }), 'SpecChanged'],
   ])('compares the record of an issued token with %s', (_, before, token, reason) => {
-    expect(supersededBy(before, token.build(), aCluster())).toBe(reason);
+    expect(reissueReason(before, token.build(), aCluster())).toBe(reason);
   });
 
   it('returns ClusterReplaced for a re-created Cluster', () => {
-    expect(supersededBy(issued, aToken().build(), aCluster('another'))).toBe('ClusterReplaced');
+    expect(reissueReason(issued, aToken().build(), aCluster('another'))).toBe('ClusterReplaced');
   });
 
   it('returns undefined for a missing Cluster', () => {
-    expect(supersededBy(issued, aToken().build(), undefined)).toBeUndefined();
+    expect(reissueReason(issued, aToken().build(), undefined)).toBeUndefined();
   });
 });

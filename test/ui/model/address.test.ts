@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { assert, constantFrom, option, property, record, string } from 'fast-check';
-import { type Address, formatAddress, type Opened, parseAddress, START, VIEWS } from '../../../src/ui/model/address.ts';
+import { type Address, formatAddress, type OpenedObject, parseAddress, START, VIEWS } from '../../../src/ui/model/address.ts';
 import { ORDERS } from '../../../src/ui/model/filters.ts';
 import { TOKEN_STATES } from '../../../src/ui/model/states.ts';
 import { ZOOM_NAMES } from '../../../src/ui/model/timeline.ts';
@@ -62,7 +62,7 @@ describe('formatAddress', () => {
   it('writes addresses that parseAddress reads back', () => {
     const text = string({ maxLength: 40, unit: 'grapheme' });
     const opened = option(
-      constantFrom<Opened>({ kind: 'token', key: '' }, { kind: 'token', key: 'team-a/ci' }, { kind: 'cluster', key: 'prod.eu-1' }),
+      constantFrom<OpenedObject>({ kind: 'token', key: '' }, { kind: 'token', key: 'team-a/ci' }, { kind: 'cluster', key: 'prod.eu-1' }),
       { nil: undefined },
     );
     const view = constantFrom(...VIEWS);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Token } from '../../../src/ui/model/objects.ts';
-import { clusterState, countBy, problemOf, type TokenState, tokenState } from '../../../src/ui/model/states.ts';
+import { clusterState, countBy, problemConditionOf, type TokenState, tokenState } from '../../../src/ui/model/states.ts';
 import { aCluster, aToken, condition, DAY, HOUR, MINUTE, NOW } from './tokens.ts';
 
 const failing = condition('RotationFailing', 'True', 'ClusterTimeout');
@@ -45,7 +45,9 @@ describe('clusterState', () => {
   it('explains a failing cluster by the condition with the same reason', () => {
     const cause = condition('Reachable', 'False', 'Timeout');
     expect(
-      problemOf(aCluster('prod', [condition('Ready', 'False', 'Timeout'), condition('Authorized', 'Unknown', 'NoResponse'), cause])),
+      problemConditionOf(
+        aCluster('prod', [condition('Ready', 'False', 'Timeout'), condition('Authorized', 'Unknown', 'NoResponse'), cause]),
+      ),
     ).toBe(cause);
   });
 });

@@ -2,7 +2,7 @@
 
 import { type Fields, isFields, isList, type Value } from '../../object.ts';
 import type { Schema } from '../../schema/schema.ts';
-import { withoutProtobuf } from '../content-type.ts';
+import { protobufNotSupported } from '../content-type.ts';
 import { isZero, zeroOf } from '../decode-typed.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { type NumberedField, numberedFields } from './fields.ts';
@@ -119,7 +119,7 @@ function codecValue(
 ): Value | undefined {
   const message = selfMessage(go);
   if (message === undefined) {
-    if (bytes.length > 0) throw withoutProtobuf();
+    if (bytes.length > 0) throw protobufNotSupported();
     return {};
   }
   return bytes.length === 0 ? undefined : selfValue(codec, decodeMessage(bytes, message), message);

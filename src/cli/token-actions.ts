@@ -10,21 +10,21 @@ import { parseTimestamp } from '../std/timestamp.ts';
 import { CHECK_PURSER, CommandError, type CommandHost, ExitCode } from './command.ts';
 import { poll } from './poll.ts';
 
-export type TokenRequestName = 'rotate' | 'revoke' | 'suspend' | 'resume';
+export type TokenAction = 'rotate' | 'revoke' | 'suspend' | 'resume';
 
 export interface TokenChange {
   readonly hub: KubeClient;
   readonly namespace: string;
   readonly name: string;
-  readonly request: TokenRequestName;
+  readonly action: TokenAction;
   /** Maximum time to wait for Purser, in milliseconds; 0 to return without waiting. */
   readonly timeoutMs: number;
 }
 
 /** Requests the change and waits for it. Throws a CommandError, or the error of a request. */
 export async function requestChange(change: TokenChange, host: CommandHost): Promise<void> {
-  const { hub, namespace, name, request, timeoutMs } = change;
-  const { check, patch, isDone, done } = REQUESTS[request];
+  const { hub, namespace, name, action, timeoutMs } = change;
+  const { check, patch, isDone, done } = ACTIONS[action];
   const title = `ManagedToken ${namespace}/${name}`;
   const found = await undefinedFor(hub.get(ManagedTokens, { namespace, name }), 'NotFound');
   if (found === undefined) throw new CommandError(`${title} was not found; list them with kubectl get managedtokens -A`);
@@ -32,13 +32,13 @@ export async function requestChange(change: TokenChange, host: CommandHost): Pro
   if (problem !== undefined) throw new CommandError(`${title} ${problem}`);
   const value = new Date(host.clock.now()).toISOString();
   const requested = await hub.patch(ManagedTokens, { namespace, name }, patch(value));
-  if (timeoutMs === 0) return host.print(`${title}: ${request} requested.\n`);
+  if (timeoutMs === 0) return host.print(`${title}: ${action} requested.\n`);
   const changed = await waitUntil(change, host, (token) => token.metadata.uid === found.metadata.uid && isDone(token, value, requested));
   host.print(`${title} ${done(changed, host.clock.now())}.\n`);
 }
 
-interface Request {
-  /** Returns why the request would have no effect; undefined if it has one. */
+interface Action {
+  /** Returns the reason why the action would have no effect; undefined if it has an effect. */
   readonly check?: (token: ManagedToken) => string | undefined;
   readonly patch: (value: string) => Patch;
   readonly isDone: (token: ManagedToken, value: string, requested: ManagedToken) => boolean;
@@ -46,7 +46,7 @@ interface Request {
   readonly done: (token: ManagedToken, now: number) => string;
 }
 
-const REQUESTS: Readonly<Record<TokenRequestName, Request>> = {
+const ACTIONS: Readonly<Record<TokenAction, Action>> = {
   rotate: {
     check: ({ spec }) => (spec.rotation.suspend ? 'is suspended; resume it with purser resume' : undefined),
     patch: (value) => ({ metadata: { annotations: { [Annotation.rotate]: value } } }),
@@ -90,7 +90,7 @@ function expiry({ status }: ManagedToken, now: number): string {
 
 /** Returns the ManagedToken when the change is made. Throws a CommandError with the cause after the timeout. */
 async function waitUntil(
-  { hub, namespace, name, request, timeoutMs }: TokenChange,
+  { hub, namespace, name, action, timeoutMs }: TokenChange,
   host: CommandHost,
   isDone: (token: Stored<ManagedToken>) => boolean,
 ): Promise<Stored<ManagedToken>> {
@@ -104,7 +104,7 @@ async function waitUntil(
   if (changed !== undefined) return changed;
   const cause = latest === undefined ? '' : causeOf(latest);
   throw new CommandError(
-    `Purser has not handled the request to ${request} ManagedToken ${namespace}/${name} yet${cause}`,
+    `Purser has not handled the request to ${action} ManagedToken ${namespace}/${name} yet${cause}`,
     ExitCode.notReady,
   );
 }

@@ -1,7 +1,7 @@
 // A cache of recent results.
 
 /** Caches values by key; removes the oldest entries above the limit. */
-export class Recent<V, K = string> {
+export class BoundedCache<V, K = string> {
   readonly #maxWeight: number;
   readonly #weightOf: (value: V) => number;
   readonly #entries = new Map<K, V>();

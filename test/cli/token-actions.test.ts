@@ -5,8 +5,8 @@ import { RoleBindings, Roles, ServiceAccounts } from '../../src/api/resources.ts
 import type { Peer } from '../../src/cli/cluster/peer.ts';
 import type { CommandHost } from '../../src/cli/command.ts';
 import { chainOf } from '../../src/cli/status/chain.ts';
-import { type Inspection, inspect } from '../../src/cli/status/inspect.ts';
-import { requestChange, type TokenRequestName } from '../../src/cli/token-requests.ts';
+import { type InspectionOptions, inspect } from '../../src/cli/status/inspect.ts';
+import { requestChange, type TokenAction } from '../../src/cli/token-actions.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
 import { TokenWorld } from '../tokens/token-world.ts';
@@ -22,15 +22,15 @@ beforeEach(() => world.begin());
 afterEach(() => world.end());
 afterAll(() => world.close());
 
-/** Runs a request while simulated time passes. Returns the output, or the message and exit code of the error. */
-async function run(request: TokenRequestName, { name = 'ci', timeoutMs = 280_000 } = {}): Promise<unknown> {
+/** Runs an action while simulated time passes. Returns the output, or the message and exit code of the error. */
+async function run(action: TokenAction, { name = 'ci', timeoutMs = 280_000 } = {}): Promise<unknown> {
   printed = '';
   const print = (text: string) => {
     printed += text;
   };
   const host: CommandHost = { clock: world.clock, env: {}, print, warn: print, signal: new AbortController().signal };
   let isDone = false;
-  const running = requestChange({ hub: world.hub.admin, namespace: world.namespace, name, request, timeoutMs }, host)
+  const running = requestChange({ hub: world.hub.admin, namespace: world.namespace, name, action, timeoutMs }, host)
     .then(
       () => printed,
       ({ message, code }: { message: string; code?: number }) => `${code}: ${message}`,
@@ -106,7 +106,7 @@ describe('requestChange', () => {
 
 describe('inspect', () => {
   const peer = (client: KubeClient): Peer => ({ role: 'target cluster', context: 'eu', client });
-  const chain = async (more: Partial<Inspection> = {}) => {
+  const chain = async (more: Partial<InspectionOptions> = {}) => {
     const inspection = {
       hub: world.hub.admin,
       target: peer(world.target.admin),

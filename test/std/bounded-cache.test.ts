@@ -1,17 +1,17 @@
 // Caches of a bounded size.
 
 import { describe, expect, it } from '@jest/globals';
-import { Recent } from '../../src/std/recent.ts';
+import { BoundedCache } from '../../src/std/bounded-cache.ts';
 
-describe('Recent', () => {
+describe('BoundedCache', () => {
   it('returns entries by key, and removes the oldest entry above the limit', () => {
-    const recent = new Recent<number>(2);
+    const recent = new BoundedCache<number>(2);
     ['a', 'b', 'c'].forEach((key, index) => recent.set(key, index));
     expect(['a', 'b', 'c'].map((key) => recent.get(key))).toEqual([undefined, 1, 2]);
   });
 
   it('keeps fewer entries if they weigh more, and stops counting replaced and deleted entries', () => {
-    const recent = new Recent<number>(5, (weight) => weight);
+    const recent = new BoundedCache<number>(5, (weight) => weight);
     const kept = () => [...recent.keys()];
     for (const [key, weight] of Object.entries({ a: 2, b: 2, c: 3 })) recent.set(key, weight);
     expect(kept()).toEqual(['b', 'c']);
