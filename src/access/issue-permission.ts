@@ -74,7 +74,7 @@ export function grantingNames(names: readonly string[]): readonly string[] {
 }
 
 /**
- * * Returns whether a rule for the name grants the permission. The names of NO_CLUSTER_SET are reviewed only so that a refusal takes as
+ * Returns whether a rule for the name grants the permission. The names of NO_CLUSTER_SET are reviewed only so that a refusal takes as
  * many reviews for a cluster without a set, or without a Cluster, as for any other: if a rule for these names granted the permission, the
  * removal of a label would grant it.
  */

@@ -11,7 +11,7 @@ import { waitForCertificate } from './certificate.ts';
 import { type HubInformers, logProblem } from './hub.ts';
 import type { AppOptions } from './options.ts';
 
-export interface FacadeParts extends Pick<FacadeOptions, 'hub' | 'clients' | 'certificate' | 'reviewLimit'> {
+export interface FacadeParts extends Pick<Required<FacadeOptions>, 'hub' | 'clients' | 'certificate' | 'reviewLimit'> {
   readonly informers: FacadeInformers;
   readonly metrics: Metrics;
   readonly onListening: (url: string) => void;

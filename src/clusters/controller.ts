@@ -19,7 +19,10 @@ export interface ClusterInformers extends RegistryInformers {
   readonly tokens: Informer<ManagedToken>;
 }
 
-export interface ClusterControllerOptions extends Omit<ClusterDeps, 'registry' | 'tokensForCluster' | 'tracked'> {
+/** Lookups that all terms share: the stores keep every index. */
+type Lookups = Pick<ClusterDeps, 'registry' | 'tokensForCluster'>;
+
+export interface ClusterControllerOptions extends Omit<ClusterDeps, keyof Lookups | 'tracked'> {
   readonly informers: ClusterInformers;
   readonly random: () => number;
 }
@@ -27,12 +30,13 @@ export interface ClusterControllerOptions extends Omit<ClusterDeps, 'registry' |
 /** Returns the controller: each subscription runs one term, and terms share no state. A term stops cleanly after `stopping` aborts. */
 export function createClusterController(options: ClusterControllerOptions): (stopping: AbortSignal) => Observable<Outcome<string>> {
   const registry = new Registry(options.informers);
+  const lookups = { registry, tokensForCluster: tokensByCluster(options.informers) };
   let terms = 0;
   options.metrics?.observeCredentials(() => credentialTimes(registry, options.clients, terms > 0));
   return (stopping) =>
     defer(() => {
       terms += 1;
-      return term(options, registry, stopping).pipe(finalize(() => (terms -= 1)));
+      return term(options, lookups, stopping).pipe(finalize(() => (terms -= 1)));
     });
 }
 
@@ -42,14 +46,14 @@ const LANES = ['new', 'responding', 'hanging'] as const;
 
 function term(
   { informers, random, ...options }: ClusterControllerOptions,
-  registry: Registry,
+  lookups: Lookups,
   stopping: AbortSignal,
 ): Observable<Outcome<string>> {
   const { clock, settings } = options;
   const tracked = new TrackedClusters();
-  const deps: ClusterDeps = { ...options, registry, tokensForCluster: tokensByCluster(informers), tracked };
+  const deps: ClusterDeps = { ...options, ...lookups, tracked };
   const all = [informers.clusters, informers.tokens, ...informers.credentials];
-  const requests$ = whenSynced(all, () => registry.clusters.keys(), registrationChanges(informers, deps)).pipe(
+  const requests$ = whenSynced(all, () => lookups.registry.clusters.keys(), registrationChanges(informers, deps)).pipe(
     requestNow(clock),
     takeUntil(whenAborted(stopping)),
   );

@@ -12,7 +12,7 @@ import { readCredential, readCredentialInUse, readTokenInUse } from '../targets/
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
 import { issueOwnToken } from '../targets/issue-token.ts';
 import { deleteOwnAnchor, ensureOwnAnchor, listOwnAnchors } from '../targets/own-anchors.ts';
-import { type Grant } from '../targets/policy/grant.ts';
+import type { Grant } from '../targets/policy/grant.ts';
 import {
   anchorsOf,
   isOverwritable,

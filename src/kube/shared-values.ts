@@ -6,7 +6,7 @@ const MAX_VALUE_LENGTH = 1_024;
 const MAX_TEXTS = 8_192;
 const MAX_VALUES = 2_048;
 
-/** Finds the last `size` entries, and up to twice as many. Unlike `Recent`, it takes constant time for any number of new entries. */
+/** Finds the last `size` entries, and up to twice as many. Unlike `BoundedCache`, it takes constant time for any number of new entries. */
 class LastEntries<V> {
   readonly #size: number;
   #last = new Map<string, V>();

@@ -76,7 +76,7 @@ const MIN_REQUEUE_MS = 100;
 /** Maximum length of a timer, in milliseconds, because machines can be suspended and clocks can be set. */
 const MAX_SLEEP_MS = 60_000;
 /**
- * * Number of keys to start before a pause for the rest of the process. A reconcile without work never yields to the event loop: after a
+ * Number of keys to start before a pause for the rest of the process. A reconcile without work never yields to the event loop: after a
  * restart with 100,000 keys, the Lease would not be renewed and no request served until all keys have run.
  */
 const STARTS_PER_TURN = 16;

@@ -262,7 +262,7 @@ function setsOfToken(change: Change<StoredToken>, { setsOfNamespace }: SetView):
 const PREFIX_LENGTH = 230;
 
 /**
- * * Returns the sets that contain a Cluster before or after its change. Runs of other sets would reveal a hidden Cluster, by the delay of
+ * Returns the sets that contain a Cluster before or after its change. Runs of other sets would reveal a hidden Cluster, by the delay of
  * their next run.
  */
 function setsOfCluster(change: Change<Cluster>, { sets, tokens }: SetView, authority: TriggerDeps['authority']): readonly string[] {

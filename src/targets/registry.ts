@@ -67,14 +67,12 @@ interface RegistryStores {
 /** Looks registered clusters up in stores; sends no requests. */
 export class Registry {
   readonly clusters: Store<Cluster>;
-  /** Returns the Clusters that refer to a Secret, by the key of the Secret. */
-  readonly clustersOfCredential: (key: string) => readonly Stored<Cluster>[];
+  #clustersByCredential: ((key: string) => readonly Stored<Cluster>[]) | undefined;
   readonly #credentials: readonly Store<Secret>[];
 
   constructor({ clusters, credentials }: RegistryStores) {
     this.clusters = clusters.store;
     this.#credentials = credentials.map(({ store }) => store);
-    this.clustersOfCredential = this.clusters.index(credentialKeys);
   }
 
   /**
@@ -88,6 +86,12 @@ export class Registry {
     const find = (secretKey: string) => (key === '' ? undefined : this.#credentials.map((store) => store.get(secretKey)).find(Boolean));
     return { cluster, credential: find(key), renewed: find(renewedName(key)) };
   };
+
+  /** Returns the Clusters that refer to a Secret, by the key of the Secret. The index is built on first use. */
+  clustersOfCredential(key: string): readonly Stored<Cluster>[] {
+    this.#clustersByCredential ??= this.clusters.index(credentialKeys);
+    return this.#clustersByCredential(key);
+  }
 
   /** Returns all Clusters with Purser's credentials for them. */
   allRegistered(): readonly RegisteredCluster[] {

@@ -59,7 +59,7 @@ async function issueIfAllowed(run: TokenRun, plan: IssuePlan, evaluated: Evaluat
 async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state }: EvaluatedToken): Promise<Step> {
   rejectUnwritable(run, observation.token);
   const { token: observed } = observation;
-  const { token, events: orphaned } = isRevocable(observed) ? await recordAnchor(run, observed) : { token: observed, events: [] };
+  const { token, events: orphaned } = isBound(observed) ? await recordAnchor(run, observed) : { token: observed, events: [] };
   // The Cluster may have joined or left a set since the review. The request below uses the Cluster as it is now.
   if (run.view.clusterSetOf(token.spec.clusterName) !== run.tracked.reviewedClusterSet) {
     return { observation: withRegistration(run, { ...observation, token }), isDone: false, events: orphaned };
@@ -85,8 +85,8 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   return { observation: next, isDone: false, issued, events, failure: undefined, error: undefined };
 }
 
-/** Returns whether tokens are bound to an anchor. */
-function isRevocable({ spec }: StoredToken): boolean {
+/** Returns whether tokens of this spec are bound to an anchor. */
+function isBound({ spec }: StoredToken): boolean {
   return spec.revocation === 'BoundSecret';
 }
 
@@ -120,7 +120,7 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, 
   return await run.clients.use(registered, async (target) => {
     const issuedWith = { issuer: issuerOf(registered), outputs: outputsOf(token, target.endpoints) };
     const request = async (accountUID: string | undefined, knownAnchor: string | undefined) => {
-      const anchorUID = isRevocable(token) ? (knownAnchor ?? (await ensureAnchorFor(run, token, target))) : undefined;
+      const anchorUID = isBound(token) ? (knownAnchor ?? (await ensureAnchorFor(run, token, target))) : undefined;
       const details = omitUndefined<IssueDetails>({ accountUID, anchorUID, apiAudiences: registered.cluster.status?.apiAudiences });
       const wanted = tokenRequestFor(token, details, run.settings.limits);
       const grant = await issueToken(target, wanted, run.signal);
@@ -136,7 +136,7 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, 
       return { grant: await request(plan.accountUID, knownAnchor), isAccountNew: false, ...issuedWith };
     } catch (error) {
       const { reason } = toIssueError(error, run.signal);
-      if (reason !== 'ServiceAccountRecreated' && !(reason === 'BoundObjectNotFound' && isRevocable(token))) throw error;
+      if (reason !== 'ServiceAccountRecreated' && !(reason === 'BoundObjectNotFound' && isBound(token))) throw error;
       return { grant: await request(undefined, undefined), isAccountNew: reason === 'ServiceAccountRecreated', ...issuedWith };
     }
   });

@@ -113,6 +113,11 @@ export class ClusterWorld {
     await this.hub.admin.apply(Secrets, { metadata: { namespace: CREDENTIALS, name }, type: 'Opaque', data }, { force: true });
   }
 
+  /** Ends the current term of the controller, and starts the next one with the same informers. */
+  nextTerm = (): void => {};
+  /** Number of indexes that the controller added to the ManagedTokens. */
+  tokenIndexes = 0;
+
   /** Runs the controller until the world is closed. */
   run(clock: Clock = this.clock): void {
     const real = { client: this.hub.admin, clock: systemClock, random: Math.random };
@@ -127,11 +132,23 @@ export class ClusterWorld {
     const recorder = new Recorder({ ...real, component: 'purser', instance: 'test' });
     const settings = { probeIntervalMs: 10_000, accessIntervalMs: 60_000 };
     const controller = createClusterController({ informers, hub: this.hub.admin, clients, recorder, clock, random: () => 0, settings });
-    const stopping = new AbortController();
-    const subscription = controller(stopping.signal).subscribe((outcome) => this.outcomes.push(outcome));
-    subscription.add(informers.clusters.changes$.subscribe(({ object }) => this.#remember(object)));
+    const { store } = informers.tokens;
+    const index = store.index.bind(store);
+    const counted: typeof index = (valuesOf) => {
+      this.tokenIndexes += 1;
+      return index(valuesOf);
+    };
+    Object.assign(store, { index: counted });
+    const lead = () => controller(new AbortController().signal).subscribe((outcome) => this.outcomes.push(outcome));
+    const remembering = informers.clusters.changes$.subscribe(({ object }) => this.#remember(object));
+    let term = lead();
+    this.nextTerm = () => {
+      term.unsubscribe();
+      term = lead();
+    };
     this.#closing.unshift(async () => {
-      subscription.unsubscribe();
+      term.unsubscribe();
+      remembering.unsubscribe();
       await recorder.flush();
       await clients.close();
     });

@@ -44,6 +44,20 @@ it('shows Authorized=True with permissions in only the namespaces of ManagedToke
   expect(reviewedNamespaces(server)).toEqual(['', 'argocd', 'deploy', 'elsewhere']);
 });
 
+it('adds no index to the ManagedTokens in a second term as leader', async () => {
+  const server = await world.serve(allowingIn('deploy'));
+  await world.wantToken('again', 'deploy');
+  await world.register('again', [server.url]);
+  await world.shows('again', 'Authorized=True PermissionsGranted');
+  const reviews = () => server.requests.flatMap(namespacesIn).length;
+  const [before, indexes] = [reviews(), world.tokenIndexes];
+
+  world.nextTerm();
+  await world.pass(30_000);
+  expect(reviews()).toBeGreaterThan(before);
+  expect(world.tokenIndexes).toBe(indexes);
+});
+
 it('shows Authorized=True as soon as a ManagedToken names a permitted namespace', async () => {
   const server = await world.serve(allowingIn('deploy'));
   await world.register('later', [server.url]);

@@ -60,7 +60,7 @@ interface ItemBatch extends Pick<Batch<never>, 'type' | 'resourceVersion'> {
 
 const MAX_WEIGHT = 32e6;
 /**
- * * Period in which callers can resume from a version before a change, in milliseconds; the same as in Kubernetes. A new permission also
+ * Period in which callers can resume from a version before a change, in milliseconds; the same as in Kubernetes. A new permission also
  * covers the past: the next owner of a namespace can list what it contained before.
  */
 const MAX_AGE_MS = 300_000;

@@ -84,7 +84,7 @@ export function replacedAnchor(token: StoredToken, issuer: Issuer): AnchorEntry 
 
 /** Returns whether two lists have the same locations, in any order. */
 export function hasSameEntries(a: readonly AnchorEntry[], b: readonly AnchorEntry[]): boolean {
-  const isIn = (entry: AnchorEntry, list: readonly AnchorEntry[]) => list.some((other) => isSamePlace(entry, other));
+  const isIn = (entry: AnchorEntry, list: readonly AnchorEntry[]) => list.some((other) => isSameEntry(entry, other));
   return a.length === b.length && a.every((entry) => isIn(entry, b));
 }
 
@@ -127,7 +127,7 @@ export function isWanted(entry: AnchorEntry, token: StoredToken): boolean {
   return isSameLocation(entry, wantedAnchor(token)) && entry.serviceAccount === token.spec.serviceAccount.name;
 }
 
-function isSamePlace(a: AnchorEntry, b: AnchorEntry): boolean {
+function isSameEntry(a: AnchorEntry, b: AnchorEntry): boolean {
   return isSameLocation(a, b) && a.serviceAccount === b.serviceAccount && a.clusterUID === b.clusterUID && a.credential === b.credential;
 }
 

@@ -38,7 +38,7 @@ export function tokenFailure(reason: FailureReason, token: StoredToken, response
 }
 
 /**
- * * Returns the message for a requester without permission; `issueName` is the most specific name of the permission, `protection` the
+ * Returns the message for a requester without permission; `issueName` is the most specific name of the permission, `protection` the
  * reason why a less specific name is not enough; empty if there is none.
  */
 export function forbiddenMessage(token: StoredToken, issueName: string, protection = ''): string {
