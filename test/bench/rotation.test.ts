@@ -22,11 +22,11 @@ describe('rotateAll', () => {
     const logs = { hub: join(folder, 'hub.log'), target: join(folder, 'target.log') };
     await writeFile(logs.hub, secretWritten(dueAt - 60_000));
     await writeFile(logs.target, '');
-    const list = async () => {
+    const listAll = async () => {
       await appendFile(logs.hub, secretWritten(dueAt + 20));
-      return { items: [managedToken(dueAt)] };
+      return [managedToken(dueAt)];
     };
-    const world = { hub: { auditLog: logs.hub }, target: { auditLog: logs.target }, client: { list } };
+    const world = { hub: { auditLog: logs.hub }, target: { auditLog: logs.target }, client: { listAll } };
     const { rotations, worstLateSeconds, late } = await rotateAll(world as unknown as TokenWorld, PURSER);
     expect({ rotations, worstLateSeconds, late }).toEqual({ rotations: 1, worstLateSeconds: 0.02, late: 0 });
   });

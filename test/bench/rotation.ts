@@ -77,7 +77,7 @@ async function measureIdleUntil(at: number, { pid }: Purser): Promise<number> {
 
 /** Returns planned rotations by the key of the Secret, which has the name of its ManagedToken here. */
 async function dueTimes({ client }: TokenWorld): Promise<ReadonlyMap<string, Due>> {
-  const { items } = await client.list(ManagedTokens);
+  const items = await client.listAll(ManagedTokens);
   return new Map(
     items.map(({ metadata, status }) => {
       const due = { at: Date.parse(status?.nextRotationTime ?? ''), expiresAt: Date.parse(status?.expirationTimestamp ?? '') };
