@@ -76,10 +76,11 @@ const MIN_REQUEUE_MS = 100;
 /** Maximum length of a timer, in milliseconds, because machines can be suspended and clocks can be set. */
 const MAX_SLEEP_MS = 60_000;
 /**
- * Number of keys to start before a pause for the rest of the process. A reconcile without work never yields to the event loop: after a
- * restart with 100,000 keys, the Lease would not be renewed and no request served until all keys have run.
+ * Numbers of keys to start, and to order, before a pause for the rest of the process. A reconcile without work never yields to the event
+ * loop: after a restart with 100,000 keys, the Lease would not be renewed and no request served until all keys have run.
  */
 const STARTS_PER_TURN = 16;
+const ORDERED_PER_TURN = 1_000;
 /** Minimum step back of the wall clock, in milliseconds; smaller steps come from time synchronization. */
 const SET_BACK_MS = 1_000;
 
@@ -98,6 +99,8 @@ class Pump<K> {
   #isScheduled = false;
   /** Number of keys started since the last pause. */
   #starts = 0;
+  /** True during a pause for the rest of the process. */
+  #isPaused = false;
   #isDraining = false;
 
   constructor(options: ControllerOptions<K>, outcomes: Subscriber<Outcome<K>>) {
@@ -139,7 +142,6 @@ class Pump<K> {
       for (let request = this.#take(); request !== undefined; request = this.#take()) {
         this.#run(request).catch((defect: unknown) => this.#outcomes.error(defect));
         this.#starts += 1;
-        if (this.#isPaused) setImmediate(() => this.#resume());
       }
       this.#arm(this.#isEnding || this.#isPaused ? undefined : this.#queue.nextDueAt());
     } catch (defect) {
@@ -147,20 +149,21 @@ class Pump<K> {
     }
   }
 
-  /** True during a pause for the rest of the process. */
-  get #isPaused(): boolean {
-    return this.#starts >= STARTS_PER_TURN;
+  /** Takes the next due key; none during a pause, and none once the controller stops, which a reconcile may cause. */
+  #take(): Request<K> | undefined {
+    if (this.#isEnding || this.#isPaused) return undefined;
+    const now = this.#options.clock.now();
+    if (this.#starts < STARTS_PER_TURN && this.#queue.order(now, ORDERED_PER_TURN)) return this.#queue.take(now);
+    this.#isPaused = true;
+    setImmediate(() => this.#resume());
+    return undefined;
   }
 
   /** Continues after a pause. */
   #resume(): void {
     this.#starts = 0;
+    this.#isPaused = false;
     this.#startDue();
-  }
-
-  /** Takes the next due key; none during a pause, and none once the controller stops, which a reconcile may cause. */
-  #take(): Request<K> | undefined {
-    return this.#isEnding || this.#isPaused ? undefined : this.#queue.take(this.#options.clock.now());
   }
 
   /** Makes all keys due after the wall clock was set back; they would otherwise wait until the clock reaches their due times again. */

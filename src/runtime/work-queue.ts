@@ -90,10 +90,25 @@ export class WorkQueue<K> {
     for (const [key, { againAt }] of this.#running) if (againAt !== undefined) this.add(key, now);
   }
 
+  /** Orders at most `max` due keys. Returns whether `take` has none left to order. */
+  order(now: number, max: number): boolean {
+    if (this.#ready.isFull) return true;
+    let left = max;
+    for (let first = this.#waiting.first; first !== undefined && first.priority.dueAt <= now; first = this.#waiting.first) {
+      if (left-- === 0) return false;
+      const { key, priority } = first;
+      const { lane, tenant = '', deadlineAt } = this.#priorityOf(key);
+      this.#waiting.remove(key);
+      // NaN would break the order of the heap.
+      this.#ready.add(key, { lane, tenant }, { ...priority, deadlineAt: Number.isNaN(deadlineAt) ? Infinity : deadlineAt });
+    }
+    return true;
+  }
+
   /** Takes the next due key that may run; the key runs until `done`. */
   take(now: number): Request<K> | undefined {
     if (this.#ready.isFull) return undefined;
-    this.#advance(now);
+    this.order(now, Infinity);
     const taken = this.#ready.take();
     if (taken === undefined) return undefined;
     this.#running.set(taken.key, { flow: taken.flow, againAt: undefined });
@@ -112,16 +127,6 @@ export class WorkQueue<K> {
   /** Returns the next time at which `take` may return a key; undefined if that requires a request or a `done`. */
   nextDueAt(): number | undefined {
     return this.#ready.isFull ? undefined : this.#waiting.first?.priority.dueAt;
-  }
-
-  #advance(now: number): void {
-    for (let first = this.#waiting.first; first !== undefined && first.priority.dueAt <= now; first = this.#waiting.first) {
-      const { key, priority } = first;
-      const { lane, tenant = '', deadlineAt } = this.#priorityOf(key);
-      this.#waiting.remove(key);
-      // NaN would break the order of the heap.
-      this.#ready.add(key, { lane, tenant }, { ...priority, deadlineAt: Number.isNaN(deadlineAt) ? Infinity : deadlineAt });
-    }
   }
 }
 

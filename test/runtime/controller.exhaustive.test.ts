@@ -429,6 +429,20 @@ it('lets other work of the process proceed between reconciles that wait for noth
   expect(others).toBeGreaterThanOrEqual(5);
 });
 
+it('orders many due keys by deadline before the first starts, and lets other work proceed meanwhile', async () => {
+  const count = 5_000;
+  let ordered = 0;
+  const deadlineOf = (key: string) => {
+    ordered += 1;
+    return count - Number(key);
+  };
+  start({ concurrency: 1, reconcile: async () => ({}), priorityOf: (key) => ({ lane: '', deadlineAt: deadlineOf(key) }) });
+  await request(...Array.from({ length: count }, (_, index) => String(index)));
+  expect([ordered < count, outcomes.length]).toEqual([true, 0]);
+  while (outcomes.length < count) await turn();
+  expect(outcomes.slice(0, 2).map(({ key }) => key)).toEqual([String(count - 1), String(count - 2)]);
+});
+
 describe('runController in the long run', () => {
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.record({ type: fc.constant('request' as const), key: fc.nat(15), delayMs: fc.nat(30) }) },
