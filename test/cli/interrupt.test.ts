@@ -21,7 +21,7 @@ describe('handleInterrupts', () => {
     expect(host.exits).toEqual([130]);
   });
 
-  it('prints an uncaught error without tokens, and exits with 1', () => {
+  it('redacts tokens in an uncaught error, and exits with 1', () => {
     const host = new FakeProcess();
     handleInterrupts(host, new FakeClock());
     host.send('uncaughtException', new TypeError('no such thing: eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl'));

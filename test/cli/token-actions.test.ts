@@ -85,7 +85,7 @@ describe('requestChange', () => {
     );
   });
 
-  it('exits with 3 and the cause if the token is not issued in time', async () => {
+  it('exits with code 3 and reports the cause if the token is not issued in time', async () => {
     await issued();
     await world.forbid();
     expect(await run('rotate', { timeoutMs: 30_000 })).toMatch(
@@ -93,7 +93,7 @@ describe('requestChange', () => {
     );
   });
 
-  it('exits with 3 and a hint if Purser is not running', async () => {
+  it('exits with code 3 and reports how to check Purser if Purser is not running', async () => {
     await world.create();
     expect(await run('rotate', { timeoutMs: 5_000 })).toContain('check that Purser is running');
   });

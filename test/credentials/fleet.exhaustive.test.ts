@@ -118,7 +118,7 @@ class Fleet {
   }
 }
 
-it('renews the credentials of a fleet with a lifetime of one hour evenly, at most one per second on average, with six requests each', async () => {
+it('spreads the renewals of one-hour credentials evenly: at most 60 per minute for the fleet, with about six requests each', async () => {
   const fleet = new Fleet();
   fleet.start();
   await fleet.wait(2 * MINUTE_MS);

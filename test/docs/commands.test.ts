@@ -93,8 +93,9 @@ const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
   'kind get kubeconfig --internal': 'needs kind',
   'kind load image-archive purser-0.1.0-image.tar': 'needs kind; test/pods imports the archive with ctr',
   'npm ci && npm run release': 'test/pods/main.ts writes a release',
+  'npm install --no-package-lock': 'replaces the packages of this test run',
   'npm install -g ./purser-0.1.0.tgz': 'test/real/package.test.ts installs the package in a folder',
-  'helm rollback': 'an advice against its use',
+  'helm rollback': 'the text advises against it',
 };
 
 /** Options of other programs in prose: docker, helm and others, and our own benches. */
@@ -102,7 +103,7 @@ const FOREIGN_OPTIONS: ReadonlySet<string> = new Set(
   [
     '--build-arg --clusterprofile-provider-file --context --create-namespace --enable-ssl-passthrough --internal --rm --silent',
     '--service-account-max-token-expiration --service-account-issuer --authentication-config --kube-apiserver-arg --tls-san --from-literal',
-    '--help --check --fault --minutes --only --out --runs --scale --seconds --seed --size --write-docs',
+    '--help --check --fault --minutes --only --out --runs --scale --seconds --seed --size --write-docs --write-status --no-package-lock',
   ]
     .join(' ')
     .split(' '),

@@ -110,7 +110,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'ends watches and stops the informers after five minutes without an event for informer %i',
   ],
   '`metadata` of a list': [RECORDED_LISTS, '"metadata":\\{"continue":""'],
-  'the last page of selected objects': [LIST, 'returns no token after the last selected cluster'],
+  'the last page of selected objects': [LIST, 'returns no continue token after the last selected cluster'],
   '`remainingItemCount`': [LIST, 'counts remaining visible clusters'],
   '`resourceVersion`': [LIST, 'returns the hub’s version to a caller who sees everything'],
   '`resourceVersion` that cannot be parsed, on get and watch': [WATCH, 'returns 400 for a watch from a version that is not a number'],

@@ -17,7 +17,7 @@ describe('bin/purser.cjs on an older Node.js', () => {
     });
   });
 
-  it('returns the exit code of the program', async () => {
+  it('exits with the exit code of the Node.js process that it starts', async () => {
     expect(await run(process.execPath, [...OLDER, START, '--no-such-option'])).toMatchObject({ code: 2 });
   });
 

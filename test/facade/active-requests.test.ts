@@ -26,7 +26,7 @@ describe('ActiveRequests', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('keeps the connection of a response that announced no end while the server drains', () => {
+  it('keeps a connection whose response ends while the server drains, and closes one whose response ends after the server stops', () => {
     const active = new ActiveRequests(new FakeClock());
     const [ended, slow] = [exchange(active, true), exchange(active, true)];
     active.drain();

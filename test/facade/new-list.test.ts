@@ -188,7 +188,7 @@ describe('createLists with another list', () => {
     expect(keysOf((await replica.list(next, { namespace: 'team-a' })).items)).toEqual([]);
   });
 
-  it('returns a visible object, and 404 for a hidden one or one of another namespace', async () => {
+  it('returns a visible object, and 404 for a hidden object or an object in another namespace', async () => {
     const replica = new Replica();
     const get = (namespace: string, name: string) => replica.request(`${NAMESPACED}/:name`, '', { namespace, name });
     expect(bodyOf(await get('team-b', 'three'))).toMatchObject({ metadata: { namespace: 'team-b', name: 'three' } });

@@ -35,8 +35,8 @@ ${found.length === 0 ? '' : `Violations:\n\n${found.join('\n')}\n\n`}\
 - **worst lateness**: longest delay between planned and actual renewal. Tokens have a lifetime of 600 s and are renewed after 60 to
   90 s, so even the latest renewal was minutes before expiry.
 - **recovery**: time from the end of the fault until every token was valid, renewed in time and without a failure in its status. The
-  limit is one minute. For F12 and F39 the limit is two minutes instead of that of invariant I10: the target throttles Purser, or Purser
-  cannot detect the end of the fault, and retries within a fifth of the remaining lifetime.
+  limit is one minute (invariant I10). For F12 and F39 it is two minutes: Purser retries within a fifth of the remaining lifetime, because
+  the target throttles Purser (F12), or because Purser cannot detect the end of the fault (F39).
 
 ## Hostile tenants
 
@@ -51,8 +51,9 @@ that its permissions allow. The seed determines each tenant's sequence of action
 
 The attacker's API server responds plausibly and records every token that it receives. Well-behaved tenants request rotations and tokens,
 and use the tokens in their Secrets with the addresses and CAs next to them. An administrator restores the attacked Clusters every
-9 s, and withdraws and restores permissions of \`BoundSecret\` tokens, the hostile tenant's own included, and of the caller to see
-ManagedTokens of others. The same load runs without attackers first. The admission policies are not installed. With an option of the bench, the first tenant also writes status.
+9 s, and withdraws and restores the permissions for \`BoundSecret\` tokens, including the hostile tenant's own, and the caller's permission
+to see ManagedTokens of others. The same load runs without attackers first. The admission policies are not installed. With
+\`--write-status\`, the first tenant also writes the status of its ManagedTokens.
 
 The writer of Clusters does not change \`one\` and \`two\`, where the bench measures the other tenants: a user who may delete a Cluster can
 stop issuance for it. The bench does not check a tenant's own \`BoundSecret\` token after its ManagedToken is deleted, because without the
@@ -72,17 +73,17 @@ The bench draws one or two faults at a time, and registers a new token during ea
 - Purser killed or suspended at a random time, or killed before or after a renewal request.
 
 A thief keeps every renewed token that it finds in a Secret on a hub or in a request, including tokens that Purser obtained but did not store
-because of a crash, and presents each to its cluster, without the proxies. It checks invariants I19 and I20.
+because of a crash, and presents each to its cluster, without the proxies. The thief checks invariants I19 and I20.
 
 ${figures.map((line) => `- ${line}\n`).join('')}
 ## ManagedTokenSets
 
-\`npm run faults -- --only sets --minutes M --seed N\` changes two ManagedTokenSets at random while faults happen: labels of their 16
-Clusters, which are names of both targets, templates, and permissions of their requesters. Faults are those of F56, and Purser killed before or
-after a write of a set or of its ManagedTokens. An observer, whose client bypasses all proxies, records the ManagedTokens and Secrets of
-both sets twice a second. After the faults of each round, the sets must have exactly the ManagedTokens that labels and permissions
-require, all of them ready and from the current template; an administrator confirms paused removals. Then the sets change again, without
-faults. The bench checks invariants I10, I21 and I22.
+\`npm run faults -- --only sets --minutes M --seed N\` changes two ManagedTokenSets at random while faults happen: the labels of
+their 16 Clusters, which are aliases of the two targets, the templates, and the permissions of the requesters. The faults are those of F56,
+and Purser is killed before or after a write of a set or of its ManagedTokens. An observer, whose client bypasses all proxies, records the
+ManagedTokens and Secrets of both sets twice a second. After the faults of each round, the sets must have exactly the ManagedTokens that
+labels and permissions require, all of them ready and from the current template; an administrator confirms paused removals. Then the
+sets change again, without faults. The bench checks invariants I10, I21 and I22.
 
 ## Invariants
 
@@ -106,10 +107,10 @@ faults. The bench checks invariants I10, I21 and I22.
 | I16 | hostile tenants cannot raise memory above 512 MB or keep it raised by 120 MB, and cannot cause 700 metric series besides three for each ManagedToken, 600 error lines per minute or lookups of one object's anchors in 32 namespaces | memory, metrics and logs, every 5 s; every request at the proxies |
 | I17 | Secrets hold only pinned addresses and CAs | every change to the Secrets of Clusters under attack |
 | I18 | no condition, event or response discloses an address, a credential or Purser's identity to a hostile tenant | all conditions, events and responses |
-| I19 | a cluster refuses a credential that Purser has replaced within the overlap plus 30 s of its replacement, or of the end of the last fault | every renewed token in a Secret or in a request at the proxies; the thief presents it every second, and every 10 s after its refusal |
+| I19 | a cluster refuses a replaced credential of Purser after at most the overlap plus 30 s, from its replacement or from the end of the last fault | every renewed token in a Secret or in a request at the proxies; the thief presents it every second, and every 10 s after its refusal |
 | I20 | a cluster accepts the renewed credential that is in use | every renewed token in a Secret, every 10 s |
-| I21 | a ManagedTokenSet has no token for a Cluster 40 s, and no ManagedToken two minutes, after its requester lost the permission; during faults, after their end and a minute for recovery; a paused removal keeps ManagedTokens | every ManagedToken and Secret of both sets, twice a second |
-| I22 | a ManagedTokenSet removes no more than ten or a third of its ManagedTokens within a minute, unless a removal is confirmed | every ManagedToken of both sets, twice a second |
+| I21 | after its requester has lost the permission for a Cluster, a ManagedTokenSet has no token for the Cluster after 40 s, and no ManagedToken after two minutes unless the removal is paused; during faults, these times start a minute after the end of the faults | every ManagedToken and Secret of both sets, twice a second |
+| I22 | a ManagedTokenSet removes at most ten of its ManagedTokens within a minute, or a third if that is more, unless a removal is confirmed | every ManagedToken of both sets, twice a second |
 | I23 | the façade shows a hostile tenant no Cluster and no ManagedToken that RBAC did not let the tenant see within 10 s of the request | every list, get and watch of the tenants, with selectors, versions and continue tokens of each other; an administrator grants and withdraws permissions in the meantime |
 
 ## Exceptions

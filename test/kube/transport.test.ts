@@ -52,7 +52,7 @@ function connect(
 const echo: WireHandler = (request, reply) => reply.json(200, { authorization: request.headers.authorization ?? '' });
 
 describe('transport', () => {
-  it('adds the path prefix of the server', async () => {
+  it('sends requests below the path of the server URL, without undefined query parameters', async () => {
     const server = await serve(echo);
     await connect(server, {}, { cluster: { server: `${server.url}/k8s/c-1/` } }).request({ ...GET, query: { a: 'b c', gone: undefined } });
     expect(server.requests[0]).toMatchObject({ path: '/k8s/c-1/x' });

@@ -288,7 +288,7 @@ describe('purser cluster add', () => {
     expect((await admin.hub.get(Secrets, name)).data?.['server']).toBe(base64(server));
   });
 
-  it('exits with 3 and the failing condition for an address that the hub cannot reach', async () => {
+  it('exits with code 3 and reports the failing condition for an address that the hub cannot reach', async () => {
     const [port] = await freePorts(1);
     const server = `https://127.0.0.1:${port}`;
     const { code, stderr } = await purser(`${ADD} --server ${server} --timeout 5s`);

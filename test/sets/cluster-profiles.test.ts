@@ -199,7 +199,7 @@ describe('ClusterProfiles of a set', () => {
     await untilProfiles(world, ['fleet-a', 'fleet-b']);
   });
 
-  it('removes ClusterProfiles after a restart in which clusterProfiles became false', async () => {
+  it('removes ClusterProfiles after a restart if clusterProfiles became false in the meantime', async () => {
     await begin('a');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a']);
@@ -265,7 +265,7 @@ describe('ClusterProfiles of a set', () => {
     await untilPublished('True Published');
   });
 
-  it('reports a ClusterProfile that another client took from the set, with the next list, and does not change it', async () => {
+  it('reports a ClusterProfile whose owner reference another client removed, after the next list, and does not change it', async () => {
     await begin('a');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a']);
@@ -281,7 +281,7 @@ describe('ClusterProfiles of a set', () => {
     expect(JSON.stringify(await read())).not.toContain('attacker');
   });
 
-  it('reports a ClusterProfile that another client took from the set, with the next write', async () => {
+  it('reports a ClusterProfile whose owner reference another client removed, after the next write', async () => {
     await begin('a');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a']);
@@ -333,7 +333,7 @@ describe('ClusterProfiles of a set', () => {
     await untilPublished('True Published');
   });
 
-  it('publishes no ClusterProfile for a Cluster that the requester may not issue for', async () => {
+  it('publishes no ClusterProfile for a Cluster that the requester may not issue tokens for', async () => {
     await begin('a');
     await world.register(['hidden']);
     await world.create('fleet', { clusterProfiles: true });

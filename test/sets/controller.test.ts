@@ -110,7 +110,7 @@ describe('set controller', () => {
     expect((await world.children())[0]?.metadata.labels).toEqual({ kept: 'y', theirs: 'z' });
   });
 
-  it('restores fields that a user changes or adds, and leaves rotate requests alone', async () => {
+  it('restores fields that a user changes or adds, and keeps rotate requests', async () => {
     await begin(['a']);
     await world.create();
     await world.until(complete(1));
@@ -164,7 +164,7 @@ describe('set controller', () => {
     expect((await world.children()).map(({ metadata }) => metadata.uid)).toEqual(uids);
   });
 
-  it('removes the ManagedToken of a deleted Cluster, and of one that the requester may no longer issue for', async () => {
+  it('removes the ManagedToken of a deleted Cluster, and of one that the requester may no longer issue tokens for', async () => {
     await begin(['a', 'b', 'c']);
     await world.create();
     await world.until(complete(3));
@@ -214,7 +214,7 @@ describe('set controller', () => {
     await world.until(complete(2));
   });
 
-  it('reports NameConflict for a ManagedToken of another owner, and leaves it alone', async () => {
+  it('reports NameConflict for a ManagedToken of another owner, and does not change it', async () => {
     await begin(['a', 'b']);
     await world.tokens.create('fleet-a', { clusterName: 'b' });
     await world.create();

@@ -131,7 +131,7 @@ const label = (names: readonly string[], env: string) => Promise.all(names.map((
 
 describe('set controller that crashes', () => {
   it.each(scaled({ full: CRASHES, quick: CRASHES.slice(3, 5) }))(
-    'creates each ManagedToken once and changes it once after a crash at write %i, %s it is stored',
+    'creates each ManagedToken once and changes it once after a crash at write %i, %s the write is stored',
     async (at, when) => {
       await world.register(CLUSTERS);
       for (const name of CLUSTERS) await world.tokens.allow(name, { name: `${world.namespace}-${name}` });

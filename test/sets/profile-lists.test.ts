@@ -52,13 +52,13 @@ async function* pages() {
 }
 
 describe('publishProfiles', () => {
-  it('lists no ClusterProfiles for a set without clusters that never published', async () => {
+  it('lists no ClusterProfiles for a set that has no clusters and has never published any', async () => {
     const runs = new Runs();
     expect(await runs.publish([], { isRecorded: false })).toBe('none');
     expect([runs.lists, runs.requeuedAt]).toEqual([[], Infinity]);
   });
 
-  it('lists ClusterProfiles once for a set without clusters that published in an earlier term', async () => {
+  it('lists ClusterProfiles once for a set that has no clusters and published some in an earlier leader term', async () => {
     const runs = new Runs();
     for (let run = 0; run < 3; run += 1) {
       expect(await runs.publish([])).toMatchObject({ reason: 'Published' });

@@ -31,7 +31,7 @@ const changedTo = async (name: string) => (await world.children()).filter(({ spe
 const eventReasons = async () => (await world.events()).map(({ type, reason }) => `${type} ${reason}`);
 
 describe('rollout of a ManagedTokenSet', () => {
-  it('stops after a third of a wave fails, and resumes with a corrected template', async () => {
+  it('stops the rollout after a third of a wave fails, and resumes it with a corrected template', async () => {
     await begin(6, 2);
     await world.patch(account('absent'));
     await world.tokens.until(async () => (await world.summary()).endsWith('Progressing=False RolloutStopped'));
@@ -68,7 +68,7 @@ describe('rollout of a ManagedTokenSet', () => {
   it.each([
     ['service account', account('deployerr')],
     ['requester', { spec: { template: { spec: { requesterServiceAccountName: 'defualt' } } } }],
-  ])('stops, and keeps all ManagedTokens, if the template names a %s without permission', async (_, mistake) => {
+  ])('stops the rollout, and keeps all ManagedTokens, if the template names a %s without permission', async (_, mistake) => {
     await world.register(numbered(4));
     for (const name of numbered(4)) await world.tokens.allow(`${name}/deploy/deployer`, { name: `${world.namespace}-${name}` });
     await world.tokens.run({ hasSets: true });

@@ -68,7 +68,7 @@ describe('TrackedProfiles', () => {
     expect(tracked.isOverridden('fleet-a', { ...digests, status: 's' })).toBe(false);
   });
 
-  it('treats a ClusterProfile that another client took from the set as foreign', () => {
+  it('treats a ClusterProfile that has another controller in a later list as foreign', () => {
     const tracked = new TrackedProfiles();
     tracked.observe(aProfile('fleet-a'), SET);
     tracked.observe(aProfile('fleet-a', { controllerUid: 'other' }), SET);

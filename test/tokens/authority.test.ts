@@ -73,7 +73,7 @@ describe('Authority.review of a decision', () => {
       'a denial, with a binding to a missing role',
       { allowed: false, evaluationError: 'clusterrole.rbac.authorization.k8s.io "x" not found' },
     ],
-  ])('refuses for a decision with %s', async (_name, status) => {
+  ])('denies the permission for a decision with %s', async (_name, status) => {
     expect(await review({ status })).toMatchObject({ allowed: false });
   });
 
@@ -132,7 +132,7 @@ describe('Authority.review for a cluster in a set', () => {
     ['in a set', 'prod', { 'registry.purser.dev/set': 'prod' }],
     ['in no set', NO_CLUSTER_SET, {}],
     ['that does not exist', NO_CLUSTER_SET, undefined],
-  ])('refuses after six reviews for a cluster %s, and names no set', async (_, informed, labels) => {
+  ])('denies the permission after six reviews for a cluster %s, and names no set', async (_, informed, labels) => {
     const { authority, state } = clusterSetAuthority({ informed, labels, allowed: ['set:-', 'set:-/deploy', 'set:-/deploy/deployer'] });
     const review = await authority.review(token, signal);
     expect(review).toMatchObject({ allowed: false, message: expect.not.stringContaining('set:') });

@@ -31,7 +31,7 @@ function changeServerKey(): void {
 }
 
 describe('tokenTriggers with a watch that is faster than responses', () => {
-  it("emits no key for Purser's own write", async () => {
+  it("triggers no reconcile for Purser's own write", async () => {
     hub.meanwhile = () => reconciler.sync();
     await reconciler.reconcile();
     expect(reconciler.triggered).toEqual([]);
@@ -52,7 +52,7 @@ describe('tokenTriggers with a watch that is faster than responses', () => {
     expect(await reconciler.reconcile()).toBeGreaterThanOrEqual(clock.now() + 1_000);
   });
 
-  it('emits the key for a change after a failed write', async () => {
+  it('triggers a reconcile for a change to the Secret after a failed write', async () => {
     const isServed: Fault = (request, reply) => hub.serve(request, reply);
     hub.faults.push(isServed, (_, reply) => reply.json(500, refused(500, 'InternalError')));
     await reconciler.reconcile();

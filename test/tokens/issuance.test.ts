@@ -203,7 +203,7 @@ describe('token controller and a foreign Secret', () => {
   it.each([
     ['without our label', {}],
     ['with our label', { 'tokens.purser.dev/managed-by': 'purser' }],
-  ])('does not change a foreign Secret, and issues once it is deleted: %s', async (_, labels) => {
+  ])('does not change a foreign Secret, and issues the token once that Secret is deleted: %s', async (_, labels) => {
     const made = await world.hub.admin.create(Secrets, foreign(labels));
     await world.run();
     await world.create();

@@ -292,24 +292,27 @@ describe('token controller while 80 ManagedTokens in two namespaces dial a targe
     ['are deleted without a review', (builder) => anchored(builder, 16).withMetadata({ deletionTimestamp: '2026-03-01T12:00:30Z' }), {}],
     ['issue a token that only a review allows', (builder) => builder, { allowed: true }],
     ['lost their permission', (builder) => anchored(builder, 16), {}],
-  ])('removes the Secret in another namespace 15 s after its permission is withdrawn, if those %s', async (_, build, given) => {
-    const victim = holding(aTokenOf('victim').with({ clusterName: 'fast' }));
-    const [first = '', second = ''] = ATTACKERS;
-    const late = crowd(second, build);
-    const world = new Queues([...crowd(first, build), victim, ...late.slice(0, 1)], {
-      bound: ['victim', ...(given.bound ? ATTACKERS : [])],
-    });
-    if (given.allowed) for (const namespace of ATTACKERS) world.allowed.add(namespace);
-    await world.pass(17_000);
-    // One namespace holds as many slots as it may; the other takes the rest.
-    for (const { token } of late.slice(1)) world.tokens.apply(token);
-    await world.pass(17_000);
-    expect(world.open).toContain('slow');
-    world.withdraw('victim');
-    await world.pass(16_000);
-    expect(world.removed).toContain('victim/t-0');
-    world.stop();
-  });
+  ])(
+    'removes the Secret in another namespace 15 s after its permission is withdrawn, if the 80 ManagedTokens %s',
+    async (_, build, given) => {
+      const victim = holding(aTokenOf('victim').with({ clusterName: 'fast' }));
+      const [first = '', second = ''] = ATTACKERS;
+      const late = crowd(second, build);
+      const world = new Queues([...crowd(first, build), victim, ...late.slice(0, 1)], {
+        bound: ['victim', ...(given.bound ? ATTACKERS : [])],
+      });
+      if (given.allowed) for (const namespace of ATTACKERS) world.allowed.add(namespace);
+      await world.pass(17_000);
+      // One namespace holds as many slots as it may; the other takes the rest.
+      for (const { token } of late.slice(1)) world.tokens.apply(token);
+      await world.pass(17_000);
+      expect(world.open).toContain('slow');
+      world.withdraw('victim');
+      await world.pass(16_000);
+      expect(world.removed).toContain('victim/t-0');
+      world.stop();
+    },
+  );
 
   it('removes the Secret of a withdrawn token whose anchors are on a target that does not respond', async () => {
     const victim = holding(anchored(aTokenOf('victim').with({ revocation: 'BoundSecret' }), 16));
@@ -385,7 +388,7 @@ describe('token controller with anchors of former specs on a target that does no
 });
 
 describe('token controller with a permission that is granted again before the anchor is deleted', () => {
-  it('deletes the anchor before it creates the anchor of the next token', async () => {
+  it('deletes the old anchor before it creates the anchor of the next token', async () => {
     const world = new Queues([holding(anchored(aTokenOf('team').with({ revocation: 'BoundSecret' }).suspended(), 1))], { bound: ['team'] });
     await world.pass(1_000);
     world.withdraw('team');

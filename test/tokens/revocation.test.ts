@@ -124,7 +124,7 @@ describe('token controller with revocation BoundSecret', () => {
     expect([await anchor(), await isRejected(token)]).toEqual([undefined, true]);
   });
 
-  it('revokes the token once for each value of the annotation, and issues another one', async () => {
+  it('revokes the token once for each value of the revoke annotation, and issues a new token', async () => {
     await world.run();
     const first = await issued();
     await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } } });

@@ -15,7 +15,7 @@ it('reports SecretReadFailed for a Secret that cannot be read', async () => {
   await expect(reading(statusError('Forbidden', 'no'))).rejects.toMatchObject({ reason: 'SecretReadFailed' });
 });
 
-it('passes on the Retry-After of the hub', async () => {
+it('reports the Retry-After of the hub for a Secret that cannot be read', async () => {
   await expect(reading(tooManyRequests('busy', 9))).rejects.toMatchObject({ retryAfterMs: 9_000 });
 });
 

@@ -150,7 +150,7 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
   it.each([
     ['before', false],
     ['after', true],
-  ])('recognizes that the tenant named another requester %s a restart', async (_, isRestarted) => {
+  ])('detects that the tenant named another requester %s a restart', async (_, isRestarted) => {
     let reconciler = world.reconciler();
     await issue(reconciler);
     expect([await refuse(reconciler), reconciler.isSelfCaused]).toEqual(['team-a', false]);

@@ -92,7 +92,7 @@ describe('renewCredential', () => {
     expect(await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name })).toEqual(before);
   });
 
-  it('exits with 3 and the cause if Purser does not renew the credential in time', async () => {
+  it('exits with code 3 and reports the cause if Purser does not renew the credential in time', async () => {
     await world.begin();
     expect(await renew()).toMatchObject({
       code: 3,

@@ -139,7 +139,7 @@ describe('purser cluster revoke', () => {
     expect(String(await run({ name: 'unknown' }))).toContain('Cluster unknown was not found');
   });
 
-  it('exits with 3 and the cause if Purser does not revoke the tokens in time', async () => {
+  it('exits with code 3 and reports the cause if Purser does not revoke the tokens in time', async () => {
     await world.begin();
     const result = await run();
     expect(result).toBeInstanceOf(CommandError);

@@ -20,7 +20,7 @@ function startAll(turns: ServingTurns, started: string[], address: string, count
 }
 
 describe('ServingTurns', () => {
-  it('starts a few requests at once', () => {
+  it('starts a few requests immediately', () => {
     const started: string[] = [];
     startAll(new ServingTurns(), started, 'a', 16);
     expect(started).toHaveLength(16);

@@ -132,7 +132,7 @@ describe('list', () => {
     expect(await namesOf(`${parameter}=${encodeURIComponent(selector)}`)).toHaveLength(count);
   });
 
-  it('returns the same items with and without a selector that matches all', async () => {
+  it('returns the same items with and without a selector that matches all clusters', async () => {
     const whole = await replica.get('', ADMIN);
     const single = await replica.get('fieldSelector=metadata.name!%3Dx', ADMIN);
     expect(single.text).toBe(whole.text);
@@ -214,12 +214,12 @@ describe('list pages', () => {
     expect((await replica.get('limit=3', ALICE)).body.metadata).toMatchObject({ continue: '' });
   });
 
-  it('returns no token after the last selected cluster', async () => {
+  it('returns no continue token after the last selected cluster', async () => {
     const { items, metadata } = (await replica.get('limit=1&fieldSelector=metadata.name%3Da', ADMIN)).body;
     expect({ names: items.map((item) => item.metadata.name), continue: metadata.continue }).toEqual({ names: ['a'], continue: '' });
   });
 
-  it('returns 410 with a token to continue if permissions have changed', async () => {
+  it('returns 410 with a continue token if permissions have changed', async () => {
     const first = await replica.get('limit=1', ALICE);
     hub.roles.put('alice', { rules: [viewerRule(['a', 'e'])] });
     await replica.catchUp();

@@ -116,7 +116,7 @@ describe('RbacAccess', () => {
   it.each<readonly [string, Omit<TokenGrant, 'name' | 'subject'>]>([
     ['all objects', { namespace: undefined, roleKind: 'ClusterRole', names: 'all' }],
     ['one more object', { namespace: 'team-9', roleKind: 'Role', names: ['one'] }],
-  ])('hides, after a review, the objects of a permission on %s that was withdrawn during the same pause', async (_, grant) => {
+  ])('hides the objects of a permission on %s that was withdrawn during the pause in which the caller was reviewed', async (_, grant) => {
     const clock = new SlowClock();
     const world = new World(clock);
     // The next review of the caller is due at 27 s.

@@ -156,7 +156,7 @@ describe('createManagedTokenInformers with a budget for each namespace', () => {
     }
   });
 
-  it('keeps a Role with 128 names, and none with 129', async () => {
+  it('grants the names of a Role with 128 names, and no name of a Role with 129', async () => {
     expect((await follow({ roles: [role('most', 128)] })).granted()).toEqual({ most: 128 });
     running?.unsubscribe();
     expect((await follow({ roles: [role('more', 129), role('a', 128)] })).granted()).toEqual({ more: 0, a: 128 });

@@ -55,7 +55,7 @@ describe('request without valid credentials', () => {
 });
 
 describe('bearer token', () => {
-  it('accepts the word Bearer in any case', async () => {
+  it('accepts the Bearer scheme in upper and lower case', async () => {
     world = await FacadeWorld.start();
     expect(statusOf(await world.raw(withHeader(`bEaReR ${ALLOWED}`)))).toBe(201);
   });

@@ -175,7 +175,7 @@ describe('unknown fields', () => {
     ['__proto__', '{"spec":{"audiences":["api"],"__proto__":{"polluted":1}},"__proto__":{"polluted":1}}', 'unknown field'],
     ['constructor', '{"spec":{"audiences":["api"]},"constructor":{"prototype":{"polluted":1}}}', 'unknown field'],
     ['attestations', '{"spec":{"audiences":["api"],"attestations":[{"type":"x"}]}}', 'unknown field'],
-  ])('warns about an unknown field or rejects it, and never passes it on: %s', async (_case, body, noun) => {
+  ])('warns about an unknown field or rejects it, and never forwards it to the target: %s', async (_case, body, noun) => {
     const warned = await post(body);
     expect(statusOf(warned)).toBe(201);
     expect(warned.text).toMatch(new RegExp(`\\r\\nwarning: 299 - "${noun}`, 'i'));

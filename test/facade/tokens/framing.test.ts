@@ -46,7 +46,7 @@ describe('headers of proxies', () => {
     'X-Forwarded-Client-Cert: Subject="CN=admin"',
     'X-Forwarded-Groups: system:masters',
     'Forwarded: for=admin',
-  ])('ignores a header about the caller: %s', async (line) => {
+  ])('ignores a header of a proxy: %s', async (line) => {
     const other = await FacadeWorld.start();
     expect(statusOf(await other.raw(bytesOf({ more: [line] })))).toBe(201);
     expect(other.hub.requests.map(({ body }) => JSON.parse(body) as object)).toEqual([
@@ -72,7 +72,7 @@ describe('request to the target', () => {
     ['X-HTTP-Method-Override', ['X-HTTP-Method-Override: DELETE']],
     ['__proto__ and constructor', ['__proto__: x', 'constructor: y']],
     ['headers that callers invent', ['X-Forwarded-For: 1.2.3.4', 'Cookie: a=b', 'Accept-Language: de', 'Kubectl-Command: x']],
-  ])('sends constant headers to the target, byte for byte: %s', async (_case, more) => {
+  ])("sends the same header bytes to the target regardless of the caller's headers: %s", async (_case, more) => {
     const baseline = await sent([]);
     expect(await sent(more)).toEqual(baseline);
   });

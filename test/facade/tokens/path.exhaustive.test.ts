@@ -99,7 +99,7 @@ describe('query', () => {
     [`fieldManager=${encodeURIComponent('ü'.repeat(64))}`, 201],
     [`fieldManager=${encodeURIComponent('ü'.repeat(65))}`, 422],
     ['timeout=abc', 400],
-  ])('checks the query parameter %s and does not pass it on', async (query, status) => {
+  ])('checks the query parameter %s, and does not forward it to the target', async (query, status) => {
     const { length } = world.tokenRequests;
     expect(statusOf(await world.raw(bytesOf({ target: `${TOKEN_PATH}?${query}` })))).toBe(status);
     const sent = world.tokenRequests.slice(length);

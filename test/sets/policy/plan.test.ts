@@ -61,7 +61,7 @@ describe('planSet', () => {
     expect(clustersOf(plan([...members.slice(0, 2), changing], small).changes)).toEqual(['c000', 'a']);
   });
 
-  it('stops when a third of a wave failed after the start, and names the failures', () => {
+  it('stops the rollout when a third of a wave failed after its start, and names the failed clusters', () => {
     const outdated = numbered(20).map((name) => aMember(set, name, before, { ready: 'True' }));
     const failed = (count: number, since: number) =>
       numbered(count, 50).map((name) => aMember(set, name, set, { ready: 'False', generation: 2, since }));
@@ -72,7 +72,7 @@ describe('planSet', () => {
     expect(plan(failed(4, NOON)).stoppedBy).toEqual([]);
   });
 
-  it('stops when the requester may not issue the tokens of a third of a wave', () => {
+  it('stops the rollout when the requester may not issue the tokens of a third of a wave', () => {
     const outdated = numbered(20).map((name) => aMember(set, name, before, { ready: 'True' }));
     const denied = (count: number) =>
       numbered(count, 50).map((name) => ({ ...aMember(set, name, before, { ready: 'True' }), rendering: { missing: 'issue x' } }));

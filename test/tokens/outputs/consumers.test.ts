@@ -123,7 +123,7 @@ describe('the Secret of the output Kubeconfig', () => {
     expect(fluxConnection(written(aToken().writing({ outputs: ['Kubeconfig'] })), key)).toEqual(connection);
   });
 
-  it('is watched by Flux with the label reconcile.fluxcd.io/watch', () => {
+  it('has the label reconcile.fluxcd.io/watch, by which Flux watches Secrets', () => {
     const labels = { 'reconcile.fluxcd.io/watch': 'Enabled' };
     expect(isWatchedByFlux(written(aToken().writing({ outputs: ['Kubeconfig'], labels })))).toBe(true);
     expect(isWatchedByFlux(written(aToken().writing({ outputs: ['Kubeconfig'] })))).toBe(false);

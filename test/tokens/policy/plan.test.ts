@@ -163,7 +163,7 @@ describe('planToken', () => {
 });
 
 describe('planToken and the granted lifetime', () => {
-  it('renews a token by the granted lifetime of an hour when a week was requested', () => {
+  it('renews a token by its granted lifetime of an hour when a week was requested', () => {
     const scene = aScene(aToken().with({ expirationSeconds: 604_800 })).holding(aGrant());
     expect(planFor(scene.build(), NOON)).toEqual({ type: 'wait', until: RENEW_AT });
   });
@@ -333,7 +333,7 @@ describe('planToken with a Cluster that refers to another credential', () => {
   });
 });
 
-describe('planToken that holds', () => {
+describe('planToken that returns a hold plan', () => {
   it.each([
     ['no object', undefined],
     ['another ManagedToken', 'another-uid'],

@@ -210,7 +210,7 @@ describe('digestOfData', () => {
 });
 
 describe('withoutToken', () => {
-  it('removes the token in every output, and keeps the other keys', () => {
+  it('removes the keys that contain the token in every output format, and keeps the other keys', () => {
     const secret = written(aToken().writing({ outputs: ['Token', 'Kubeconfig', 'ArgoCD'] }));
     const { data, metadata } = withoutToken(secret);
     expect(Object.keys(data ?? {}).sort()).toEqual(['ca.crt', 'name', 'namespace', 'server']);
