@@ -43,6 +43,7 @@ describe('purser', () => {
     ['verison', "unknown command 'verison'; did you mean version? (for help, run purser --help)"],
     ['everything', "unknown command 'everything' (for help, run purser --help)"],
     ['--nope', "unknown option '--nope' (for help, run purser --help)"],
+    ['dev --nope', "unknown option '--nope' (for help, run purser dev --help)"],
     ['--context hub status', '--context is an option of a command; write it after the command name (for help, run purser --help)'],
     ['-n team-a status', '-n is an option of a command; write it after the command name (for help, run purser --help)'],
     [
