@@ -5,7 +5,7 @@ import { versionTooLarge } from '../src/kubernetes/list-revision.ts';
 import { type Clock, sleep } from '../src/std/clock.ts';
 import { type ObjectSource, storedPolicy } from './access/policy.ts';
 import type { SigningKey } from './access/signing-key.ts';
-import type { TrustedTokens } from './access/trusted-issuer.ts';
+import type { TrustedTokenVerifier } from './access/trusted-issuer.ts';
 import type { User } from './access/user.ts';
 import type { AccessApi } from './endpoints/endpoint.ts';
 import { customResourceDefinitionKind } from './kinds/definition.ts';
@@ -17,19 +17,18 @@ export interface ApiOptions {
   readonly issuer: string;
   readonly signingKey: SigningKey;
   readonly tokens: ReadonlyMap<string, User>;
-  /** Tokens of another cluster; absent if none are trusted. */
-  readonly trusted?: TrustedTokens | undefined;
+  /** Verifier of another cluster's tokens; absent if no issuer is trusted. */
+  readonly trusted?: TrustedTokenVerifier | undefined;
   readonly clock: Clock;
   /** Receives unexpected errors. */
   readonly report: (error: unknown) => void;
 }
 
-/** Characters of generated names: no vowels and no look-alikes, so that names contain no words. */
+/** Characters of generated names: no vowels, so that names contain no words, and no look-alikes. */
 const NAME_CHARACTERS = 'bcdfghjklmnpqrstvwxz2456789';
 /** Maximum time that a request waits for a future revision. */
 const REVISION_WAIT_MS = 3_000;
 
-/** Creates the API over a store. */
 export function createApi(store: ObjectStore, { issuer, signingKey, tokens, trusted, clock, report }: ApiOptions): AccessApi {
   const registry = new Registry([...builtInKinds, customResourceDefinitionKind]);
   const objects = storedObjects(store);
@@ -67,7 +66,7 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens, trus
   };
 }
 
-/** Returns the object store as access control reads it. */
+/** Adapts the object store to the interface of access control. */
 function storedObjects(store: ObjectStore): ObjectSource {
   return {
     get: (group, plural, namespace, name) => store.get(resourceOf({ group, plural }), namespace === '' ? name : `${namespace}/${name}`),

@@ -11,7 +11,7 @@ import { warningHeaders } from '../src/kubernetes/wire/warning.ts';
 import { type Authenticators, authenticate } from './access/authenticate.ts';
 import { impersonate } from './access/impersonate.ts';
 import { authorize } from './access/policy.ts';
-import { type ApiRequest, type Incoming, requestInfo } from './request.ts';
+import { type ApiRequest, type Incoming, parseRequestInfo } from './request.ts';
 
 export interface HandlerDeps {
   readonly authenticators: Authenticators;
@@ -58,10 +58,10 @@ async function respond(deps: HandlerDeps, incoming: Incoming, url: RequestUrl, c
   }
 }
 
-/** Maximum number of attempts for a read whose commit failed: the read may have returned writes that were then undone. */
+/** Maximum number of attempts of a read: the read may have returned writes that a failed commit then undid. */
 const READ_ATTEMPTS = 5;
 
-/** Waits for the commit, also before a rejection, which may contain stored state, such as the name of an existing object. */
+/** Responds after the commit. Errors wait too: they can contain stored state, such as the name of an existing object. */
 async function respondDurably(deps: HandlerDeps, act: () => Promise<Reply>, isRepeatable: boolean): Promise<Reply> {
   for (let attempt = 1; ; attempt++) {
     const [outcome] = await Promise.allSettled([act()]);
@@ -76,14 +76,14 @@ async function respondDurably(deps: HandlerDeps, act: () => Promise<Reply>, isRe
   }
 }
 
-/** Returns whether a request is a get or a list, which can be repeated. */
+/** Returns true for a get or a list, which can be repeated. */
 function isPlainRead({ method }: Incoming, { path, query }: RequestUrl): boolean {
-  return (method === 'GET' || method === 'HEAD') && requestInfo(method, path, query).verb !== 'watch';
+  return (method === 'GET' || method === 'HEAD') && parseRequestInfo(method, path, query).verb !== 'watch';
 }
 
-/** Authenticates, impersonates and authorizes. Throws 400, 401 or 403. */
+/** Authenticates and authorizes a request; applies impersonation. Throws 400, 401 or 403. */
 async function admit(deps: HandlerDeps, incoming: Incoming, { path, query }: RequestUrl, caller: Caller): Promise<ApiRequest> {
-  const info = requestInfo(incoming.method, path, query);
+  const info = parseRequestInfo(incoming.method, path, query);
   if (info.verb !== 'watch') requestTimeoutMs(query);
   const { authenticators, policy } = deps;
   const authentication = await authenticate(headerOf(incoming, 'authorization'), authenticators.audiences, authenticators, deps.now());

@@ -37,7 +37,7 @@ export async function listenForRequests(options: ListenerOptions): Promise<Liste
     response.on('close', () => {
       disconnected.abort();
       activeRequests.delete(disconnected);
-      // A stopping server does not wait for the next request of a connection.
+      // A stopping server does not wait for the next request of a keep-alive connection.
       if (!server.listening) message.socket.destroySoon();
     });
     serve(handle, message, response, disconnected.signal).catch((error: unknown) => {

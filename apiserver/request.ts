@@ -41,22 +41,20 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/**
- * Returns the verb and the resource or path of a request. `path` is percent-decoded, like Go's URL.Path; slashes at both ends are ignored.
- */
-export function requestInfo(method: string, path: string, query: URLSearchParams): RequestInfo {
+/** Parses the verb and the resource or path of a request. `path` is percent-decoded, like Go's URL.Path; outer slashes are ignored. */
+export function parseRequestInfo(method: string, path: string, query: URLSearchParams): RequestInfo {
   const [prefix, ...segments] = path.replace(/^\/+|\/+$/g, '').split('/');
   // The core group has no name in paths.
   const [group = '', version = '', ...below] = prefix === 'api' ? ['', ...segments] : segments;
   const isResource = (prefix === 'api' || prefix === 'apis') && below.length > 0;
   if (!isResource) return { type: 'path', verb: method.toLowerCase(), path };
-  const location = locationOf(below);
+  const location = parseLocation(below);
   return { type: 'resource', group, version, ...location, ...verbAndName(VERBS[method] ?? '', location.name, query) };
 }
 
 type Location = Pick<ResourceRequest, 'namespace' | 'isInNamespace' | 'resource' | 'name' | 'subresource' | 'parts'>;
 
-function locationOf(below: readonly string[]): Location {
+function parseLocation(below: readonly string[]): Location {
   const namespace = below[0] === 'namespaces' ? (below[1] ?? '') : '';
   const isInNamespace = isBelowNamespace(below);
   const parts = isInNamespace ? below.slice(2) : below;
@@ -75,7 +73,7 @@ function verbAndName(verb: string, name: string, query: URLSearchParams): { verb
   return { verb: flag(query, 'watch') ? 'watch' : 'list', name: nameInSelector(query) };
 }
 
-/** Returns the name in a selector for one object: the list is authorized for that name. Empty for other selectors. */
+/** Returns the name that a field selector requires, for which a list is authorized; empty for other selectors. */
 function nameInSelector(query: URLSearchParams): string {
   try {
     const name = requiredName(parseFieldSelector(query.get('fieldSelector') ?? '')) ?? '';

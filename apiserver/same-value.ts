@@ -2,7 +2,6 @@
 
 import { isFields } from '../src/kubernetes/object.ts';
 
-/** A JSON object of any kind. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Returns true for equal values. An undefined field equals an absent one. */

@@ -5,7 +5,7 @@ import { systemClock } from '../src/std/clock.ts';
 import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../src/std/x509/certificates.ts';
 import { bootstrapPolicy } from './access/bootstrap-policy.ts';
 import { generateSigningKey, parseSigningKey, type SigningKey } from './access/signing-key.ts';
-import { type TrustedIssuer, TrustedTokens } from './access/trusted-issuer.ts';
+import { type TrustedIssuer, TrustedTokenVerifier } from './access/trusted-issuer.ts';
 import type { User } from './access/user.ts';
 import { createApi } from './api.ts';
 import { startControllers } from './controllers/start.ts';
@@ -39,7 +39,7 @@ export interface ApiServer {
   /** The certificate authority, as PEM. */
   readonly ca: string;
   /** Issues a certificate for another server on this machine. */
-  readonly issueServing: () => Certificate;
+  readonly issueServingCertificate: () => Certificate;
   close(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ const HOST = '127.0.0.1';
 
 /** Starts a server on a data folder. Throws a DataFolderError for an unusable folder, and the socket's error for a port in use. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  // As in kube-apiserver, which does not start with such a configuration.
+  // kube-apiserver does not start with such a configuration either.
   if (options.trusts?.url === options.issuer) throw new Error('the trusted issuer must differ from the issuer of the server');
   const journal = openJournal(options.folder);
   let closeStorage = async () => journal.close();
@@ -55,7 +55,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const identity = loadIdentity(journal, systemClock.now());
     const store = new ObjectStore(journal, options.report);
     let address = '';
-    const trusted = options.trusts && new TrustedTokens(options.trusts, () => `https://${address}`);
+    const trusted = options.trusts && new TrustedTokenVerifier(options.trusts, () => `https://${address}`);
     const api = createApi(store, { ...options, trusted, clock: systemClock, signingKey: identity.signingKey });
     const stopControllers = startControllers(api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
     // Controllers write independently of requests: their writes must be on disk before the folder is closed.
@@ -71,11 +71,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       ...api,
       endpoint,
       report: options.report,
-      whenDurable: () => store.whenDurable().catch(rejectUnwritten),
+      whenDurable: () => store.whenDurable().catch(throwUnwritten),
     };
     const { serving, authority } = identity;
     const tls = { cert: serving.certificate, key: serving.key };
-    // Controllers retry writes that a full disk rejects now.
+    // On a full disk, the first writes of the controllers fail; the controllers retry them.
     await store.whenDurable().catch(() => {});
     const socket = { ...options, host: HOST, clock: systemClock, tls };
     const listener = await listenForRequests({ ...socket, handle: (request) => handle(deps, request) });
@@ -84,7 +84,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       url: `https://${address}`,
       port: listener.port,
       ca: authority.certificate,
-      issueServing: () => issueServerCertificate(authority, LOOPBACK_NAMES, systemClock.now()),
+      issueServingCertificate: () => issueServerCertificate(authority, LOOPBACK_NAMES, systemClock.now()),
       async close() {
         await listener.close();
         await closeStorage();
@@ -96,8 +96,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   }
 }
 
-/** Throws 500 for a write that the disk rejected and that was undone. */
-function rejectUnwritten(cause: unknown): never {
+/** Throws 500 after a failed commit, whose writes were undone. */
+function throwUnwritten(cause: unknown): never {
   const reason = (cause as Error).message;
   throw internalError(`the data folder cannot be written (${reason}); nothing was changed. Free disk space and try again`, { cause });
 }

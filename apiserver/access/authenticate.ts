@@ -2,14 +2,14 @@
 
 import { aggregate } from '../../src/kubernetes/status.ts';
 import { type TokenIssuer, verifyServiceAccountToken } from './service-account-tokens.ts';
-import type { TrustedTokens } from './trusted-issuer.ts';
+import type { TrustedTokenVerifier } from './trusted-issuer.ts';
 import { type User, withGroup } from './user.ts';
 
 export interface Authenticators {
   readonly staticTokens: ReadonlyMap<string, User>;
   readonly serviceAccounts: TokenIssuer;
-  /** Tokens of another cluster; absent if none are trusted. */
-  readonly trusted?: TrustedTokens | undefined;
+  /** Verifier of another cluster's tokens; absent if no issuer is trusted. */
+  readonly trusted?: TrustedTokenVerifier | undefined;
   /** Audiences of this API server, for which static tokens and tokens of a trusted issuer are valid. */
   readonly audiences: readonly string[];
 }
@@ -19,22 +19,22 @@ export type Authentication =
   | { readonly type: 'accepted'; readonly user: User; readonly audiences: readonly string[] }
   | { readonly type: 'rejected'; readonly reason: string };
 
-/** Authenticates an Authorization header for `audiences`: those of the server for a request, any for a TokenReview. */
+/** Authenticates an Authorization header: a token must be valid for one of `audiences`, and a request without a token is anonymous. */
 export async function authenticate(
   authorization: string | undefined,
   audiences: readonly string[],
   authenticators: Authenticators,
   now: number,
 ): Promise<Authentication> {
-  const token = bearerToken(authorization);
+  const token = parseBearerToken(authorization);
   if (token === undefined) return { type: 'accepted', user: ANONYMOUS, audiences };
   const known = authenticators.staticTokens.get(token);
   const own = audiences.filter((audience) => authenticators.audiences.includes(audience));
-  if (known !== undefined && own.length > 0) return { type: 'accepted', user: authenticated(known), audiences: own };
+  if (known !== undefined && own.length > 0) return { type: 'accepted', user: withAuthenticatedGroup(known), audiences: own };
   const verdict = await verifyServiceAccountToken(token, audiences, authenticators.serviceAccounts, now);
-  if (verdict.type === 'accepted') return { ...verdict, user: authenticated(verdict.user) };
+  if (verdict.type === 'accepted') return { ...verdict, user: withAuthenticatedGroup(verdict.user) };
   const foreign = verdict.type === 'unknown' && own.length > 0 ? await authenticators.trusted?.verify(token, now) : undefined;
-  if (foreign !== undefined) return { type: 'accepted', user: authenticated(foreign), audiences: own };
+  if (foreign !== undefined) return { type: 'accepted', user: withAuthenticatedGroup(foreign), audiences: own };
   const reasons = [INVALID_TOKEN, ...(verdict.type === 'rejected' ? [verdict.reason] : [])];
   return { type: 'rejected', reason: aggregate(reasons) };
 }
@@ -42,12 +42,12 @@ export async function authenticate(
 const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 const INVALID_TOKEN = 'invalid bearer token';
 
-/** Returns the token of `Bearer TOKEN`. One space separates words; kube-apiserver ignores additional words. */
-function bearerToken(authorization = ''): string | undefined {
+/** Parses `Bearer TOKEN`; undefined without a token. One space separates words; kube-apiserver ignores additional words. */
+function parseBearerToken(authorization = ''): string | undefined {
   const [scheme = '', token = ''] = authorization.trim().split(' ');
   return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
 }
 
-function authenticated(user: User): User {
+function withAuthenticatedGroup(user: User): User {
   return user.groups.includes('system:unauthenticated') ? user : withGroup(user, 'system:authenticated');
 }

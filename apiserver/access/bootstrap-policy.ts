@@ -71,22 +71,22 @@ function readPaths(...nonResourceURLs: readonly string[]): PolicyRule {
   return { verbs: ['get'], nonResourceURLs };
 }
 
-/** Returns a ClusterRole; its rules are aggregated into the role `part`, if given. */
-function clusterRole(name: string, rules: readonly PolicyRule[], part?: string): KubeObject {
-  return { apiVersion: API_VERSION, kind: 'ClusterRole', metadata: metadata(name, part), rules };
+/** Returns a ClusterRole whose rules are aggregated into the ClusterRole `aggregateTo`, if given. */
+function clusterRole(name: string, rules: readonly PolicyRule[], aggregateTo?: string): KubeObject {
+  return { apiVersion: API_VERSION, kind: 'ClusterRole', metadata: metadata(name, aggregateTo), rules };
 }
 
-function aggregatedRole(name: string, part?: string): KubeObject {
+function aggregatedRole(name: string, aggregateTo?: string): KubeObject {
   const selector = { matchLabels: { [aggregationLabel(name)]: 'true' } };
   return {
     apiVersion: API_VERSION,
     kind: 'ClusterRole',
-    metadata: metadata(name, part),
+    metadata: metadata(name, aggregateTo),
     aggregationRule: { clusterRoleSelectors: [selector] },
   };
 }
 
-/** Binds the role of the same name to groups. */
+/** Returns a binding of groups to the ClusterRole with the same name. */
 function clusterRoleBinding(name: string, ...groups: readonly string[]): KubeObject {
   return {
     apiVersion: API_VERSION,
@@ -97,10 +97,13 @@ function clusterRoleBinding(name: string, ...groups: readonly string[]): KubeObj
   };
 }
 
-function metadata(name: string, part?: string): KubeObject['metadata'] {
+function metadata(name: string, aggregateTo?: string): KubeObject['metadata'] {
   return {
     name,
-    labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults', ...(part !== undefined && { [aggregationLabel(part)]: 'true' }) },
+    labels: {
+      'kubernetes.io/bootstrapping': 'rbac-defaults',
+      ...(aggregateTo !== undefined && { [aggregationLabel(aggregateTo)]: 'true' }),
+    },
     annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'true' },
   };
 }

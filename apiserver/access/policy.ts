@@ -18,7 +18,7 @@ export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 /** Reader of stored objects. The namespace is empty for cluster-scoped kinds. */
 export interface ObjectSource {
   get(group: string, plural: string, namespace: string, name: string): KubeObject | undefined;
-  /** Returns the objects in one namespace or of all. An unchanged object is the same object in every call. */
+  /** Returns the objects of one namespace, or of all. Every call returns the same reference for an unchanged object. */
   list(group: string, plural: string, namespace?: string): readonly KubeObject[];
 }
 
@@ -28,13 +28,13 @@ export function authorize(user: User, attributes: AccessAttributes, policy: Poli
   if (!allowed) throw accessForbidden(user, attributes, reason);
 }
 
-/** Returns the policy of the stored roles and bindings, which each decision reads. */
+/** Returns a policy that reads the stored roles and bindings for each decision. */
 export function storedPolicy(objects: ObjectSource): Policy {
   return {
     clusterRoleBindings: () => bindings(objects.list(RBAC_GROUP, 'clusterrolebindings')),
     roleBindings: (namespace) => bindings(objects.list(RBAC_GROUP, 'rolebindings', namespace)),
     rules(ref, namespace) {
-      const role: StoredRole | undefined = roleOf(objects, ref, namespace);
+      const role: StoredRole | undefined = findRole(objects, ref, namespace);
       return role && (role.rules ?? []);
     },
   };
@@ -49,7 +49,7 @@ interface StoredBinding extends KubeObject {
   readonly roleRef?: RoleRef;
 }
 
-/** Converted bindings by stored object: every request reads all bindings, and stored objects never change. */
+/** Converted bindings by stored object: every decision reads all bindings, and stored objects are immutable. */
 const bindingCache = new WeakMap<KubeObject, Binding>();
 
 function* bindings(objects: readonly KubeObject[]): Generator<Binding> {
@@ -66,7 +66,7 @@ function toBinding(object: KubeObject): Binding {
   return { name, ...(namespace !== undefined && { namespace }), subjects, roleRef };
 }
 
-function roleOf(objects: ObjectSource, { kind, name }: RoleRef, namespace: string | undefined): KubeObject | undefined {
+function findRole(objects: ObjectSource, { kind, name }: RoleRef, namespace: string | undefined): KubeObject | undefined {
   if (kind === 'ClusterRole') return objects.get(RBAC_GROUP, 'clusterroles', '', name);
   return kind === 'Role' && namespace !== undefined ? objects.get(RBAC_GROUP, 'roles', namespace, name) : undefined;
 }

@@ -62,19 +62,18 @@ export function claimsFor(grant: TokenGrant, now: number): TokenClaims {
       ...(node && { node }),
       ...(pod && { pod }),
       ...(secret && { secret }),
-      serviceaccount: claimedObject(grant.serviceAccount),
+      serviceaccount: toClaimedObject(grant.serviceAccount),
     },
     nbf: issuedAt,
     sub: `system:serviceaccount:${namespace}:${name}`,
   };
 }
 
-/** Returns a token's reference to an object. */
-export function claimedObject({ metadata: { name, uid } }: KubeObject): ClaimedObject {
+export function toClaimedObject({ metadata: { name, uid } }: KubeObject): ClaimedObject {
   return { ...(name !== undefined && { name }), ...(uid !== undefined && { uid }) };
 }
 
-/** Issuer and verifier of service-account tokens. */
+/** Settings for issuing and verifying service-account tokens. */
 export interface TokenIssuer {
   readonly issuer: string;
   readonly key: SigningKey;
@@ -110,10 +109,10 @@ function verifyClaims(claims: TokenClaims, audiences: readonly string[], issuer:
     return rejected(`token audiences ${quotedList(tokenAudiences)} is invalid for the target audiences ${quotedList(audiences)}`);
   }
   const reason = timeProblem(claims, now) ?? objectProblem(claims['kubernetes.io'] ?? {}, issuer.objects, now);
-  return reason === undefined ? { type: 'accepted', user: userOf(claims), audiences: matching } : rejected(reason);
+  return reason === undefined ? { type: 'accepted', user: toUser(claims), audiences: matching } : rejected(reason);
 }
 
-function userOf({ jti, 'kubernetes.io': kubernetes = {} }: TokenClaims): User {
+function toUser({ jti, 'kubernetes.io': kubernetes = {} }: TokenClaims): User {
   const { namespace = '', serviceaccount: { name = '', uid = '' } = {}, pod, node } = kubernetes;
   const values = {
     'credential-id': jti && `JTI=${jti}`,
@@ -133,7 +132,7 @@ function userOf({ jti, 'kubernetes.io': kubernetes = {} }: TokenClaims): User {
   };
 }
 
-/** Tolerated clock skew, and the validity of tokens after the deletion of their objects. */
+/** Tolerated clock skew. A token also remains valid for this time after the deletionTimestamp of its service account or bound object. */
 const LEEWAY_MS = 60_000;
 
 function rejected(reason: string): TokenVerdict {

@@ -12,7 +12,7 @@ export interface SigningKey {
   readonly privateKey: KeyObject;
 }
 
-/** Generates a private key as PEM: ECDSA, because the generation of an RSA key takes most of the start of a server. */
+/** Generates an ECDSA private key as PEM. Generating an RSA key would take most of the startup time of a server. */
 export function generateSigningKey(): string {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
@@ -47,7 +47,7 @@ export async function isSignedBy(token: string, key: SigningKey): Promise<boolea
   );
 }
 
-/** A document for verifiers of tokens, with its headers. */
+/** Discovery document or key set, with its response headers. */
 export interface OidcDocument {
   readonly body: string;
   readonly contentType: string;

@@ -1,4 +1,4 @@
-// Tokens of another cluster's issuer, as in `jwt` of kube-apiserver's AuthenticationConfiguration.
+// Verification of tokens of another cluster, as by a `jwt` authenticator of kube-apiserver's AuthenticationConfiguration.
 
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -8,7 +8,7 @@ import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey, jwtVerify 
 import { parseToken } from './signing-key.ts';
 import type { User } from './user.ts';
 
-/** An issuer, and its tokens that the server accepts. */
+/** A trusted issuer, and the requirements for its tokens. */
 export interface TrustedIssuer {
   readonly url: string;
   /** Returns the address of the issuer's discovery document, and its certificate authority as PEM. */
@@ -21,8 +21,8 @@ export interface TrustedIssuer {
   readonly usernamePrefix: string;
 }
 
-/** Verifies tokens with the keys of the issuer, which are fetched on first use: in a local run, they change only with a new process. */
-export class TrustedTokens {
+/** Verifies tokens with the issuer's keys, which are fetched once: in a local run, they do not change while the process runs. */
+export class TrustedTokenVerifier {
   readonly #issuer: TrustedIssuer;
   readonly #serverUrl: () => string;
   #keys: JWTVerifyGetKey | undefined;

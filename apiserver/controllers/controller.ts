@@ -1,5 +1,5 @@
-// Common parts of the controllers. They react to committed changes, and write through the verbs that requests use.
-// A controller reads the stored state instead of the change: later writes may have followed.
+// Common parts of the controllers, which react to committed changes.
+// A controller reads the stored state, because later writes may have followed the change that it receives.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -9,7 +9,7 @@ import type { Api, Target, Writer } from '../verbs/api.ts';
 export type StartController = (api: Api) => Stop;
 export type Stop = () => void;
 
-/** Returns the writer of a controller; `manager` is the Kubernetes component that makes these writes on a real cluster. */
+/** Returns the writer of a controller; the field manager is the Kubernetes component that makes these writes on a real cluster. */
 export function systemWriter(manager: string): Writer {
   return { manager, dryRun: false, warn: () => {}, authorizeCreate: () => {} };
 }

@@ -1,8 +1,8 @@
-// The controller of CustomResourceDefinitions: serves and establishes them, and deletes their objects before a definition.
+// The controller of CustomResourceDefinitions: serves and establishes them, and deletes the custom resources of a deleted definition.
 
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { customKind, servedKind } from '../kinds/custom.ts';
-import { CLEANUP, type CustomResourceDefinition, customResourceDefinitionKind, establish } from '../kinds/definition.ts';
+import { CLEANUP_FINALIZER, type CustomResourceDefinition, customResourceDefinitionKind, establish } from '../kinds/definition.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { ALL_RESOURCES, type StoredObject } from '../storage/object-store.ts';
 import { type Api, storeOf } from '../verbs/api.ts';
@@ -15,7 +15,6 @@ const WRITER = systemWriter('kube-apiserver');
 
 type StoredDefinition = CustomResourceDefinition & StoredObject;
 
-/** Starts the controller. */
 export function serveDefinitions(api: Api): Stop {
   const definitions = () => api.store.list(RESOURCE) as readonly StoredDefinition[];
   const forEach = (all: readonly StoredDefinition[], act: (api: Api, definition: StoredDefinition) => void) =>
@@ -23,7 +22,7 @@ export function serveDefinitions(api: Api): Stop {
   forEach(definitions(), reconcile);
   return api.store.subscribe(ALL_RESOURCES, ({ resource, type, object }) => {
     if (resource !== RESOURCE) {
-      // The deletion of the last object completes the deletion of its definition.
+      // The deletion of the last custom resource completes the deletion of its definition.
       if (type === 'DELETED') forEach(definitions().filter(isTerminating), cleanUp);
       return;
     }
@@ -42,15 +41,15 @@ function reconcile(api: Api, definition: StoredDefinition): void {
   if (next !== definition) updateObject(api, targetOf(customResourceDefinitionKind, definition, 'status'), next, WRITER);
 }
 
-/** Deletes the objects of a terminating definition, then removes its finalizer. */
+/** Deletes the custom resources of a terminating definition, then removes its finalizer. */
 function cleanUp(api: Api, definition: StoredDefinition): void {
   const live = api.store.get(RESOURCE, definition.metadata.name);
   const { finalizers = [] } = live?.metadata ?? {};
-  if (live === undefined || !finalizers.includes(CLEANUP)) return;
+  if (live === undefined || !finalizers.includes(CLEANUP_FINALIZER)) return;
   const kind = customKind(definition);
   if (kind !== undefined && !deleteAll(api, kind)) return;
   const { finalizers: _, ...metadata } = live.metadata;
-  const others = finalizers.filter((name) => name !== CLEANUP);
+  const others = finalizers.filter((name) => name !== CLEANUP_FINALIZER);
   const released = { ...live, metadata: others.length === 0 ? metadata : { ...metadata, finalizers: others } };
   updateObject(api, targetOf(customResourceDefinitionKind, live), released, WRITER);
 }

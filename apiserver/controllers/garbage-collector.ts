@@ -10,7 +10,6 @@ import { deleteObject } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
 import { type Stop, systemWriter, targetOf } from './controller.ts';
 
-/** Location of a stored object. */
 interface Location {
   readonly resource: string;
   readonly key: string;
@@ -51,7 +50,7 @@ class OwnerGraph {
     return [...(this.#dependents.get(uid) ?? [])].flatMap((dependent) => this.#nodes.get(dependent) ?? []);
   }
 
-  /** Returns the owners of an object that do not exist; none if the kind of an owner is unknown. */
+  /** Returns the owner references of an object to missing objects; none if any owner has no expected location. */
   missingOwners({ metadata: { namespace = '', ownerReferences = [] } }: StoredObject): readonly OwnerReference[] {
     const missing: OwnerReference[] = [];
     for (const owner of ownerReferences) {
@@ -63,7 +62,7 @@ class OwnerGraph {
     return missing;
   }
 
-  /** Returns the expected location of an owner: in the namespace of its dependent or cluster-scoped. Undefined for an unknown kind or namespace. */
+  /** Returns the location of an owner. Undefined for an unknown kind, and for a namespaced owner of a cluster-scoped object. */
   #expectedLocation({ apiVersion, kind: named, name }: OwnerReference, namespace: string): Location | undefined {
     const { group, version } = parseGroupVersion(apiVersion);
     const kind = this.#registry.findKind(group, version, named);
@@ -82,7 +81,6 @@ class OwnerGraph {
 
 const WRITER = systemWriter('kube-controller-manager');
 
-/** Starts the controller. */
 export function collectGarbage(api: Api): Stop {
   const graph = new OwnerGraph(api.registry);
   const stored = api.store

@@ -7,7 +7,6 @@ import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
 import { type Stop, targetOf } from './controller.ts';
 
-/** Starts the controller. */
 export function terminateNamespaces(api: Api): Stop {
   const reconcile = (name = '') => {
     if (api.store.get('namespaces', name)?.metadata.deletionTimestamp !== undefined) terminate(api, name);
@@ -21,11 +20,11 @@ export function terminateNamespaces(api: Api): Stop {
 }
 
 function terminate(api: Api, namespace: string): void {
-  for (const { kind, object } of contentOf(api, namespace)) {
+  for (const { kind, object } of listContent(api, namespace)) {
     if (object.metadata.deletionTimestamp === undefined) deleteObject(api, targetOf(kind, object), { dryRun: false });
   }
   const terminating = api.store.get('namespaces', namespace);
-  if (terminating === undefined || contentOf(api, namespace).length > 0) return;
+  if (terminating === undefined || listContent(api, namespace).length > 0) return;
   const { finalizers = [] } = (terminating['spec'] ?? {}) as { finalizers?: readonly string[] };
   // Finalizers of other controllers keep the namespace.
   const others = finalizers.filter((name) => name !== 'kubernetes');
@@ -34,8 +33,7 @@ function terminate(api: Api, namespace: string): void {
   else api.store.put('namespaces', namespace, { ...terminating, spec: { finalizers: others } });
 }
 
-/** Returns all objects in a namespace. */
-function contentOf(api: Api, namespace: string): readonly { readonly kind: Kind; readonly object: KubeObject }[] {
+function listContent(api: Api, namespace: string): readonly { readonly kind: Kind; readonly object: KubeObject }[] {
   return api.store.resources().flatMap((resource) => {
     const kind = api.registry.byResource(resource);
     return kind?.namespaced ? api.store.list(resource, namespace).map((object) => ({ kind, object })) : [];

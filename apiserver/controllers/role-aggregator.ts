@@ -1,4 +1,4 @@
-// The controller of aggregated ClusterRoles: copies the rules of the roles that an aggregationRule selects.
+// The controller of aggregated ClusterRoles: copies rules into them from the ClusterRoles that their aggregationRule selects.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { type LabelSelectorObject, matchesLabels, toLabelSelector } from '../../src/kubernetes/selectors/label-selector.ts';
@@ -16,7 +16,6 @@ interface ClusterRole extends KubeObject {
   readonly rules?: readonly unknown[];
 }
 
-/** Starts the controller. */
 export function aggregateRoles(api: Api): Stop {
   const aggregateAll = () => {
     for (const role of rolesOf(api)) if (role.aggregationRule !== undefined) api.attempt(() => aggregate(api, role));

@@ -1,4 +1,4 @@
-// Creates the bootstrap objects and starts all controllers. Two small controllers are defined here.
+// Start of all controllers, two small controllers, and the creation of bootstrap objects.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';

@@ -1,5 +1,5 @@
 // Access files of a local server: kubeconfig and certificate authority.
-// A kubeconfig that still works is not overwritten: kubectl stores the current context of the user in it.
+// A kubeconfig that still works is not overwritten: kubectl stores the user's current context in it.
 
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -21,11 +21,11 @@ export async function writeAccessFiles(folder: DataFolder, server: RunningServer
   const prefix = server.name === HUB ? '' : `${server.name}.`;
   const names = { kubeconfig: `${prefix}kubeconfig`, ca: `${prefix}ca.crt` };
   const expected = createKubeconfig(server);
-  const present = await readText(folder.file(names.kubeconfig));
+  const present = await readText(folder.pathOf(names.kubeconfig));
   if (!isCurrent(present, expected)) await folder.write(names.kubeconfig, stringify(expected, { lineWidth: 0 }));
-  if ((await readText(folder.file(names.ca))) !== server.ca) await folder.write(names.ca, server.ca);
+  if ((await readText(folder.pathOf(names.ca))) !== server.ca) await folder.write(names.ca, server.ca);
   const { name, url, tokens } = server;
-  return { name, url, tokens, kubeconfig: folder.file(names.kubeconfig), ca: folder.file(names.ca) };
+  return { name, url, tokens, kubeconfig: folder.pathOf(names.kubeconfig), ca: folder.pathOf(names.ca) };
 }
 
 type RunningServer = Pick<LocalServer, 'name' | 'url' | 'ca' | 'tokens'>;
@@ -42,8 +42,8 @@ interface KubeConfigFile {
 type Named = Readonly<Record<string, unknown>> & { readonly name: string };
 
 /**
- * Creates a kubeconfig. The hub has one context per user, and a target has one context with its own name, so that KUBECONFIG can list both
- * files.
+ * Creates a kubeconfig. The hub has one context per user, and a target has one context with the name of the target, so that KUBECONFIG
+ * can list the files of several servers.
  */
 export function createKubeconfig({ name, url, ca, tokens }: RunningServer): KubeConfigFile {
   const users = Object.entries(tokens).map(([user, token]) => ({ name: name === HUB ? user : `${name}-${user}`, token }));

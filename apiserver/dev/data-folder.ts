@@ -14,11 +14,10 @@ export interface RunState {
   readonly tokens: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Ports of the last run, by target cluster. */
   readonly ports: Readonly<Record<string, number>>;
-  /** Servers that already have samples. Samples that the user deletes are not re-created. */
+  /** Names of the servers that have received samples. Samples that the user deletes are not re-created. */
   readonly sampled: readonly string[];
 }
 
-/** A data folder of Purser. */
 export class DataFolder {
   readonly path: string;
   #state: RunState | undefined;
@@ -38,11 +37,11 @@ export class DataFolder {
   }
 
   /** Returns the path of a file or folder in the data folder. */
-  file(name: string): string {
+  pathOf(name: string): string {
     return join(this.path, name);
   }
 
-  /** Merges `change` into the state and saves it if it differs. */
+  /** Merges `change` into the state, and saves the state if it changed. */
   async saveState(change: Partial<RunState>): Promise<void> {
     const state = { ...this.state, ...change };
     if (isDeepStrictEqual(state, this.#state)) return;
@@ -50,10 +49,10 @@ export class DataFolder {
     this.#state = state;
   }
 
-  /** Writes a private file. */
+  /** Writes a file that only the current user can read. Throws a StartError if the write fails. */
   async write(name: string, text: string): Promise<void> {
     try {
-      await writePrivate(this.file(name), text);
+      await writePrivate(this.pathOf(name), text);
     } catch (error) {
       throw toStartError(this.path, error);
     }

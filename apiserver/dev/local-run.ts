@@ -21,13 +21,13 @@ import { welcomeText } from './welcome.ts';
 export interface LocalRunOptions {
   readonly config: Config;
   readonly log: Logger;
-  /** Working directory of the user. */
+  /** Working directory; paths below it are printed as relative paths. */
   readonly cwd: string;
   readonly print: (text: string) => unknown;
   readonly stopped: AbortSignal;
 }
 
-/** Starts all servers and Purser, and prints the welcome text when they are ready. Stops all of them after a failure. */
+/** Starts all servers and Purser, and prints the welcome text when they are ready. Stops them and throws if the start fails. */
 export async function startLocalRun({ config, log, cwd, print, stopped }: LocalRunOptions): Promise<RunningProgram> {
   await using closing = new AsyncDisposableStack();
   await checkCertificateFiles(config);
@@ -49,7 +49,7 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   const { bindAddress = LOOPBACK, metricsAuth = 'none' } = config;
   const localSettings = { allowLoopback: true, ownAddress: LOOPBACK, bindAddress, components: ALL, drainMs: DRAIN_MS };
   const settings = { ...config, ...localSettings, metricsAuth };
-  const { certificate: cert, key } = servers.hub.issueServing();
+  const { certificate: cert, key } = servers.hub.issueServingCertificate();
   const facadeCertificate = { cert, key };
   const app = startApp({ hub: servers.hub.admin, clock: systemClock, random: Math.random, log, settings, facadeCertificate });
   closing.defer(() => app.stop());
@@ -86,14 +86,14 @@ const ALL: Config['components'] = ['controller', 'facade'];
 const DRAIN_MS = 800;
 /** Field manager of the objects that a local run installs. */
 const LOCAL_RUN = 'purser-local-run';
-/** Field manager of the samples: the user can then change them with kubectl without conflicts. */
+/** Field manager of the samples, so that the user can change them with kubectl without conflicts. */
 const KUBECTL = 'kubectl';
 
-/** Starts the servers with the tokens of the last run, and the targets on its ports if they are free. */
+/** Starts the servers with the tokens of the last run, and the targets on the ports of the last run if they are free. */
 async function startLocalServers(folder: DataFolder, config: Config, log: Logger, closing: AsyncDisposableStack): Promise<Servers> {
   const targetNames = Array.from({ length: config.clusters }, (_, index) => `target-${index + 1}`);
   const tokens = tokensFor([HUB, ...targetNames], folder.state.tokens, () => randomBytes(32).toString('base64url'));
-  // The state marks a new folder as ours. Before the servers lock an existing folder, another run may use it.
+  // The state marks a new folder as a data folder. Another run may use an existing folder until the servers lock it.
   if (folder.isNew) await folder.saveState({ tokens });
   const servers = await startServers({ folder, apiPort: config.apiPort, targets: targetNames, tokens, log, closing });
   const ports = Object.fromEntries(servers.targets.map(({ name, port }) => [name, port]));
@@ -113,7 +113,7 @@ async function seed({ hub, targets }: Servers, folder: DataFolder, { samples }: 
   await folder.saveState({ sampled: [...sampled, ...unsampled.map(({ name }) => name)] });
 }
 
-/** Publishes the façade for Purser's commands, unless it has a certificate of another CA. */
+/** Publishes the address and the CA of the façade for Purser's commands, unless the user configured its certificate. */
 async function publish(hub: LocalServer, server: string | undefined, { namespace, facadePath, ...config }: Config): Promise<void> {
   if (config.facadeTlsCert !== undefined || config.facadeTlsSecret !== undefined) return;
   await using closing = new AsyncDisposableStack();

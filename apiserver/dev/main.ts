@@ -10,7 +10,7 @@ import { startLocalRun } from './local-run.ts';
 /** Maximum time to stop after Ctrl-C, in milliseconds. */
 const STOP_MS = 1_800;
 
-/** Runs Purser with a hub and target clusters until a signal, then exits the process. */
+/** Runs Purser with a hub and target clusters until the process receives a signal, then exits the process. */
 export async function runLocally(config: Config): Promise<void> {
   await runProgram({ host: process, clock: systemClock, stopMs: STOP_MS }, (stopped) => start(config, stopped));
 }
@@ -18,7 +18,7 @@ export async function runLocally(config: Config): Promise<void> {
 async function start(config: Config, stopped: AbortSignal): Promise<RunningProgram> {
   const lines = new HeldLines((line) => process.stderr.write(line));
   const log = createLogger({ level: config.logLevel ?? 'warn', readable: process.stderr.isTTY, write: (line) => lines.write(line) });
-  // Also needed if the process exits during startup.
+  // The finally block does not run if the process exits during startup.
   process.once('exit', () => lines.release());
   if (config.unknownVariables.length > 0) log.warn({ variables: config.unknownVariables }, 'ignoring unknown environment variables');
   try {

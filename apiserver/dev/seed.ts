@@ -10,18 +10,18 @@ import { applyAll, applyMissing, parseManifests, readManifests } from '../../src
 import { systemClock } from '../../src/std/clock.ts';
 import { FEDERATED_USER, isFederated, type LocalServer } from './servers.ts';
 
-/** Installs Purser's CustomResourceDefinitions on the hub, and waits until their kinds are served. */
+/** Installs Purser's CustomResourceDefinitions and its namespace on the hub, and waits until the kinds are served. */
 export async function installOnHub(hub: KubeClient, signal: AbortSignal): Promise<void> {
   await applyAll(hub, await readManifests('crds'));
   await applyMissing(hub, [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: DefaultNamespace } }]);
   await waitUntilServed(hub, [Clusters, ManagedTokens, ManagedTokenSets], { clock: systemClock, random: Math.random, signal });
 }
 
-/** Grants Purser's permissions on a target, and registers the target on the hub, with a new token or as a target that trusts the hub. */
+/** Grants Purser permissions on a target, and registers the target on the hub: with a new token, or without one if it trusts the hub. */
 export async function registerTarget(hub: KubeClient, target: KubeClient, { name, url, ca }: LocalServer): Promise<void> {
-  const keys = isFederated(name) ? await federate(hub, target) : await issueCredential(target);
+  const access = isFederated(name) ? await federate(hub, target) : await issueCredential(target);
   const credential = { namespace: DefaultNamespace, name: `${name}-credential` };
-  const values = { ...keys, server: url, 'ca.crt': ca, cluster: name };
+  const values = { ...access, server: url, 'ca.crt': ca, cluster: name };
   const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, base64(value)]));
   await hub.apply(Secrets, { metadata: credential, type: 'Opaque', data }, { force: true });
   await hub.apply(
@@ -39,14 +39,14 @@ export async function registerTarget(hub: KubeClient, target: KubeClient, { name
   );
 }
 
-/** Creates Purser's service account on a target. Returns the keys of the credential. */
+/** Creates Purser's service account on a target. Returns a new token as data of the credential Secret. */
 async function issueCredential(target: KubeClient): Promise<Readonly<Record<string, string>>> {
   await applyAll(target, await readManifests('deploy/target/access.yaml'));
   const { status } = await target.createToken(SERVICE_ACCOUNT, { audiences: [], expirationSeconds: YEAR_SECONDS });
   return { token: status?.token ?? '' };
 }
 
-/** Grants permissions on a target to the federated user, and lets the target read the hub's keys. Returns the keys of the credential. */
+/** Grants permissions on a target to the federated user, and lets the target read the hub's keys. Returns data of the credential Secret. */
 async function federate(hub: KubeClient, target: KubeClient): Promise<Readonly<Record<string, string>>> {
   await applyAll(target, parseManifests(await targetAccess({ user: FEDERATED_USER })));
   const federation = await readManifests('deploy/components/federation/access.yaml');
@@ -56,7 +56,7 @@ async function federate(hub: KubeClient, target: KubeClient): Promise<Readonly<R
 }
 
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
-/** Lets targets read the hub's discovery document and keys without authentication. */
+/** Binding that lets targets read the hub's discovery document and keys without authentication. */
 const ISSUER_DISCOVERY = {
   apiVersion: `${RBAC_GROUP}/v1`,
   kind: 'ClusterRoleBinding',
@@ -70,7 +70,7 @@ export async function addHubSamples(hub: KubeClient): Promise<void> {
   for (const name of SAMPLES) await applyMissing(hub, await readManifests(`deploy/samples/${name}.yaml`));
 }
 
-/** Creates the service account on a target for which the samples request tokens. */
+/** Creates the service account that the samples request tokens for. */
 export async function addTargetSamples(target: KubeClient): Promise<void> {
   await applyMissing(target, await readManifests('deploy/target/deployer.yaml'));
 }

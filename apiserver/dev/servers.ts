@@ -24,7 +24,7 @@ export interface LocalServer {
   /** Kubeconfig of the administrator. */
   readonly admin: KubeConfigSource;
   /** Issues a serving certificate for another server on this machine. */
-  readonly issueServing: ApiServer['issueServing'];
+  readonly issueServingCertificate: ApiServer['issueServingCertificate'];
 }
 
 export interface ServersOptions {
@@ -69,11 +69,12 @@ const ISSUER = 'https://kubernetes.default.svc';
 /** Issuer of the hub. It differs from the targets' issuer: an API server rejects its own issuer as a trusted one. */
 const HUB_ISSUER = 'https://hub.local';
 
-/** Service account of the hub that Purser uses on the target that trusts the hub: its user names on the hub and on that target. */
-const FEDERATED = `system:serviceaccount:${DefaultNamespace}:${FederatedServiceAccount}`;
-export const FEDERATED_USER = `hub:${FEDERATED}`;
+/** User name, on the hub, of the service account with which Purser authenticates to the target that trusts the hub. */
+const FEDERATED_SUBJECT = `system:serviceaccount:${DefaultNamespace}:${FederatedServiceAccount}`;
+/** User name of the same service account on that target. */
+export const FEDERATED_USER = `hub:${FEDERATED_SUBJECT}`;
 
-/** Returns whether a target trusts the hub, so that no credential is stored for it. Only the second target does. */
+/** Returns true for the target that trusts the hub, for which the hub stores no token. */
 export function isFederated(target: string): boolean {
   return target === 'target-2';
 }
@@ -92,12 +93,11 @@ function trustIn(hub: Promise<Started>): TrustedIssuer {
       return { url: `${server.url}/.well-known/openid-configuration`, ca: server.ca };
     },
     audiences: (url) => [`${OwnAudiencePrefix}${url}`],
-    subject: FEDERATED,
+    subject: FEDERATED_SUBJECT,
     usernamePrefix: 'hub:',
   };
 }
 
-/** Options of one server. */
 interface ServerOptions extends ServersOptions {
   /** Issuer whose tokens the server accepts in addition to its own. */
   readonly trusts?: TrustedIssuer;
@@ -106,10 +106,10 @@ interface ServerOptions extends ServersOptions {
 async function startServer(name: string, options: ServerOptions): Promise<Started> {
   const tokens = options.tokens[name] ?? {};
   const server = name === HUB ? await listenOn(options.apiPort, name, options) : await listenOnLastPort(name, options);
-  const { url, port, ca, issueServing } = server;
+  const { url, port, ca, issueServingCertificate } = server;
   const cluster = { name, server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
   const admin = fixedConfig(cluster, { name: 'admin', token: tokens['admin'] ?? '' });
-  return { server: { name, url, port, ca, tokens, admin, issueServing }, close: () => server.close() };
+  return { server: { name, url, port, ca, tokens, admin, issueServingCertificate }, close: () => server.close() };
 }
 
 /** Reuses the port of the last run unless another process has taken it. */
@@ -125,7 +125,7 @@ async function listenOnLastPort(name: string, options: ServerOptions): Promise<A
 function listenOn(port: number, name: string, { folder, tokens, log, trusts }: ServerOptions): Promise<ApiServer> {
   const report = (error: unknown) => log.error({ server: name, error }, 'local API server failed unexpectedly');
   const issuer = name === HUB ? HUB_ISSUER : ISSUER;
-  return startApiServer({ folder: folder.file(name), port, issuer, tokens: usersByToken(tokens[name] ?? {}), trusts, report });
+  return startApiServer({ folder: folder.pathOf(name), port, issuer, tokens: usersByToken(tokens[name] ?? {}), trusts, report });
 }
 
 /** Returns a StartError for errors that the user can correct, and any other error unchanged. */
@@ -140,7 +140,7 @@ export type Tokens = Readonly<Record<string, string>>;
 /** Name of the hub's server. */
 export const HUB = 'hub';
 
-/** Returns the tokens of all servers: known tokens, and a `newToken` for each other user. */
+/** Returns the known tokens, and a new token for each user of `servers` without one. */
 export function tokensFor(
   servers: readonly string[],
   known: Readonly<Record<string, Tokens>>,
@@ -153,7 +153,6 @@ export function tokensFor(
   return { ...known, ...Object.fromEntries(tokens) };
 }
 
-/** Returns users by their tokens. */
 export function usersByToken(tokens: Tokens): ReadonlyMap<string, User> {
   return new Map(Object.entries(tokens).map(([name, token]) => [token, { name, groups: HUB_USERS[name] ?? [] }]));
 }

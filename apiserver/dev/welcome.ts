@@ -1,4 +1,4 @@
-// Text that `purser dev` prints when the local run is ready: one screen.
+// The text, of at most one screen, that `purser dev` prints when the local run is ready.
 
 import { relative } from 'node:path';
 import type { AccessibleServer } from './access-files.ts';

@@ -63,7 +63,7 @@ function reviewResource({ plural, singular, namespaced, kind }: ReviewKind): Res
 
 /** Returns the hash that clients use to detect a change to the storage version. */
 function hashOfStorageVersion({ group, version, kind }: Kind): string {
-  // kube-apiserver stores definitions in their first version.
+  // kube-apiserver hashes the first version of CustomResourceDefinitions.
   const stored = kind === 'CustomResourceDefinition' ? 'v1beta1' : version;
   return createHash('sha256').update(`${group}/${stored}/${kind}`).digest().subarray(0, 8).toString('base64');
 }
@@ -142,7 +142,7 @@ function subresourceEntries({ plural, namespaced, subresources }: Resource, grou
 
 const AGGREGATED = { group: 'apidiscovery.k8s.io', version: 'v2', kind: 'APIGroupDiscoveryList' };
 
-/** Returns the aggregated representation if the caller accepts it with any preference; undefined otherwise. */
+/** Returns the representation of aggregated discovery if the caller accepts it, even with low priority; undefined otherwise. */
 export function aggregatedRepresentation(preferences: Preferences): Representation | undefined {
   const representation = negotiateConversion(preferences, AGGREGATED);
   return (
@@ -172,7 +172,7 @@ export function groupDiscoveryList(groups: readonly Group[]): object {
 
 function resourceDiscovery(resource: Resource, { group, version }: GroupVersion): object {
   const { plural, singular, namespaced, kind, verbs, shortNames, categories, subresources, builtIn } = resource;
-  // Built-in kinds omit the group and version of the document.
+  // Built-in kinds omit a group and version that are those of the document.
   const responseKind = (own: { group: string; version: string; kind: string }) =>
     builtIn && own.group === group && own.version === version ? { group: '', version: '', kind: own.kind } : own;
   const sorted = [...subresources].sort((a, b) => compareUtf8(a.name, b.name));

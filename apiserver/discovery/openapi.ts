@@ -1,5 +1,5 @@
 // OpenAPI v3: an index, and one document for each group and version. Clients cache documents by their hash. The OpenAPI v2 document is
-// empty: kubectl reads it only before it sends a List, and leaves the validation of missing kinds to the server.
+// empty: kubectl reads it only before it sends a List, and does not validate kinds that the document does not contain.
 
 import { createHash } from 'node:crypto';
 import type { Reply } from '../../src/kubernetes/reply.ts';
@@ -26,7 +26,7 @@ export function openApiReply(request: DocumentRequest, kinds: readonly Kind[]): 
   if (path === VERSION_2) return version2Reply(request);
   if (path !== ROOT && !path.startsWith(`${ROOT}/`)) return undefined;
   const documents = documentsOf(kinds);
-  if (path === ROOT) return index(documents);
+  if (path === ROOT) return indexReply(documents);
   const document = documents.get(path.slice(ROOT.length + 1));
   return document === undefined ? { status: 404, headers: {}, body: '' } : documentReply(request, document);
 }
@@ -37,7 +37,7 @@ const VERSION_2_BYTES = '\n\u00032.0';
 
 function version2Reply({ accept = '' }: DocumentRequest): Reply {
   const requested = parseAccept(accept).map(({ type, subtype }) => `${type}/${subtype}`);
-  // kubectl requests the type with an @, which its own response parser rejects.
+  // kubectl requests the type with an @, but rejects a response of that type.
   if (requested.some((type) => type.replace('@', '.') === VERSION_2_PROTOBUF))
     return { status: 200, headers: { 'content-type': VERSION_2_PROTOBUF, vary: 'Accept' }, body: VERSION_2_BYTES };
   return { status: 406, headers: { vary: 'Accept' }, body: '' };
@@ -67,7 +67,7 @@ function documentsOf(kinds: readonly Kind[]): ReadonlyMap<string, Document> {
   return documents;
 }
 
-function index(documents: ReadonlyMap<string, Document>): Reply {
+function indexReply(documents: ReadonlyMap<string, Document>): Reply {
   const paths = Object.fromEntries([...documents].map(([path, { hash }]) => [path, { serverRelativeURL: `${ROOT}/${path}?hash=${hash}` }]));
   // kube-apiserver sends the content type that Go detects, and Go does not detect JSON.
   return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: goStructJson({ paths }) };
@@ -152,7 +152,7 @@ interface Components {
   readonly schemas: Map<string, object>;
 }
 
-/** Returns a schema for publication; adds structs below it to the components. */
+/** Returns the published form of a schema; adds the structs that it references to the components. */
 function publishedSchema({ go, ...schema }: Schema, components: Components): object {
   const { properties, items, additionalProperties: values, ...rest } = schema;
   if (go?.codec !== undefined) return { ...CODECS[go.codec], ...descriptionOf(schema) };
@@ -166,7 +166,7 @@ function publishedSchema({ go, ...schema }: Schema, components: Components): obj
 
 function publishedFields(properties: NonNullable<Schema['properties']>, components: Components): object {
   const fields = Object.entries(properties).map(([key, property]) => [key, referenceOrSchema(property, components)] as const);
-  // Strings that are encoded even if they are empty are required.
+  // A string field that Go encodes even if it is empty is required.
   const required = Object.keys(properties).filter((key) => properties[key]?.go?.zero === '');
   return { properties: Object.fromEntries(fields), ...(required.length > 0 && { required }) };
 }
@@ -183,7 +183,7 @@ function descriptionOf({ description }: { readonly description?: string | undefi
   return description === undefined ? {} : { description };
 }
 
-/** Returns a reference to a named struct, and any other schema itself. */
+/** Returns a reference for a named struct, and the published form of any other schema. */
 function referenceOrSchema(schema: Schema, components: Components): object {
   const { struct } = schema.go ?? {};
   if (struct === undefined) return publishedSchema(schema, components);

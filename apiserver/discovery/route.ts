@@ -27,14 +27,14 @@ export interface DiscoveryRequest extends DocumentRequest {
 }
 
 export interface DiscoveryState {
-  /** All served kinds; documents are regenerated when the array changes. */
+  /** All served kinds; a new array regenerates the documents. */
   readonly kinds: readonly Kind[];
   /** Host and port at which clients reach the server. */
   readonly serverAddress: string;
 }
 
-/** Returns the response; undefined for other paths. Throws 404, 405 or 406. */
-export function discoveryRoute(request: DiscoveryRequest, state: DiscoveryState): Reply | undefined {
+/** Returns the response for a discovery, version, health or OpenAPI path; undefined for other paths. Throws 404, 405 or 406. */
+export function discoveryReply(request: DiscoveryRequest, state: DiscoveryState): Reply | undefined {
   const { path } = request;
   return healthReply(path, request.query) ?? openApiReply(request, state.kinds) ?? versionReply(request) ?? groupsReply(request, state);
 }
@@ -117,7 +117,7 @@ function preferencesOf({ accept, userAgent, query }: DiscoveryRequest) {
 
 const GO_ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
 
-/** The emulated release of Kubernetes. */
+/** Version of the emulated Kubernetes release. */
 const VERSION = {
   major: '1',
   minor: '36',

@@ -1,4 +1,4 @@
-// Common parts of the endpoints: the API, the target, the representation of the response, the decoded body.
+// Common parts of the endpoints: the API, the target, the writer, the decoded body, and the representation of the response.
 
 import { isKnownKind } from '../../src/kubernetes/known-kinds.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
@@ -34,7 +34,7 @@ export function targetOf({ kind, info }: KindRequest): Target {
 }
 
 /** Negotiates the representation of the response. Throws 406. */
-export function representationOf({ preferences, kind, info }: KindRequest): Representation {
+export function negotiateRepresentation({ preferences, kind, info }: KindRequest): Representation {
   return negotiate(preferences, { builtIn: kind.builtIn, tables: true, watchable: info.verb === 'list' });
 }
 
@@ -44,7 +44,7 @@ export function writerOf(request: KindRequest, { dryRun, fieldManager }: WriteOp
   return { dryRun, warn, manager, authorizeCreate: () => request.authorize('create') };
 }
 
-/** Returns the view of the objects in a response. Throws 400. */
+/** Returns the view of the objects in a response. Throws 400 for an invalid `includeObject`. */
 export function viewOf(api: Api, request: KindRequest, as: Representation['as']): View {
   const view = { kind: request.kind, as, includeObject: request.query.get('includeObject') ?? '', now: api.now() };
   checkView(view);

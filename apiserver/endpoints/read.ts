@@ -14,10 +14,10 @@ import { text } from '../../src/kubernetes/wire/query.ts';
 import { type Api, resourceName, storeOf } from '../verbs/api.ts';
 import { listObjects } from '../verbs/list.ts';
 import { type WatchEvent, watchObjects } from '../verbs/watch.ts';
-import { type KindRequest, objectReply, representationOf, targetOf, viewOf } from './endpoint.ts';
+import { type KindRequest, negotiateRepresentation, objectReply, targetOf, viewOf } from './endpoint.ts';
 
 export async function getEndpoint(api: Api, request: KindRequest): Promise<Reply> {
-  const representation = representationOf(request);
+  const representation = negotiateRepresentation(request);
   const { kind, namespace, name } = targetOf(request);
   await waitForRequestedRevision(api, request.query);
   const object = storeOf(api, kind).get(namespace, name);
@@ -26,7 +26,7 @@ export async function getEndpoint(api: Api, request: KindRequest): Promise<Reply
 }
 
 export async function listEndpoint(api: Api, request: KindRequest): Promise<Reply> {
-  const representation = representationOf(request);
+  const representation = negotiateRepresentation(request);
   const target = targetOf(request);
   const { options, selection } = parseSelection(request, target.namespace);
   const page = await listObjects(api, target, selection, options);
@@ -40,7 +40,7 @@ export async function watchEndpoint(api: Api, request: KindRequest): Promise<Rep
   checkStreamable(representation);
   const view = viewOf(api, request, representation.as);
   const batches = await watchObjects(api, { kind, selection, options, signal: request.signal });
-  return { status: 200, headers: { 'content-type': representation.contentType }, body: lines(batches, view) };
+  return { status: 200, headers: { 'content-type': representation.contentType }, body: encodeEvents(batches, view) };
 }
 
 /** Waits for the minimum resourceVersion of a get. Throws 400, 500 or 504. */
@@ -57,27 +57,27 @@ export function parseSelection({ kind, query, info }: KindRequest, namespace: st
   return { options, selection: new Selection(kind, selectors, namespace) };
 }
 
-/** Target length of a written piece, in characters: small events are written together. */
-const PIECE_LENGTH = 64 * 1024;
+/** Minimum length of a written chunk, in characters, except for the last chunk of a batch: small events are written together. */
+const CHUNK_LENGTH = 64 * 1024;
 
-async function* lines(batches: AsyncIterable<readonly WatchEvent[]>, view: View): AsyncGenerator<string> {
+async function* encodeEvents(batches: AsyncIterable<readonly WatchEvent[]>, view: View): AsyncGenerator<string> {
   let isFirst = true;
   for await (const events of batches) {
     // No event contains a list, so a watch for lists ends before its first event.
     if (view.as?.kind === 'PartialObjectMetadataList') return;
-    let piece = '';
+    let chunk = '';
     for (const event of events) {
-      piece += eventLine(event, view, isFirst);
+      chunk += encodeLine(event, view, isFirst);
       isFirst = false;
-      if (piece.length < PIECE_LENGTH) continue;
-      yield piece;
-      piece = '';
+      if (chunk.length < CHUNK_LENGTH) continue;
+      yield chunk;
+      chunk = '';
     }
-    if (piece !== '') yield piece;
+    if (chunk !== '') yield chunk;
   }
 }
 
-function eventLine(event: WatchEvent, view: View, isFirst: boolean): string {
+function encodeLine(event: WatchEvent, view: View, isFirst: boolean): string {
   if (event.type === 'ERROR') return watchEventText('ERROR', orderedJson(event.status));
   return watchEventText(event.type, encodeEvent(event.object, view, isFirst));
 }

@@ -1,4 +1,4 @@
-// Routing of resource requests to endpoints. Custom resources have the 404 and 405 responses of built-in kinds, unlike in kube-apiserver.
+// Routing of resource requests to endpoints. Unlike in kube-apiserver, custom resources get the 404 and 405 responses of built-in kinds.
 
 import { plainText, type Reply } from '../../src/kubernetes/reply.ts';
 import { reviewKinds } from '../../src/kubernetes/reviews.ts';
@@ -24,7 +24,6 @@ const SUBRESOURCES: Readonly<Record<string, Endpoints>> = {
 
 type ResourceApiRequest = ApiRequest & { readonly info: ResourceRequest };
 
-/** Handles a request for a resource. */
 export async function resourceEndpoint(api: AccessApi, request: ResourceApiRequest): Promise<Reply> {
   const { group, version, resource } = request.info;
   if (!request.path.startsWith(group === '' ? '/api/' : `/apis/${group}/`)) return pageNotFound();

@@ -15,7 +15,6 @@ import { createToken } from '../reviews/token.ts';
 import { admitCreate } from '../verbs/create.ts';
 import { type AccessApi, decodeBody, type KindRequest, targetOf } from './endpoint.ts';
 
-/** Evaluates a review. */
 export async function reviewEndpoint(
   api: AccessApi,
   request: ApiRequest & { readonly info: ResourceRequest },
@@ -31,7 +30,6 @@ export async function reviewEndpoint(
   return textReply(201, encodeVirtualObject(review, shownKind, representation.as), representation);
 }
 
-/** Issues a token for a service account. */
 export async function tokenEndpoint(api: AccessApi, request: KindRequest): Promise<Reply> {
   const { representation, ...posted } = await readPosted(api, request, TOKEN_REQUEST_KIND);
   const { kind, namespace, name } = targetOf(request);

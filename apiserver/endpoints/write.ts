@@ -21,11 +21,11 @@ import { type Deletion, deleteObject } from '../verbs/delete.ts';
 import { listObjects } from '../verbs/list.ts';
 import { patchObject } from '../verbs/patch.ts';
 import { updateObject } from '../verbs/update.ts';
-import { decodeBody, type KindRequest, objectReply, representationOf, targetOf, viewOf, writerOf } from './endpoint.ts';
+import { decodeBody, type KindRequest, negotiateRepresentation, objectReply, targetOf, viewOf, writerOf } from './endpoint.ts';
 import { parseSelection } from './read.ts';
 
 export async function createEndpoint(api: Api, request: KindRequest): Promise<Reply> {
-  const representation = representationOf(request);
+  const representation = negotiateRepresentation(request);
   const mediaType = bodyMediaType(request.contentType);
   const body = await request.body();
   const options = writeOptions(request.query, 'CreateOptions');
@@ -35,7 +35,7 @@ export async function createEndpoint(api: Api, request: KindRequest): Promise<Re
 }
 
 export async function updateEndpoint(api: Api, request: KindRequest): Promise<Reply> {
-  const representation = representationOf(request);
+  const representation = negotiateRepresentation(request);
   const body = await request.body();
   const options = writeOptions(request.query, 'UpdateOptions');
   const mediaType = bodyMediaType(request.contentType);
@@ -45,7 +45,7 @@ export async function updateEndpoint(api: Api, request: KindRequest): Promise<Re
 }
 
 export async function deleteEndpoint(api: Api, request: KindRequest): Promise<Reply> {
-  const representation = representationOf(request);
+  const representation = negotiateRepresentation(request);
   const options = parseDeleteOptions(request.query, await request.body(), request.contentType);
   const target = targetOf(request);
   const deletion = deleteObject(api, target, options);
@@ -57,7 +57,7 @@ export async function deleteEndpoint(api: Api, request: KindRequest): Promise<Re
 
 /** Deletes the selected objects one by one; responds with the list before the deletion. */
 export async function deleteCollectionEndpoint(api: Api, request: KindRequest): Promise<Reply> {
-  const representation = representationOf(request);
+  const representation = negotiateRepresentation(request);
   const target = targetOf(request);
   const { options, selection } = parseSelection(request, target.namespace);
   const deletion = parseDeleteOptions(request.query, await request.body(), request.contentType);
@@ -68,7 +68,7 @@ export async function deleteCollectionEndpoint(api: Api, request: KindRequest): 
   return textReply(200, encodeList(page, viewOf(api, request, representation.as)), representation);
 }
 
-/** Deletes a listed object unless it has been deleted since. */
+/** Deletes a listed object; ignores that it no longer exists. */
 function deleteListed(api: Api, target: Target, options: DeleteOptions): void {
   try {
     deleteObject(api, target, options);
@@ -83,7 +83,7 @@ function successStatus({ kind, name }: Target, { object }: Deletion): object {
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
 }
 
-/** Parses the DeleteOptions of a request; ignores unknown fields of the body. Throws 400, 415, or 422 for policies other than Background. */
+/** Parses the DeleteOptions of a request; ignores unknown fields of the body. Throws 400 or 415, and 422 for an invalid option. */
 export function parseDeleteOptions(query: URLSearchParams, body: Buffer, contentType: string | undefined): DeleteOptions {
   const options = body.length > 0 ? fromBody(body, contentType) : fromQuery(query);
   const { dryRun = [], orphanDependents, propagationPolicy = 'Background', preconditions } = options;
@@ -93,7 +93,7 @@ export function parseDeleteOptions(query: URLSearchParams, body: Buffer, content
   return { dryRun: dryRun.length > 0, ...(preconditions && { preconditions }) };
 }
 
-/** DeleteOptions of a request, before validation. The server ignores other fields. */
+/** Fields of DeleteOptions that the server uses, before validation. */
 interface RequestedOptions extends Pick<DeleteOptions, 'preconditions'> {
   readonly dryRun?: readonly string[];
   readonly orphanDependents?: boolean;
@@ -139,7 +139,7 @@ const APPLY = 'application/apply-patch+yaml';
 export async function patchEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const type = patchType(request.contentType, request.kind.builtIn);
   const target = targetOf(request);
-  const representation = representationOf(request);
+  const representation = negotiateRepresentation(request);
   const body = await request.body();
   const options = patchOptions(request.query, type === APPLY);
   const writer = writerOf(request, options);

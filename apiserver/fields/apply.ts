@@ -21,7 +21,7 @@ import { fieldType, type ListType, type MapType, type MergeType, objectType, par
 import { entryElement, ownedFields, removeFields, withDeclaredFields } from './owned-fields.ts';
 import { decodeManagedFields, encodeManagedFields, type Owner, type Ownership, type Ownerships, ownerKey } from './ownership.ts';
 import { typeProblems } from './type-check.ts';
-import { kubeObject, resetFields, type TypedObject, type Typing, typedObject } from './typed-object.ts';
+import { resetFields, type TypedObject, type Typing, toKubeObject, toTypedObject } from './typed-object.ts';
 
 export interface AppliedPatch extends Typing {
   /** Stored object; undefined if the apply creates it. */
@@ -31,7 +31,7 @@ export interface AppliedPatch extends Typing {
   readonly manager: string;
   /** True to take fields from other managers. */
   readonly force: boolean;
-  /** Kind of the endpoint. */
+  /** Kind that the endpoint serves. */
   readonly kind: string;
   /** Current time, RFC 3339 in whole seconds. */
   readonly now: string;
@@ -43,7 +43,7 @@ export interface AppliedPatch extends Typing {
 /** Returns the object to store, with its managedFields. Throws a StatusError for a malformed patch, and 409 for conflicts without `force`. */
 export function applyPatch(patch: AppliedPatch): KubeObject {
   checkRequest(patch);
-  const live = typedObject(patch.live, patch);
+  const live = toTypedObject(patch.live, patch);
   const { object, ownerships } = mergeApplied(patch, live, typedPatch(patch));
   const synced = patch.manager === 'kubectl' ? withLastApplied(object, patch.applied) : object;
   return withManagedFields(synced, encodeManagedFields(ownerships));
@@ -86,7 +86,7 @@ function mergeApplied(
   const fields = withoutUntracked(mine.fields);
   if (fields.size === 0) tracked.delete(self);
   else tracked.set(self, { ...mine, fields, ...(!isSame && { time: patch.now }) });
-  const object = isSame ? patch.live : kubeObject(next);
+  const object = isSame ? patch.live : toKubeObject(next);
   return { object: isSame || patch.applyDefaults === undefined ? object : patch.applyDefaults(object), ownerships: tracked };
 }
 
@@ -97,7 +97,7 @@ function recordedOwnerships(patch: AppliedPatch, live: TypedObject): Ownerships 
     throw unclassified(`failed to create typed live object (${printedName(patch.live ?? patch.applied)}): ${problems}`);
   const ownerships = decodeManagedFields(patch.live?.metadata.managedFields);
   if (ownerships.size > 0 || patch.live === undefined) return ownerships;
-  return updatedOwnerships(typedObject(undefined, patch), live, { ...patch, ownerships, manager: 'before-first-apply' });
+  return updatedOwnerships(toTypedObject(undefined, patch), live, { ...patch, ownerships, manager: 'before-first-apply' });
 }
 
 /** Throws 409 for fields of other managers. kubectl may take the fields of its last client-side apply. */
@@ -142,7 +142,7 @@ function declaredFields({ type, value }: TypedObject): FieldSet {
   return withDeclaredFields(type, ownedFields(type, value));
 }
 
-/** Returns the error of a conflicting apply; `taken` are the fields that each owner would lose. */
+/** Returns the error of a conflicting apply; `taken` contains the fields that each owner would lose. */
 function applyConflict(taken: ReadonlyMap<string, FieldSet>, ownerships: Ownerships): StatusError {
   const conflicts = [...taken]
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -167,7 +167,7 @@ function printOwner(key: string, ownerships: Ownerships): string {
 }
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-const MAX_ANNOTATION_BYTES = 256 * 1024;
+const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 
 /** Returns the fields of the last client-side apply that still have its values. */
 function lastAppliedFields(live: KubeObject, typing: Typing): FieldSet {
@@ -175,19 +175,19 @@ function lastAppliedFields(live: KubeObject, typing: Typing): FieldSet {
   const last = text === undefined ? undefined : parseObject(text);
   if (last?.['apiVersion'] !== typing.apiVersion) return NO_FIELDS;
   const type = objectType(typing.schema);
-  const now = typedObject(live, typing).value;
+  const now = toTypedObject(live, typing).value;
   if ([last, now].some((value) => typeProblems(type, value, { duplicates: 'rejected' }) !== undefined)) return NO_FIELDS;
   const { removed, modified, added } = compareObjects(type, last, now);
   return difference(ownedFields(type, last), union(union(modified, added), removed));
 }
 
-/** Updates the annotation of client-side apply, if the object has it. */
+/** Updates the last-applied annotation of an object that has one; removes it if all annotations together become too long. */
 function withLastApplied(object: KubeObject, applied: KubeObject): KubeObject {
   const annotations = object.metadata.annotations ?? {};
   if (!annotations[LAST_APPLIED]) return object;
   const updated = { ...annotations, [LAST_APPLIED]: `${goJson(withoutAnnotation(applied))}\n` };
   const bytes = Object.entries(updated).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
-  const fitting = bytes > MAX_ANNOTATION_BYTES ? without(updated, LAST_APPLIED) : updated;
+  const fitting = bytes > MAX_ANNOTATIONS_BYTES ? without(updated, LAST_APPLIED) : updated;
   return { ...object, metadata: { ...object.metadata, annotations: fitting } };
 }
 
@@ -230,7 +230,7 @@ function mergeMaps(map: MapType, live: unknown, applied: unknown): unknown {
   );
 }
 
-/** Merges lists in the order of `applied`. Entries only in `live` precede the next entry of both lists. */
+/** Merges lists in the order of `applied`. Entries that only `live` contains precede the next entry that both lists contain. */
 function mergeLists(list: ListType, live: unknown, applied: unknown): unknown {
   const mine: readonly unknown[] = Array.isArray(applied) ? applied : [];
   const theirs: readonly unknown[] = Array.isArray(live) ? live : [];

@@ -29,7 +29,6 @@ export function fieldSet(nodes: Iterable<readonly [PathElement, FieldNode]>): Fi
   return set.size === 0 ? NO_FIELDS : set;
 }
 
-/** Returns the set of these paths. */
 export function fieldSetOfPaths(paths: Iterable<FieldPath>): FieldSet {
   let set = NO_FIELDS;
   for (const path of paths) {
@@ -93,17 +92,17 @@ export function printPath(path: FieldPath): string {
 }
 
 /** Encodes the set for metadata.managedFields, with keys in Kubernetes' order. */
-export function toFieldsV1(set: FieldSet): Fields {
+export function encodeFieldsV1(set: FieldSet): Fields {
   return Object.fromEntries(
     sortedNodes(set).map(([element, { member, children }]) => {
       const self = member && children.size > 0 ? { '.': {} } : {};
-      return [element, { ...self, ...toFieldsV1(children) }];
+      return [element, { ...self, ...encodeFieldsV1(children) }];
     }),
   );
 }
 
 /** Decodes a fieldsV1 document. Throws an Error for a malformed document. */
-export function fromFieldsV1(document: unknown): FieldSet {
+export function decodeFieldsV1(document: unknown): FieldSet {
   return fieldSet(nodesFrom(document).filter(isNode));
 }
 
@@ -122,11 +121,12 @@ function isNode(entry: readonly [PathElement | undefined, FieldNode]): entry is 
   return entry[0] !== undefined && entry[0] !== '.';
 }
 
-function mapNodes(set: FieldSet, map: (node: FieldNode, element: PathElement) => FieldNode): FieldSet {
+/** Returns the set with each node replaced; omits empty nodes. */
+export function mapNodes(set: FieldSet, map: (node: FieldNode, element: PathElement) => FieldNode): FieldSet {
   return fieldSet(Array.from(set, ([element, node]) => [element, map(node, element)]));
 }
 
-/** Sorts fields, entries by key and entries by value by their text. Kubernetes also does, except for numbers in keys and values. */
+/** Sorts nodes by the text of their path element. Kubernetes sorts numbers in keys and values by value instead. */
 function sortedNodes(set: FieldSet): readonly (readonly [PathElement, FieldNode])[] {
   return [...set].sort(([a], [b]) => compareUtf8(a, b));
 }
@@ -138,12 +138,12 @@ export function fieldElement(name: string): PathElement {
   return `f:${name}`;
 }
 
-/** Returns the path element of the list item with these key fields. */
+/** Returns the path element of the list entry with these key fields. */
 export function keyElement(key: JsonObject): PathElement {
   return `k:${scalarJson(key)}`;
 }
 
-/** Returns the path element of a value in a set. */
+/** Returns the path element of a list entry with this value. */
 export function valueElement(value: unknown): PathElement {
   return `v:${scalarJson(value)}`;
 }

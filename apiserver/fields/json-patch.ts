@@ -1,5 +1,5 @@
 // JSON patches (RFC 6902) and JSON merge patches (RFC 7386), with the deviations of kube-apiserver:
-// `replace` adds a missing member, negative indexes are relative to the end of a list, and errors quote members in a fixed order.
+// `replace` adds a missing member, and negative indexes are relative to the end of a list.
 
 import { isFields } from '../../src/kubernetes/object.ts';
 import { badRequest, statusError } from '../../src/kubernetes/status.ts';
@@ -12,7 +12,7 @@ const MAX_OPERATIONS = 10_000;
 const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
 /** Applies a JSON patch. Throws a StatusError for a patch that is malformed or does not apply. */
-export function jsonPatch(document: unknown, patch: unknown): unknown {
+export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   const operations = parseOperations(structuredClone(patch));
   if (operations.length > MAX_OPERATIONS) {
     const message = `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${operations.length}`;
@@ -115,7 +115,7 @@ function parsePointer(path: unknown): readonly string[] {
 
 type Container = Record<string, unknown> | unknown[];
 
-/** Changes a member of a container in place. */
+/** In-place change of the member `step` of a container. */
 type Change = (container: Container, step: string) => void;
 
 function valueAt(document: unknown, steps: readonly string[]): unknown {
@@ -158,7 +158,7 @@ function setMember(container: Record<string, unknown>, name: string, value: unkn
   Object.defineProperty(container, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** Parses an index of at most `last`; a negative index is relative to `end`. */
+/** Parses an index; a negative index is relative to `end`. Throws unless the index is between 0 and `last`. */
 function parseIndex(step: string, end: number, last: number): number {
   if (!/^[+-]?\d+$/.test(step)) throw rejected();
   const index = Number(step) < 0 ? Number(step) + end : Number(step);
@@ -171,7 +171,7 @@ function isContainer(value: unknown): value is Container {
 }
 
 /** Applies a merge patch. Throws 400 for a patch that is not an object. */
-export function mergePatch(document: JsonObject, patch: unknown): unknown {
+export function applyMergePatch(document: JsonObject, patch: unknown): unknown {
   if (isFields(patch)) return mergeValue(document, patch);
   if (patch !== null) {
     throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`);

@@ -6,7 +6,7 @@ import type { Comparison } from './comparison.ts';
 import { difference, type FieldSet, fieldElement, fieldSetOfPaths, intersection, union } from './field-set.ts';
 import { decodeManagedFields, encodeManagedFields, type Owner, type Ownership, type Ownerships, ownerKey } from './ownership.ts';
 import { typeProblems } from './type-check.ts';
-import { compareTyped, type TypedObject, type Typing, typedObject, withoutManagedFields } from './typed-object.ts';
+import { compareTyped, type TypedObject, type Typing, toTypedObject, withoutManagedFields } from './typed-object.ts';
 
 export interface TrackedUpdate extends Typing {
   /** Stored object; undefined on create. */
@@ -19,11 +19,11 @@ export interface TrackedUpdate extends Typing {
   readonly subresource?: string;
 }
 
-/** Returns `next` with the managedFields after the update; without managedFields for an untracked object. */
+/** Returns `next` with its managedFields after the update; without managedFields if it is untracked or does not match its schema. */
 export function withTrackedUpdate(update: TrackedUpdate): KubeObject {
   const ownerships = previousOwnerships(update);
-  const live = typedObject(update.live, update);
-  const next = typedObject(update.next, update);
+  const live = toTypedObject(update.live, update);
+  const next = toTypedObject(update.next, update);
   // An update does not start to track an existing untracked object; the first apply does.
   const isUntracked = ownerships.size === 0 && Boolean(update.live?.metadata.uid);
   const isTyped = [live, next].every(({ type, value }) => typeProblems(type, value, { duplicates: 'allowed' }) === undefined);
@@ -106,12 +106,12 @@ export function changeOwners(
   return { ownerships: remaining, taken, comparison };
 }
 
-/** Returns the owners that wrote in the served version; drops the owners of other versions. */
+/** Returns the owners that wrote in `apiVersion`. */
 export function ownersIn(apiVersion: string, ownerships: Ownerships): Ownerships {
   return new Map([...ownerships].filter(([, ownership]) => ownership.apiVersion === apiVersion));
 }
 
-/** Removes fields without owners: the type, and metadata that only the server writes. */
+/** Removes the fields that managedFields never contains: apiVersion, kind and some metadata. */
 export function withoutUntracked(fields: FieldSet): FieldSet {
   return difference(fields, UNTRACKED);
 }

@@ -27,7 +27,7 @@ export interface MapType {
   readonly values?: () => MergeType;
 }
 
-/** Returns the merge type of objects with this schema, including the fields of type and metadata. */
+/** Returns the merge type of objects with this schema, including apiVersion, kind and metadata. */
 export function objectType(schema: Schema): MergeType {
   return cached(OBJECTS, schema, () => (schema.go ? mergeType(schema) : mergeType(withObjectMeta(schema))));
 }
@@ -59,11 +59,8 @@ const UNTYPED: MergeType = {
   map: { atomic: true, field: () => undefined, values: () => UNTYPED },
 };
 
-const DEDUCED: MergeType = {
-  scalar: 'untyped',
-  list: { atomic: true, keys: [], items: () => UNTYPED, keyDefault: () => undefined },
-  map: { atomic: false, field: () => undefined, values: () => DEDUCED },
-};
+/** Type of undeclared fields: each field of a map has its own owner. */
+const DEDUCED: MergeType = { ...UNTYPED, map: { atomic: false, field: () => undefined, values: () => DEDUCED } };
 
 function mergeType(schema: Schema): MergeType {
   return cached(TYPES, schema, () => {

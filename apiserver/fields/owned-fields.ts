@@ -11,6 +11,7 @@ import {
   fieldSet,
   keyElement,
   LEAF,
+  mapNodes,
   NO_NODE,
   type PathElement,
   valueElement,
@@ -22,7 +23,7 @@ export function entryElement(list: ListType, entry: unknown): PathElement {
   return list.keys.length === 0 ? valueElement(entry) : keyElement(keyOf(list, entry));
 }
 
-/** Groups entries by path element, in their order. */
+/** Groups entries by path element; keeps their order. */
 export function entriesByElement(list: ListType, entries: readonly unknown[]): ReadonlyMap<PathElement, readonly unknown[]> {
   return Map.groupBy(entries, (entry) => entryElement(list, entry));
 }
@@ -78,23 +79,12 @@ function fieldsOf(map: MapType, value: unknown): FieldSet {
 
 /** Returns the set with all declared fields that have members below them. */
 export function withDeclaredFields(type: MergeType, set: FieldSet): FieldSet {
-  return mapChildren(type, set, (node, element, below) => {
+  return mapNodes(set, (node, element) => {
+    if (node.children.size === 0) return node;
     const name = fieldNameOf(element);
     const isDeclared = name !== undefined && type.map?.field(name) !== undefined;
-    return { member: node.member || isDeclared, children: withDeclaredFields(below ?? {}, node.children) };
+    return { member: node.member || isDeclared, children: withDeclaredFields(typeBelow(type, element) ?? {}, node.children) };
   });
-}
-
-function mapChildren(
-  type: MergeType,
-  set: FieldSet,
-  map: (node: FieldNode, element: PathElement, below: MergeType | undefined) => FieldNode,
-): FieldSet {
-  return fieldSet(
-    Array.from(set, ([element, node]) => {
-      return [element, node.children.size === 0 ? node : map(node, element, typeBelow(type, element))];
-    }),
-  );
 }
 
 function typeBelow(type: MergeType, element: PathElement): MergeType | undefined {

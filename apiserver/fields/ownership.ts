@@ -3,7 +3,7 @@
 import { isFields, type ManagedFieldsEntry } from '../../src/kubernetes/object.ts';
 import { compareUtf8, goJsonString } from '../../src/std/go-text.ts';
 import type { JsonObject } from '../same-value.ts';
-import { type FieldSet, fromFieldsV1, toFieldsV1 } from './field-set.ts';
+import { decodeFieldsV1, encodeFieldsV1, type FieldSet } from './field-set.ts';
 
 /** A field manager with its operation, version and subresource. */
 export interface Owner {
@@ -56,7 +56,7 @@ export function encodeManagedFields(ownerships: Ownerships): readonly ManagedFie
     apiVersion,
     ...(time !== undefined && { time }),
     fieldsType: 'FieldsV1',
-    fieldsV1: toFieldsV1(fields),
+    fieldsV1: encodeFieldsV1(fields),
     ...(subresource !== '' && { subresource }),
   }));
 }
@@ -71,6 +71,6 @@ function decodeEntry(entry: unknown): Ownership {
     apiVersion,
     subresource: typeof subresource === 'string' ? subresource : '',
     ...(typeof time === 'string' && { time }),
-    fields: fromFieldsV1(fieldsV1),
+    fields: decodeFieldsV1(fieldsV1),
   };
 }

@@ -8,7 +8,7 @@ import { jsonTypeName } from './go-print.ts';
 import { withoutNulls } from './json-patch.ts';
 
 /** Applies a strategic merge patch. Throws 400 for a malformed patch. */
-export function strategicMerge(document: JsonObject, patch: unknown, schema: Schema): JsonObject {
+export function applyStrategicMergePatch(document: JsonObject, patch: unknown, schema: Schema): JsonObject {
   if (patch === null) return document;
   if (!isFields(patch)) throw badRequest(`json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`);
   return mergeMaps(document, patch, schema);
@@ -38,7 +38,7 @@ function applyChange(result: Map<string, unknown>, name: string, value: unknown,
   if (value === null || (isDirective(value) && !isFields(current))) result.delete(name);
   else if (Array.isArray(current) && Array.isArray(value)) {
     const merged = mergeLists(current, value, fieldSchema(schema, name));
-    // Together with $setElementOrder, directives do not remain in the list.
+    // With $setElementOrder, kube-apiserver removes the directives from the list.
     result.set(name, patch[`${ORDER_PREFIX}${name}`] === undefined ? merged : withoutDirectives(merged));
   } else if (isFields(current) && isFields(value)) result.set(name, mergeMaps(current, value, fieldSchema(schema, name)));
   else result.set(name, withoutDirectives(withoutNulls(value)));
@@ -84,7 +84,7 @@ function mergeEntries(theirs: readonly unknown[], mine: readonly unknown[], fiel
   return entries;
 }
 
-/** Sorts the entries of `order`. Other entries remain before the entries that followed them in `theirs`. */
+/** Sorts entries as in `order`. Entries that it does not contain remain before the entries that followed them in `theirs`. */
 function arrange(
   entries: readonly unknown[],
   { theirs, order }: { readonly theirs: readonly unknown[]; readonly order: readonly unknown[] },
@@ -98,8 +98,8 @@ function arrange(
   const others = entries.filter((entry) => !orderedIdentities.includes(identityOf(entry, key))).sort(byPosition(before));
   const result: unknown[] = [];
   while (named.length > 0 && others.length > 0) {
-    const [ours, theirPlace] = [before.indexOf(identityOf(named[0], key)), before.indexOf(identityOf(others[0], key))];
-    result.push(ours >= 0 && theirPlace >= 0 && theirPlace < ours ? others.shift() : named.shift());
+    const [ofNamed, ofOther] = [before.indexOf(identityOf(named[0], key)), before.indexOf(identityOf(others[0], key))];
+    result.push(ofNamed >= 0 && ofOther >= 0 && ofOther < ofNamed ? others.shift() : named.shift());
   }
   return [...result, ...others, ...named];
 }

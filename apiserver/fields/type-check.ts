@@ -7,7 +7,7 @@ import { goPrint, jsonTypeName } from './go-print.ts';
 import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
 import { entryElement, entryProblem } from './owned-fields.ts';
 
-/** Returns all problems of a value as one text, in Kubernetes' words; undefined for a valid value. */
+/** Returns all problems of a value as one text, as Kubernetes words it; undefined for a valid value. */
 export function typeProblems(
   type: MergeType,
   value: unknown,

@@ -21,16 +21,16 @@ export interface TypedObject {
   readonly value: unknown;
 }
 
-/** Returns `object` with the zero values that Go writes; an absent object as the empty object of its kind. */
-export function typedObject(object: KubeObject | undefined, { schema }: Typing): TypedObject {
+/** Returns `object` with the zero values that Go writes; an empty object of the kind if `object` is undefined. */
+export function toTypedObject(object: KubeObject | undefined, { schema }: Typing): TypedObject {
   const value = object === undefined ? {} : withoutManagedFields(object);
   return { type: objectType(schema), value: withZeroValues(value, schema) };
 }
 
 /** Returns a typed object in the form that the server stores. */
-export function kubeObject({ value }: TypedObject): KubeObject {
+export function toKubeObject({ value }: TypedObject): KubeObject {
   const object = isFields(value) ? { ...value, metadata: value['metadata'] ?? {} } : value;
-  if (!isKubeObject(object)) throw new TypeError('An object without apiVersion, kind or metadata was merged.');
+  if (!isKubeObject(object)) throw new TypeError('The merged object has no apiVersion, kind or metadata.');
   return object;
 }
 

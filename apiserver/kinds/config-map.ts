@@ -6,7 +6,7 @@ import { bool, bytes, map, objectStruct, pointer, text } from '../../src/kuberne
 import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { sameValue } from '../same-value.ts';
 import { builtInKind, type Kind } from './kind.ts';
-import { subdomainName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
+import { subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
 interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ function validate(object: KubeObject): readonly FieldError[] {
   const textBytes = Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
   const totalBytes = Object.values(binaryData).reduce((sum, value) => sum + Buffer.byteLength(value, 'base64'), textBytes);
   return [
-    ...validateCoreMetadata(object, { namespaced: true, nameProblems: subdomainName }),
+    ...validateCoreMetadata(object, { namespaced: true, nameProblems: subdomainNameProblems }),
     ...Object.keys(data).flatMap((key) => [
       ...keyErrors(key, 'data'),
       ...(Object.hasOwn(binaryData, key) ? [invalidValue(`data[${key}]`, key, 'duplicate of key present in binaryData')] : []),

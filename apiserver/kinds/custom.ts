@@ -1,4 +1,4 @@
-// Kinds of CustomResourceDefinitions: names, validation, and the separate status.
+// Kinds of CustomResourceDefinitions: names, validation, and the status subresource.
 
 import { customTable } from '../../src/kubernetes/custom-table.ts';
 import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
@@ -17,7 +17,7 @@ import { type CustomResourceDefinition, type DefinitionSpec, type DefinitionVers
 import type { Kind, Rules, Verb } from './kind.ts';
 import {
   keepSystemMetadata,
-  subdomainName,
+  subdomainNameProblems,
   validateAnyMetadata,
   validateAnyMetadataUpdate,
   validateMetadata,
@@ -71,7 +71,7 @@ function withMetadata(schema: Schema): Schema {
   return { ...schema, properties: { apiVersion: text, kind: text, ...schema.properties, metadata: OBJECT_META } };
 }
 
-/** Returns a function that prunes stored objects and fills in defaults by the current schema. It returns an unchanged object itself. */
+/** Returns a function that prunes a stored object by the schema and fills in defaults. It returns the same object if nothing changes. */
 function readerFor(schema: Schema): (stored: KubeObject) => KubeObject {
   const cache = new WeakMap<KubeObject, KubeObject>();
   return (stored) => {
@@ -95,7 +95,7 @@ function selectorText(value: Value | undefined): string {
 }
 
 interface CustomVersion extends Pick<Kind, 'group' | 'version' | 'kind' | 'namespaced'> {
-  /** Schema as declared, without metadata. */
+  /** Schema as declared, without the fields of metadata. */
   readonly schema: Schema;
   readonly hasStatus: boolean;
   readonly hasRules: boolean;
@@ -115,7 +115,7 @@ function customRules(version: CustomVersion): Rules {
     },
     prepareForStatusUpdate: (next, old) => withStatusOf({ ...old, metadata: withManagedFieldsOf(old, next) }, next),
     validate: (object) => {
-      const metadataErrors = validateMetadata(object, { namespaced, nameProblems: subdomainName });
+      const metadataErrors = validateMetadata(object, { namespaced, nameProblems: subdomainNameProblems });
       const errors = contentErrors(object, version, [...metadataErrors, ...validateSchema(valueOf(object), schema)]);
       return errors.length > 0 ? errors : validateAnyMetadata(object, namespaced);
     },

@@ -1,5 +1,5 @@
 // CustomResourceDefinitions: validation, conditions, updates and deletion. The server supports the schemas and rules that
-// Purser's own definitions use, and rejects others.
+// the definitions of Purser and of ClusterProfiles use, and rejects others.
 
 import type { PrinterColumn } from '../../src/kubernetes/custom-table.ts';
 import { type FieldError, forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../src/kubernetes/field-error.ts';
@@ -14,7 +14,7 @@ import { FORMATS } from '../schema/validate.ts';
 import { notSupported } from '../unsupported.ts';
 import { DEFINITION_SCHEMA, KEYWORDS } from './definition-schema.ts';
 import { builtInKind, type Kind, type Strategy } from './kind.ts';
-import { subdomainName, validateMetadata, validateMetadataUpdate } from './metadata.ts';
+import { subdomainNameProblems, validateMetadata, validateMetadataUpdate } from './metadata.ts';
 
 export interface CustomResourceDefinition extends KubeObject {
   readonly spec: DefinitionSpec;
@@ -122,18 +122,18 @@ function withCondition(conditions: readonly DefinitionCondition[], next: NewCond
   return old === undefined ? [...conditions, condition] : conditions.with(index, condition);
 }
 
-/** Finalizer that keeps a definition until its objects are deleted. */
-export const CLEANUP = 'customresourcecleanup.apiextensions.k8s.io';
+/** Finalizer that keeps a definition until its custom resources are deleted. */
+export const CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
 
-/** Returns a terminating definition: its objects are deleted before the definition itself. */
-function terminating(draft: DraftDefinition, deletedAt: string): KubeObject {
+/** Returns the definition with its deletion time, the finalizer and the Terminating condition. */
+function toTerminating(draft: DraftDefinition, deletedAt: string): KubeObject {
   const { finalizers = [] } = draft.metadata;
   return {
     ...draft,
     metadata: {
       ...draft.metadata,
       deletionTimestamp: deletedAt,
-      finalizers: finalizers.includes(CLEANUP) ? finalizers : [...finalizers, CLEANUP],
+      finalizers: finalizers.includes(CLEANUP_FINALIZER) ? finalizers : [...finalizers, CLEANUP_FINALIZER],
     },
     status: { ...draft.status, conditions: withCondition(draft.status?.conditions ?? [], TERMINATING, deletedAt) },
   };
@@ -175,7 +175,7 @@ function validate(definition: CustomResourceDefinition): readonly FieldError[] {
   const { group, names } = definition.spec;
   const expected = `${names.plural}.${group}`;
   const nameProblems = (name: string, prefix: boolean) => [
-    ...subdomainName(name, prefix),
+    ...subdomainNameProblems(name, prefix),
     ...(name === expected ? [] : ['must be spec.names.plural+"."+spec.group']),
   ];
   return [...validateMetadata(definition, { namespaced: false, nameProblems }), ...specErrors(definition.spec)];
@@ -254,7 +254,7 @@ function schemaErrors(schema: Schema, path: string): readonly FieldError[] {
 
 const strategy: Strategy = {
   unconditionalUpdate: false,
-  terminating,
+  toTerminating,
   applyDefaults: (draft: DraftDefinition) => applyDefaults(toDefinition(draft)),
   prepareForCreate: (draft: DraftDefinition) => {
     const definition = toDefinition(draft);

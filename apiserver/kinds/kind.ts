@@ -45,8 +45,8 @@ export interface Rules {
   validate(object: KubeObject): readonly FieldError[];
   validateUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
   validateStatusUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
-  /** Returns the object after the first step of its deletion; absent for kinds with one step. */
-  terminating?(object: KubeObject, deletedAt: string): KubeObject;
+  /** Returns the terminating object, for a deletion in two steps; absent for kinds that are deleted in one step. */
+  toTerminating?(object: KubeObject, deletedAt: string): KubeObject;
   /** Returns the finalizers outside the metadata; absent for kinds other than Namespace. */
   ownFinalizers?(object: KubeObject): readonly string[];
   /** True if the server accepts a PUT without resourceVersion. */
@@ -55,8 +55,7 @@ export interface Rules {
   readonly deleteReturnsObject: boolean;
 }
 
-/** Declaration of a built-in kind. */
-export interface Declaration
+export interface KindDeclaration
   extends Pick<Kind, 'kind' | 'namespaced' | 'schema' | 'table'>,
     Partial<
       Pick<Kind, 'group' | 'plural' | 'shortNames' | 'categories' | 'verbs' | 'subresources' | 'selectableFields' | 'fieldLabelErrors'>
@@ -64,13 +63,13 @@ export interface Declaration
   readonly strategy: Strategy;
 }
 
-/** Rules of a kind that differ from the common rules. `next` of `prepare…Update` has the system metadata of `old`. */
+/** Rules of a kind that differ from the common rules. In `prepareFor…Update`, `next` already has the system metadata of `old`. */
 export type Strategy = Partial<Rules> & Pick<Rules, 'validate' | 'validateUpdate'>;
 
 const ALL_VERBS: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-/** Creates a built-in kind; fills in defaults. */
-export function builtInKind({ strategy, ...declared }: Declaration): Kind {
+/** Creates a built-in kind; fills in undeclared properties. */
+export function builtInKind({ strategy, ...declared }: KindDeclaration): Kind {
   const singular = declared.kind.toLowerCase();
   return {
     group: '',

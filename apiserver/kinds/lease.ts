@@ -5,7 +5,7 @@ import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { int32, microTime, objectStruct, pointer, struct, text } from '../../src/kubernetes/schema/go-struct.ts';
 import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { builtInKind, type Kind } from './kind.ts';
-import { subdomainName, validateMetadata, validateMetadataUpdate } from './metadata.ts';
+import { subdomainNameProblems, validateMetadata, validateMetadataUpdate } from './metadata.ts';
 
 interface LeaseSpec {
   readonly holderIdentity?: string;
@@ -53,7 +53,7 @@ export const leaseKind: Kind = builtInKind({
   },
   strategy: {
     unconditionalUpdate: false,
-    validate: (lease) => [...validateMetadata(lease, { namespaced: true, nameProblems: subdomainName }), ...specErrors(lease)],
+    validate: (lease) => [...validateMetadata(lease, { namespaced: true, nameProblems: subdomainNameProblems }), ...specErrors(lease)],
     validateUpdate: (next, old) => [...validateMetadataUpdate(next, old), ...specErrors(next)],
   },
 });

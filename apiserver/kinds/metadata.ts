@@ -1,4 +1,4 @@
-// ObjectMeta: validation on create and update, and the metadata that only the server writes. The verbs check resourceVersion.
+// ObjectMeta: validation on create and update, and the fields that only the server writes.
 
 import { type FieldError, forbiddenValue, invalidValue, requiredValue, tooLong } from '../../src/kubernetes/field-error.ts';
 import {
@@ -13,22 +13,22 @@ import type { KubeObject, ObjectMeta, OwnerReference } from '../../src/kubernete
 import { compareUtf8, goQuote } from '../../src/std/go-text.ts';
 import { sameValue } from '../same-value.ts';
 
-/** Returns the problems of a name, in kube-apiserver's words; `prefix` is true for a generateName. */
+/** Returns the problems of a name, as kube-apiserver words them; `prefix` is true for a generateName. */
 export type NameProblems = (name: string, prefix: boolean) => readonly string[];
 
 /** Validates names of most kinds: DNS-1123 subdomains. */
-export const subdomainName: NameProblems = (name, prefix) => dns1123SubdomainProblems(prefix ? withMaskedDash(name) : name);
+export const subdomainNameProblems: NameProblems = (name, prefix) => dns1123SubdomainProblems(prefix ? withMaskedDash(name) : name);
 
 /** Validates names of namespaces: DNS-1123 labels. */
-export const labelName: NameProblems = (name, prefix) => dns1123LabelProblems(prefix ? withMaskedDash(name) : name);
+export const labelNameProblems: NameProblems = (name, prefix) => dns1123LabelProblems(prefix ? withMaskedDash(name) : name);
 
 /** Validates names of any kind: one path segment. */
-const pathSegmentName: NameProblems = (name, prefix) => (prefix ? pathSegmentPrefixProblems(name) : pathSegmentProblems(name));
+const pathSegmentNameProblems: NameProblems = (name, prefix) => (prefix ? pathSegmentPrefixProblems(name) : pathSegmentProblems(name));
 
 /** Validates names and name prefixes of roles and bindings: one path segment. */
-export const rbacName: NameProblems = (name) => pathSegmentProblems(name);
+export const rbacNameProblems: NameProblems = (name) => pathSegmentProblems(name);
 
-/** Masks the dash at the end of a prefix. kube-apiserver also masks the character before it, and accepts some invalid prefixes. */
+/** Replaces the dash at the end of a prefix and the character before it. Like kube-apiserver, this accepts some invalid prefixes. */
 function withMaskedDash(name: string): string {
   return name.replace(/[\p{ASCII}]-$/u, 'a');
 }
@@ -54,7 +54,6 @@ export function validateMetadata(object: KubeObject, rules: MetadataRules): read
   ];
 }
 
-/** Validates a change to metadata. */
 export function validateMetadataUpdate(next: KubeObject, old: KubeObject): readonly FieldError[] {
   const meta = next.metadata;
   return [
@@ -66,12 +65,12 @@ export function validateMetadataUpdate(next: KubeObject, old: KubeObject): reado
   ];
 }
 
-/** Validates the metadata of an object of any kind on create. Reported only if the kind itself reports no errors. */
+/** Validates metadata on create by the rules of all kinds. The errors are reported only if the rules of the kind report none. */
 export function validateAnyMetadata(object: KubeObject, namespaced: boolean): readonly FieldError[] {
-  return validateMetadata(object, { namespaced, nameProblems: pathSegmentName });
+  return validateMetadata(object, { namespaced, nameProblems: pathSegmentNameProblems });
 }
 
-/** Validates the metadata of an object of any kind on update. Reported before the errors of the kind, which may repeat them. */
+/** Validates metadata on update by the rules of all kinds. The errors are reported before those of the kind, which may repeat them. */
 export function validateAnyMetadataUpdate(next: KubeObject, old: KubeObject, namespaced: boolean): readonly FieldError[] {
   return [...validateAnyMetadata(next, namespaced), ...validateMetadataUpdate(next, old)];
 }
@@ -113,7 +112,7 @@ function nameErrors({ name = '', generateName = '' }: ObjectMeta, problems: Name
 function namespaceErrors({ namespace = '' }: ObjectMeta, namespaced: boolean): readonly FieldError[] {
   if (!namespaced) return namespace === '' ? [] : [forbiddenValue('metadata.namespace', 'not allowed on this type')];
   if (namespace === '') return [requiredValue('metadata.namespace')];
-  return labelName(namespace, false).map((problem) => invalidValue('metadata.namespace', namespace, problem));
+  return labelNameProblems(namespace, false).map((problem) => invalidValue('metadata.namespace', namespace, problem));
 }
 
 function annotationErrors(annotations: Readonly<Record<string, string>> = {}): readonly FieldError[] {
@@ -163,7 +162,7 @@ function immutableErrors(next: ObjectMeta, old: ObjectMeta): readonly FieldError
   ];
 }
 
-/** Returns `next` with the metadata of `old` that only the server writes: generation, uid, and the times of creation and deletion. */
+/** Returns `next` with the metadata of `old` that only the server writes, such as the generation and the times of creation and deletion. */
 export function keepSystemMetadata(next: KubeObject, old: KubeObject): KubeObject {
   const { generation: _, selfLink: __, ...metadata } = next.metadata;
   const kept = old.metadata;

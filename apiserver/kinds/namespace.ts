@@ -5,7 +5,7 @@ import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { list, listByKey, named, objectStruct, struct, text, time, withoutOmitempty } from '../../src/kubernetes/schema/go-struct.ts';
 import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { builtInKind, type Kind, type Strategy } from './kind.ts';
-import { labelName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
+import { labelNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
 interface Namespace extends KubeObject {
   readonly spec?: { readonly finalizers?: readonly string[] };
@@ -46,7 +46,7 @@ const strategy: Strategy = {
   validate,
   validateUpdate: (next, old) => [...validate(next), ...validateCoreMetadataUpdate(next, old)],
   validateStatusUpdate: validateCoreMetadataUpdate,
-  terminating: (namespace: Namespace, deletionTimestamp) => ({
+  toTerminating: (namespace: Namespace, deletionTimestamp) => ({
     ...namespace,
     metadata: { ...namespace.metadata, deletionTimestamp },
     status: { ...namespace.status, phase: 'Terminating' },
@@ -55,7 +55,7 @@ const strategy: Strategy = {
 };
 
 function validate(namespace: KubeObject): readonly FieldError[] {
-  return validateCoreMetadata(namespace, { namespaced: false, nameProblems: labelName });
+  return validateCoreMetadata(namespace, { namespaced: false, nameProblems: labelNameProblems });
 }
 
 /** Returns the namespace with its name as a label; unchanged without a name. */

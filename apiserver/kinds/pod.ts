@@ -3,7 +3,7 @@
 import { objectStruct, pointer, raw } from '../../src/kubernetes/schema/go-struct.ts';
 import { DEFAULT_TABLE } from '../../src/kubernetes/table.ts';
 import { builtInKind, type Kind } from './kind.ts';
-import { subdomainName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
+import { subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
 export const podKind: Kind = inertKind('Pod', true, { shortNames: ['po'], categories: ['all'] });
 export const nodeKind: Kind = inertKind('Node', false, { shortNames: ['no'], categories: [] });
@@ -17,7 +17,7 @@ function inertKind(kind: string, namespaced: boolean, names: Pick<Kind, 'shortNa
     table: DEFAULT_TABLE,
     strategy: {
       deleteReturnsObject: namespaced,
-      validate: (object) => validateCoreMetadata(object, { namespaced, nameProblems: subdomainName }),
+      validate: (object) => validateCoreMetadata(object, { namespaced, nameProblems: subdomainNameProblems }),
       validateUpdate: validateCoreMetadataUpdate,
     },
   });

@@ -9,7 +9,7 @@ import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { AGE_COLUMN, age, column, DEFAULT_TABLE, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { RBAC_GROUP } from '../access/policy.ts';
 import { builtInKind, type Kind, type Strategy } from './kind.ts';
-import { rbacName, subdomainName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
+import { rbacNameProblems, subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
 /** A Role or ClusterRole. */
 interface Role extends KubeObject {
@@ -62,7 +62,7 @@ function bindingErrors({ roleRef, subjects = [] }: Binding, namespaced: boolean)
     ...(kinds.includes(kind) ? [] : [unsupportedValue('roleRef.kind', kind, kinds)]),
     ...(name === ''
       ? [requiredValue('roleRef.name')]
-      : rbacName(name, false).map((problem) => invalidValue('roleRef.name', name, problem))),
+      : rbacNameProblems(name, false).map((problem) => invalidValue('roleRef.name', name, problem))),
     ...subjects.flatMap((subject, index) => subjectErrors(subject, namespaced, `subjects[${index}]`)),
   ];
 }
@@ -87,7 +87,7 @@ function serviceAccountErrors(
   field: string,
 ): readonly FieldError[] {
   return [
-    ...(name === '' ? [] : subdomainName(name, false)).map((problem) => invalidValue(`${field}.name`, name, problem)),
+    ...(name === '' ? [] : subdomainNameProblems(name, false)).map((problem) => invalidValue(`${field}.name`, name, problem)),
     ...(apiGroup === '' ? [] : [unsupportedValue(`${field}.apiGroup`, apiGroup, [''])]),
     ...(namespaced || namespace !== '' ? [] : [requiredValue(`${field}.namespace`)]),
   ];
@@ -133,7 +133,7 @@ const BINDING_FIELDS = {
 
 function roleStrategy(namespaced: boolean): Strategy {
   const validate = (role: Role): readonly FieldError[] => [
-    ...validateCoreMetadata(role, { namespaced, nameProblems: rbacName }),
+    ...validateCoreMetadata(role, { namespaced, nameProblems: rbacNameProblems }),
     ...ruleErrors(role, namespaced),
     ...(namespaced ? [] : aggregationErrors(role)),
   ];
@@ -153,26 +153,26 @@ function withoutEmptyRules(role: Role): KubeObject {
 
 function bindingStrategy(namespaced: boolean): Strategy {
   const validate = (binding: KubeObject): readonly FieldError[] => [
-    ...validateCoreMetadata(binding, { namespaced, nameProblems: rbacName }),
+    ...validateCoreMetadata(binding, { namespaced, nameProblems: rbacNameProblems }),
     ...bindingErrors(binding, namespaced),
   ];
   return {
-    applyDefaults: withGroups,
+    applyDefaults: withApiGroups,
     validate,
     validateUpdate: (next, old) => [...validate(next), ...validateCoreMetadataUpdate(next, old), ...roleRefChangeErrors(next, old)],
   };
 }
 
-/** Fills in the RBAC group for users, groups and the role. */
-function withGroups({ subjects, roleRef, ...binding }: Binding): KubeObject {
+/** Fills in the apiGroup of users, groups and the role. */
+function withApiGroups({ subjects, roleRef, ...binding }: Binding): KubeObject {
   return {
     ...binding,
-    ...(subjects && { subjects: subjects.map(withGroup) }),
+    ...(subjects && { subjects: subjects.map(withApiGroup) }),
     roleRef: { ...roleRef, apiGroup: roleRef?.apiGroup || RBAC_GROUP },
   };
 }
 
-function withGroup(subject: Subject): Subject {
+function withApiGroup(subject: Subject): Subject {
   const isUserOrGroup = subject.kind === 'User' || subject.kind === 'Group';
   return isUserOrGroup && !subject.apiGroup ? { ...subject, apiGroup: RBAC_GROUP } : subject;
 }

@@ -17,8 +17,7 @@ export class Registry {
   #all: readonly Kind[] = [];
 
   constructor(builtIn: readonly Kind[]) {
-    for (const kind of builtIn) this.#resources.set(resourceOf(kind), kind);
-    this.#all = [...this.#resources.values()];
+    for (const kind of builtIn) this.set(kind.group, kind.plural, kind);
   }
 
   /** Replaces the kind of a resource; undefined removes the resource. */
@@ -34,7 +33,7 @@ export class Registry {
     return this.#all;
   }
 
-  /** Returns the kind by group, version and resource. */
+  /** Returns the kind of a resource in one version. */
   find(group: string, version: string, plural: string): Kind | undefined {
     const kind = this.byResource(resourceOf({ group, plural }));
     return kind?.version === version ? kind : undefined;
@@ -45,7 +44,7 @@ export class Registry {
     return this.#resources.get(resource);
   }
 
-  /** Returns the kind by group, version and kind of its objects. */
+  /** Returns the kind with the given group, version and `kind` field. */
   findKind(group: string, version: string, kind: string): Kind | undefined {
     return this.#all.find((each) => each.group === group && each.version === version && each.kind === kind);
   }
@@ -67,7 +66,9 @@ export const builtInKinds: readonly Kind[] = [
   roleKind,
 ];
 
-/** Namespaces of a new cluster, as a client creates them. */
-export const bootstrapNamespaces: readonly KubeObject[] = ['kube-system', 'kube-public', 'kube-node-lease', 'default'].map((name) =>
-  namespaceKind.rules.applyDefaults({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
-);
+/** Namespaces of a new cluster. */
+export const bootstrapNamespaces: readonly KubeObject[] = ['kube-system', 'kube-public', 'kube-node-lease', 'default'].map((name) => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name },
+}));

@@ -1,4 +1,4 @@
-// ServiceAccounts. The review endpoints serve their `token` subresource.
+// ServiceAccounts. endpoints/review.ts serves their `token` subresource.
 
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
@@ -6,7 +6,7 @@ import { bool, list, listByKey, objectStruct, pointer } from '../../src/kubernet
 import { AGE_COLUMN, age, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { LOCAL_OBJECT_REFERENCE, OBJECT_REFERENCE } from './event.ts';
 import { builtInKind, type Kind } from './kind.ts';
-import { subdomainName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
+import { subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
 const SCHEMA = objectStruct('v1.ServiceAccount', {
   secrets: listByKey(OBJECT_REFERENCE, 'name'),
@@ -15,7 +15,7 @@ const SCHEMA = objectStruct('v1.ServiceAccount', {
 });
 
 function validate(object: KubeObject): readonly FieldError[] {
-  return validateCoreMetadata(object, { namespaced: true, nameProblems: subdomainName });
+  return validateCoreMetadata(object, { namespaced: true, nameProblems: subdomainNameProblems });
 }
 
 export const serviceAccountKind: Kind = builtInKind({

@@ -11,7 +11,6 @@ import type { User } from '../access/user.ts';
 import { withTrackedUpdate } from '../fields/managed-fields.ts';
 import { notSupported } from '../unsupported.ts';
 
-/** Input of reviews. */
 export interface ReviewContext {
   /** The caller. */
   readonly user: User;
@@ -62,14 +61,15 @@ const SERVER_FIELDS: ReadonlySet<string> = new Set([
   'deletionGracePeriodSeconds',
 ]);
 
-/** Evaluates a review about any user. Throws 422. */
+/** Decides the access of the user and groups in the review. Throws 422 for an invalid spec. */
 function reviewSubjectAccess(object: KubeObject, { policy }: ReviewContext): KubeObject {
   const review: AccessReview = object;
   check([...specErrors(review), ...subjectErrors(review), ...selectorErrors(review)]);
-  return decideReview(review, subjectOf(review), policy);
+  const { user: name = '', groups = [] } = review.spec ?? {};
+  return decideReview(review, { name, groups }, policy);
 }
 
-/** Evaluates a review about the caller. Throws 422. */
+/** Decides the access of the caller. Throws 422 for an invalid spec. */
 function reviewSelfSubjectAccess(object: KubeObject, { user, policy }: ReviewContext): KubeObject {
   const review: AccessReview = object;
   check([...specErrors(review), ...selectorErrors(review)]);
@@ -108,7 +108,10 @@ function check(errors: readonly FieldError[]): void {
 
 function specErrors({ spec: { resourceAttributes, nonResourceAttributes } = {} }: AccessReview): readonly FieldError[] {
   if (resourceAttributes && nonResourceAttributes) {
-    return [pathInvalid(nonResourceAttributes, 'cannot be specified in combination with resourceAttributes')];
+    const { path = '', verb = '' } = nonResourceAttributes;
+    const detail = 'cannot be specified in combination with resourceAttributes';
+    // kube-apiserver prints these fields with their Go names.
+    return [invalidValue('spec.nonResourceAttributes', { Path: path, Verb: verb }, detail)];
   }
   if (resourceAttributes || nonResourceAttributes) return [];
   const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
@@ -124,15 +127,6 @@ function subjectErrors({ spec: { user = '', groups = [] } = {} }: AccessReview):
   return user === '' && groups.length === 0 ? [invalidValue('spec.user', '', 'at least one of user or group must be specified')] : [];
 }
 
-/** Returns the error for nonResourceAttributes. kube-apiserver prints their fields with Go names. */
-function pathInvalid({ path = '', verb = '' }: PathAttributes, detail: string): FieldError {
-  return invalidValue('spec.nonResourceAttributes', { Path: path, Verb: verb }, detail);
-}
-
-function subjectOf({ spec: { user = '', groups = [] } = {} }: AccessReview): User {
-  return { name: user, groups };
-}
-
 function decideReview(review: AccessReview, user: User, policy: Policy): KubeObject {
   const { allowed, reason } = decide(user, attributesOf(review), policy);
   return { ...review, status: { allowed, ...(reason !== '' && { reason }) } };
@@ -144,9 +138,9 @@ function attributesOf({ spec: { resourceAttributes, nonResourceAttributes } = {}
   return { type: 'resource', verb, group, resource, subresource, name, namespace };
 }
 
-/** Returns the user of the caller; ignores the fields of the request. */
+/** Returns a review with the UserInfo of the caller; ignores the posted fields. */
 function reviewSelfSubject({ apiVersion, kind }: KubeObject, { user, now }: ReviewContext): KubeObject {
-  return { apiVersion, kind, metadata: { creationTimestamp: formatTimestamp(now) }, status: { userInfo: userInfo(user) } };
+  return { apiVersion, kind, metadata: { creationTimestamp: formatTimestamp(now) }, status: { userInfo: toUserInfo(user) } };
 }
 
 /** Returns the rules that apply to the caller. Throws 400 without a namespace. */
@@ -177,7 +171,7 @@ async function reviewToken(review: KubeObject, { authenticators, now }: ReviewCo
   const result = await authenticate(`Bearer ${token}`, audiences, authenticators, now);
   // kube-apiserver keeps status fields of the client that the result does not replace.
   if (result.type === 'rejected') return { ...review, status: { user: {}, ...status, authenticated: false, error: result.reason } };
-  return { ...review, status: { ...status, authenticated: true, user: userInfo(result.user), audiences: result.audiences } };
+  return { ...review, status: { ...status, authenticated: true, user: toUserInfo(result.user), audiences: result.audiences } };
 }
 
 interface TokenReview extends KubeObject {
@@ -185,7 +179,7 @@ interface TokenReview extends KubeObject {
   readonly status?: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the UserInfo of authentication/v1. */
-function userInfo({ name, uid, groups, extra }: User): object {
+/** Converts a user to the UserInfo of authentication/v1. */
+function toUserInfo({ name, uid, groups, extra }: User): object {
   return { username: name, ...(uid && { uid }), groups, ...(extra && { extra }) };
 }

@@ -22,10 +22,10 @@ import type { ObjectSource } from '../access/policy.ts';
 import {
   type BoundClaims,
   type ClaimedObject,
-  claimedObject,
   claimsFor,
   type TokenGrant,
   type TokenIssuer,
+  toClaimedObject,
 } from '../access/service-account-tokens.ts';
 import { signToken } from '../access/signing-key.ts';
 import { withTrackedUpdate } from '../fields/managed-fields.ts';
@@ -85,7 +85,7 @@ function referenceTo({ metadata: { name = '', namespace = '', uid = '' } }: Kube
 
 function grantFor({ spec }: TokenRequest, serviceAccount: KubeObject, posted: PostedTokenRequest, issuer: TokenIssuer): TokenGrant {
   const audiences = spec.audiences?.length ? spec.audiences : issuer.audiences;
-  const bound = spec.boundObjectRef && boundObject(spec.boundObjectRef, posted, issuer.objects);
+  const bound = spec.boundObjectRef && boundClaims(spec.boundObjectRef, posted, issuer.objects);
   return {
     issuer: issuer.issuer,
     id: randomUUID(),
@@ -96,20 +96,20 @@ function grantFor({ spec }: TokenRequest, serviceAccount: KubeObject, posted: Po
   };
 }
 
-/** Returns the claims of the object that a token of `account` is bound to. Throws a StatusError for an invalid reference. */
-function boundObject(
+/** Returns the claims of the object that a token of `serviceAccount` is bound to. Throws a StatusError for an invalid reference. */
+function boundClaims(
   reference: BoundObjectReference,
-  account: { readonly namespace: string; readonly name: string },
+  serviceAccount: { readonly namespace: string; readonly name: string },
   objects: ObjectSource,
 ): BoundClaims {
   checkBoundKind(reference, KINDS);
   const { kind = '', name = '' } = reference;
   const type = kind.toLowerCase() as keyof BoundClaims;
-  const object = storedObject(objects, `${type}s`, type === 'node' ? '' : account.namespace, name);
+  const object = storedObject(objects, `${type}s`, type === 'node' ? '' : serviceAccount.namespace, name);
   const { serviceAccountName = '', nodeName = '' } = (object as Pod).spec ?? {};
-  checkBoundObject(reference, { uid: object.metadata.uid ?? '', serviceAccountName }, account.name);
+  checkBoundObject(reference, { uid: object.metadata.uid ?? '', serviceAccountName }, serviceAccount.name);
   const node = type === 'pod' ? nodeOfPod(nodeName, objects) : undefined;
-  return { [type]: claimedObject(object), ...(node && { node }) };
+  return { [type]: toClaimedObject(object), ...(node && { node }) };
 }
 
 const KINDS = ['Pod', 'Secret', 'Node'];
@@ -122,7 +122,7 @@ interface Pod extends KubeObject {
 function nodeOfPod(nodeName: string, objects: ObjectSource): ClaimedObject | undefined {
   if (nodeName === '') return undefined;
   const node = objects.get('', 'nodes', '', nodeName);
-  return node === undefined ? { name: nodeName } : claimedObject(node);
+  return node === undefined ? { name: nodeName } : toClaimedObject(node);
 }
 
 /** Returns a stored object of the core group. Throws 404 for a missing object and 400 for an invalid name. */

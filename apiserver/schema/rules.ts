@@ -137,7 +137,7 @@ function textToCel(text: string, format: string | undefined): unknown {
   return format === 'byte' ? new Uint8Array(Buffer.from(text, 'base64')) : text;
 }
 
-/** Adds the fields of type and name, which rules at the root can use. */
+/** Adds apiVersion, kind, name and generateName, which rules at the root can use. */
 function withTypeAndName(schema: Schema): Schema {
   const text: Schema = { type: 'string' };
   const metadata: Schema = { type: 'object', properties: { name: text, generateName: text } };
@@ -157,7 +157,7 @@ function ruleName({ rule, message = '' }: ValidationRule): string {
   return (message === '' ? rule : message).trim();
 }
 
-/** Returns the error text for a failed evaluation, in kube-apiserver's words for common causes. */
+/** Returns the error text for a failed evaluation, as kube-apiserver words it for common causes. */
 function evaluationError(error: unknown, rule: string): string {
   const { code = '', summary = String(error) } = error as { readonly code?: string; readonly summary?: string };
   if (code === 'no_such_overload' || code === 'no_matching_overload') {

@@ -21,7 +21,7 @@ export function validateSchema(value: Value, schema: Schema, field = ''): readon
   return check({ value, schema, path: '' }).map((error) => ({ ...error, field: absolutePath(field, error.field) }));
 }
 
-/** Returns the errors of an updated object that its old state did not have: kube-apiserver accepts unchanged errors. */
+/** Returns the errors of an updated object without those of its old state, which kube-apiserver tolerates. */
 export function newErrors(next: readonly FieldError[], old: () => readonly FieldError[]): readonly FieldError[] {
   if (next.length === 0) return next;
   const known = new Set(old().map(fieldErrorText));
@@ -111,7 +111,7 @@ function textErrors(value: string, { minLength = 0, maxLength, pattern = '', typ
 /** Checks for string formats. */
 const TEXT_FORMATS: Readonly<Record<string, (text: string) => boolean>> = { byte: isBase64, 'date-time': isDateTime };
 
-/** Returns whether a string is base64 that kube-apiserver accepts; the empty string is not. */
+/** Returns true for base64 that kube-apiserver accepts; false for the empty string. */
 function isBase64(text: string): boolean {
   return text !== '' && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
 }

@@ -6,7 +6,7 @@ export class EventLog<T extends { readonly revision: number }> {
   #events: T[] = [];
   #start: number;
 
-  /** Creates an empty log of at most `capacity` events, for a history at the revision `start`. */
+  /** Creates an empty log of at most `capacity` events, which follow the revision `start`. */
   constructor({ start, capacity }: { readonly start: number; readonly capacity: number }) {
     this.#capacity = capacity;
     this.#start = start;

@@ -1,5 +1,5 @@
 // The journal: one SQLite file in a private folder, which one process can open at a time.
-// The server reads it at its start and serves requests from memory.
+// The server reads the journal at startup and serves requests from memory.
 
 import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ const FORMAT = 1;
 /** Suffix of an incomplete file. */
 const DRAFT = '.draft';
 
-/** Opens the journal of a folder; creates both if the folder is missing or empty. Does not change folders of other programs. */
+/** Opens or creates the journal of a folder. Throws a DataFolderError for an unusable folder; does not change folders of other programs. */
 export function openJournal(folder: string): Journal {
   const file = join(folder, FILE);
   const isPresent = prepareFolder(folder);
@@ -153,7 +153,7 @@ function inspect(file: string): void {
   }
 }
 
-/** SQLite's primary codes for a write that the disk rejected: SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
+/** SQLite's primary error codes for a full disk: SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
 const LACK_OF_SPACE: ReadonlySet<number> = new Set([10, 13, 14]);
 
 function isLackOfSpace(error: unknown): boolean {
@@ -173,12 +173,13 @@ function open(file: string): Journal {
   }
 }
 
-/** SQLite's codes for a damaged file: SQLITE_CORRUPT and SQLITE_NOTADB. */
+/** SQLite's error codes for a damaged file: SQLITE_CORRUPT and SQLITE_NOTADB. */
 const DAMAGE: ReadonlySet<unknown> = new Set([11, 26]);
 
 function toDataFolderError(file: string, error: unknown): DataFolderError {
   const message = messageOf(error);
-  if (message.includes('locked')) return new DataFolderError(`${file} is in use by another process`, { cause: error });
+  if (message.includes('locked'))
+    return new DataFolderError(`${file} is in use by another process; stop it or choose another data folder`, { cause: error });
   const { errcode } = error as Error & { readonly errcode?: number };
   if (DAMAGE.has(errcode)) return damaged(file, message, error);
   return new DataFolderError(`cannot use ${file}: ${message}`, { cause: error });
@@ -188,7 +189,7 @@ function damaged(file: string, reason: string, cause?: unknown): DataFolderError
   return new DataFolderError(`${file} is damaged and was not changed (${reason}); choose another data folder`, { cause });
 }
 
-/** Parses a stored object; integers beyond the range of doubles become bigints. */
+/** Parses a stored object; integers that a number cannot represent exactly become bigints. */
 function parseStored(body: string): KubeObject {
   return JSON.parse(body, /\d{16}/.test(body) ? bigIntegers : undefined) as KubeObject;
 }

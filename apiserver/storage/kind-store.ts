@@ -36,7 +36,7 @@ export class KindStore {
     return stored && this.#convert(stored);
   }
 
-  /** Returns objects by key, now or at an earlier revision; undefined for a dropped revision. */
+  /** Returns objects in the order of their keys, now or at an earlier revision; undefined for a dropped revision. */
   list(namespace: string, revision?: number): readonly StoredObject[] | undefined {
     const within = namespace === '' ? undefined : namespace;
     const objects =

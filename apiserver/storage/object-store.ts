@@ -25,12 +25,12 @@ export interface Change {
 type Listener = (change: Change) => void;
 type Report = (error: unknown) => void;
 
-/** Subscription to all resources. */
+/** Name with which `subscribe` includes all resources. */
 export const ALL_RESOURCES = '*';
 
 /** Maximum number of changes in the history. */
 const HISTORY_CHANGES = 20_000;
-/** Maximum length of the JSON of these changes, in characters. */
+/** Maximum length of the JSON of the changes in the history, in characters. */
 const HISTORY_LENGTH = 64 * 1024 * 1024;
 
 export class ObjectStore {
@@ -81,7 +81,7 @@ export class ObjectStore {
     return this.#collection(resource).get(key);
   }
 
-  /** Returns objects by key. */
+  /** Returns the objects of one namespace, or of all, in the order of their keys. */
   list(resource: string, namespace?: string): readonly StoredObject[] {
     const collection = this.#collection(resource);
     return collection.keys(namespace).map((key) => collection.get(key) as StoredObject);
@@ -112,10 +112,10 @@ export class ObjectStore {
     return changes === 'expired' ? undefined : changes.filter((change) => change.resource === resource);
   }
 
-  /** Creates or replaces an object, which has a name and a uid; returns it with its new resourceVersion. */
+  /** Creates or replaces an object, which must have a name and a uid; returns it with its new resourceVersion. */
   put(resource: string, key: string, object: KubeObject): StoredObject {
     const previous = this.get(resource, key);
-    const stored = this.#next(object);
+    const stored = this.#withNextRevision(object);
     this.#collection(resource).set(key, stored);
     this.#record({
       revision: this.#revision,
@@ -132,7 +132,7 @@ export class ObjectStore {
   remove(resource: string, key: string): StoredObject | undefined {
     const previous = this.get(resource, key);
     if (previous === undefined) return undefined;
-    const last = this.#next(previous);
+    const last = this.#withNextRevision(previous);
     this.#collection(resource).delete(key);
     this.#record({ revision: this.#revision, resource, key, type: 'DELETED', object: last, previous });
     return last;
@@ -173,7 +173,7 @@ export class ObjectStore {
     return collection;
   }
 
-  #next(object: KubeObject): StoredObject {
+  #withNextRevision(object: KubeObject): StoredObject {
     this.#revision += 1;
     return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#revision) } } as StoredObject;
   }
@@ -201,7 +201,7 @@ export class ObjectStore {
     const batch = this.#batch;
     this.#batch = [];
     try {
-      this.#written += this.#journal.commit(this.#revision, batch.map(journalEntry));
+      this.#written += this.#journal.commit(this.#revision, batch.map(toJournalEntry));
     } catch (error) {
       this.#undo(batch);
       if (!this.#isFailing) this.#report(error);
@@ -247,7 +247,7 @@ export class ObjectStore {
   }
 }
 
-function journalEntry({ resource, key, type, object }: Change): JournalEntry {
+function toJournalEntry({ resource, key, type, object }: Change): JournalEntry {
   return type === 'DELETED' ? { resource, key } : { resource, key, object };
 }
 
@@ -262,7 +262,7 @@ class Collection {
   }
 
   set(key: string, object: StoredObject): void {
-    if (!this.#objects.has(key)) this.#insert(key);
+    if (!this.#objects.has(key)) this.#sorted?.splice(lowerBound(this.#sorted, key), 0, key);
     this.#objects.set(key, object);
   }
 
@@ -282,11 +282,6 @@ class Collection {
     const from = lowerBound(this.#sorted, prefix);
     // '0' is the character after '/': `namespace0` is greater than all keys of the namespace.
     return this.#sorted.slice(from, lowerBound(this.#sorted, `${namespace}0`));
-  }
-
-  #insert(key: string): void {
-    if (this.#sorted === undefined) return;
-    this.#sorted.splice(lowerBound(this.#sorted, key), 0, key);
   }
 }
 

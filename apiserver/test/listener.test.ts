@@ -65,7 +65,7 @@ describe('listenForRequests', () => {
   it.each<readonly [string, () => Reply['body']]>([
     ['a body', () => 'ü'],
     ['a stream', () => Readable.from(['ü'])],
-  ])('writes header values with one byte per character: %s', async (_, body) => {
+  ])('writes header values with one byte per character before %s', async (_, body) => {
     const warning = Buffer.from('299 - "größer ✓"').toString('latin1');
     handle = async () => ({ ...OK, headers: { warning }, body: body() });
     const response = await responseTo(open().end());

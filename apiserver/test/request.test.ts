@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseUrl } from '../../src/kubernetes/request-url.ts';
-import { requestInfo } from '../request.ts';
+import { parseRequestInfo } from '../request.ts';
 
 const infoOf = (method: string, url: string) => {
   const { path, query } = parseUrl(url) ?? { path: '', query: new URLSearchParams() };
-  return requestInfo(method, path, query);
+  return parseRequestInfo(method, path, query);
 };
 
-describe('requestInfo', () => {
+describe('parseRequestInfo', () => {
   it.each([
     ['GET', '/api/v1/pods', { verb: 'list', group: '', version: 'v1', namespace: '', resource: 'pods', name: '', isInNamespace: false }],
     ['HEAD', '/api/v1/pods', { verb: 'list', resource: 'pods' }],

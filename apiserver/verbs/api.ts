@@ -10,7 +10,7 @@ import { KindStore } from '../storage/kind-store.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 
 export interface Api extends Pick<Clock, 'now' | 'wakeAt'> {
-  /** Runs background work and reports its errors. */
+  /** Runs background work; reports an error instead of throwing it. */
   attempt(act: () => void): void;
   readonly store: ObjectStore;
   readonly registry: Registry;
@@ -20,7 +20,7 @@ export interface Api extends Pick<Clock, 'now' | 'wakeAt'> {
   nameSuffix(): string;
   /** Resolves when the store has reached a revision; rejects with 504 after a timeout. */
   waitForRevision(revision: number): Promise<void>;
-  /** Replaces the kind of a definition's resource; undefined removes the resource. */
+  /** Sets the kind of a custom resource; undefined removes the resource. */
   serve(group: string, plural: string, kind: Kind | undefined): void;
   /** Returns the oldest revision from which watches of a kind can resume. */
   watchableSince(kind: Kind): number;
@@ -55,7 +55,7 @@ export function resourceName(kind: Kind): { group: string; name: string } {
   return { group: kind.group, name: kind.plural };
 }
 
-/** Throws 422 for an object with errors. */
+/** Throws 422 if there are errors. */
 export function checkValid(kind: Kind, object: KubeObject, errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
   throw invalid({ group: kind.group, name: object.kind }, object.metadata.name ?? '', errors);

@@ -50,7 +50,7 @@ export function applyObject(api: Api, target: Target, { body, fieldValidation, f
   return { object: storeNew(api, kind, withoutVersion(next), writer), created: true };
 }
 
-/** Throws 409 for an object with a uid, which refers to an existing object. */
+/** Throws 409 if the applied object has a uid: no object exists to which it could refer. */
 function checkNew({ kind, name }: Target, { metadata }: KubeObject): void {
   if (metadata?.uid === undefined) return;
   throw conflict(

@@ -10,8 +10,8 @@ import type { StoredObject } from '../storage/object-store.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { trackFields } from './field-tracking.ts';
 
-/** Maximum length of the prefix in generated names. */
-const MAX_GENERATED_PREFIX = 58;
+/** Maximum length of the prefix in generated names, in characters. */
+const MAX_PREFIX_LENGTH = 58;
 /** Maximum attempts to generate a free name. */
 const NAME_ATTEMPTS = 8;
 
@@ -59,7 +59,7 @@ function withoutDeletion(object: KubeObject): KubeObject {
 function withGeneratedName(object: KubeObject, store: KindStore, api: Api): KubeObject {
   const { name = '', generateName = '', namespace = '' } = object.metadata;
   if (name !== '' || generateName === '') return object;
-  const prefix = generateName.slice(0, MAX_GENERATED_PREFIX);
+  const prefix = generateName.slice(0, MAX_PREFIX_LENGTH);
   let generated = prefix + api.nameSuffix();
   for (let attempt = 1; attempt < NAME_ATTEMPTS && store.get(namespace, generated) !== undefined; attempt++)
     generated = prefix + api.nameSuffix();
@@ -84,7 +84,7 @@ function conflictWith(kind: Kind, { metadata }: StoredObject): Error {
 const NAMESPACES = { group: '', name: 'namespaces' };
 const PROTECTED_NAMESPACES: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
 
-/** Throws 403 or 404 for a create of a terminating kind, or in a namespace that is terminating or missing. */
+/** Throws 403 if the kind or the namespace of a new object is terminating, and 404 if the namespace is missing. */
 export function admitCreate(api: Api, kind: Kind, { metadata }: KubeObject): void {
   if (kind.createRejection !== undefined) throw forbidden(resourceName(kind), metadata.name ?? '', kind.createRejection);
   if (!kind.namespaced) return;

@@ -8,7 +8,7 @@ import { typeProblem } from '../../src/kubernetes/wire/decode-error.ts';
 import { decodeTyped } from '../../src/kubernetes/wire/decode-typed.ts';
 import { missingField, readDocument } from '../../src/kubernetes/wire/document.ts';
 import { type JsonNode, toNode, toValue } from '../../src/kubernetes/wire/json-node.ts';
-import { type TypeMeta, withDefaultType } from '../../src/kubernetes/wire/type-meta.ts';
+import { withDefaultType } from '../../src/kubernetes/wire/type-meta.ts';
 import type { Kind } from '../kinds/kind.ts';
 
 export interface DecodedDocument {
@@ -23,7 +23,11 @@ export type IsRegistered = (group: string, version: string, kind: string) => boo
 export function decodePatchedText(text: string, kind: Kind, isRegistered: IsRegistered): DecodedDocument {
   const body = Buffer.from(text);
   const { node, type } = readDocument(body, 'json');
-  if (kind.builtIn) return decodePatchedBuiltIn(node, withDefaultType(type, kind), { kind, isRegistered });
+  if (kind.builtIn) {
+    const problem = typeProblem(withDefaultType(type, kind), kind, isRegistered);
+    if (problem !== undefined) throw new Error(problem);
+    return decodeBuiltIn(node, kind);
+  }
   if (type.kind === '') throw new Error(missingField('Kind', body));
   if (type.version === '') throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
   return decodeCustom(toValue(node) as Fields, kind, prune);
@@ -57,16 +61,6 @@ export function decodeApplied(document: KubeObject, kind: Kind): KubeObject {
 function conversionProblem(error: unknown): string {
   const { message } = error as Error;
   return message.startsWith('illegal base64') ? `error decoding from json: ${message}` : message;
-}
-
-function decodePatchedBuiltIn(
-  node: JsonNode,
-  type: TypeMeta,
-  { kind, isRegistered }: { readonly kind: Kind; readonly isRegistered: IsRegistered },
-): DecodedDocument {
-  const problem = typeProblem(type, kind, isRegistered);
-  if (problem !== undefined) throw new Error(problem);
-  return decodeBuiltIn(node, kind);
 }
 
 function decodeBuiltIn(node: JsonNode, kind: Kind): DecodedDocument {

@@ -30,7 +30,7 @@ export function deleteObject(api: Api, target: Target, options: DeleteOptions): 
 }
 
 function markDeleted(object: KubeObject, { rules }: Kind, now: number): KubeObject {
-  if (rules.terminating !== undefined) return rules.terminating(object, formatTimestamp(now));
+  if (rules.toTerminating !== undefined) return rules.toTerminating(object, formatTimestamp(now));
   const { generation = 0 } = object.metadata;
   return {
     ...object,
@@ -38,7 +38,7 @@ function markDeleted(object: KubeObject, { rules }: Kind, now: number): KubeObje
       ...object.metadata,
       deletionTimestamp: formatTimestamp(now),
       deletionGracePeriodSeconds: 0,
-      // Controllers that compare generations also notice the deletion.
+      // A new generation lets controllers that compare generations notice the deletion.
       ...(generation > 0 && { generation: generation + 1 }),
     },
   };

@@ -31,7 +31,7 @@ export async function listObjects(
   const objects = storeOf(api, kind).list(namespace, isPinned ? requested : undefined);
   if (objects === undefined) throw token === undefined ? listExpired() : continueTokenExpired(token);
   const range = { kind, namespace, start: token?.start ?? '', limit: pageLimit(options) };
-  return pageOf(objects, selection, range, isPinned ? requested : api.store.revision);
+  return toPage(objects, selection, range, isPinned ? requested : api.store.revision);
 }
 
 type StoredPage = ListPage & { readonly items: readonly StoredObject[] };
@@ -44,7 +44,7 @@ interface Range {
   readonly limit: number;
 }
 
-function pageOf(objects: readonly StoredObject[], selection: Selection, range: Range, revision: number): StoredPage {
+function toPage(objects: readonly StoredObject[], selection: Selection, range: Range, revision: number): StoredPage {
   const fromStart = range.start === '' ? objects : objects.filter((object) => relativeKey(range, object) >= range.start);
   const selected = selection.isEverything ? fromStart : fromStart.filter((object) => selection.matches(object));
   if (range.limit <= 0 || selected.length <= range.limit) return { items: selected, revision, continue: '' };

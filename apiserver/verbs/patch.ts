@@ -11,8 +11,8 @@ import type { FieldValidation } from '../../src/kubernetes/wire/options.ts';
 import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
 import { goQuote } from '../../src/std/go-text.ts';
 import { goPrint } from '../fields/go-print.ts';
-import { jsonPatch, mergePatch } from '../fields/json-patch.ts';
-import { strategicMerge } from '../fields/strategic-merge.ts';
+import { applyJsonPatch, applyMergePatch } from '../fields/json-patch.ts';
+import { applyStrategicMergePatch } from '../fields/strategic-merge.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { withNamespace } from './create.ts';
@@ -36,7 +36,7 @@ export function patchObject(api: Api, target: Target, patch: Patch, writer: Writ
 }
 
 interface PatchResult {
-  /** Problems of the patch itself under strict validation. */
+  /** Repeated fields of the patch, which strict validation rejects. */
   readonly problems: readonly string[];
   /** Text that errors quote if the result is not an object of the kind. */
   readonly quoted: string;
@@ -50,11 +50,11 @@ function patchLive(api: Api, kind: Kind, live: KubeObject, { type, body }: Patch
   const node = parsePatch(body, type);
   const change = toValue(node);
   if (type === 'application/strategic-merge-patch+json') {
-    const merged = strategicMerge(document, change, kind.schema) as Fields;
+    const merged = applyStrategicMergePatch(document, change, kind.schema) as Fields;
     return { problems: duplicateProblems(node), quoted: goPrint(change), decode: () => decodeStrategic(merged, kind) };
   }
   const isJsonPatch = type === 'application/json-patch+json';
-  const quoted = orderedJson(isJsonPatch ? jsonPatch(document, change) : mergePatch(document, change));
+  const quoted = orderedJson(isJsonPatch ? applyJsonPatch(document, change) : applyMergePatch(document, change));
   const isRegistered: IsRegistered = (group, version, name) => api.registry.findKind(group, version, name) !== undefined;
   return {
     problems: isJsonPatch ? [] : duplicateProblems(node),

@@ -39,7 +39,7 @@ export function replaceObject(api: Api, target: Target, { live, next }: Replacem
   const store = storeOf(api, kind);
   if (writer.dryRun) return store.preview(prepared);
   if (!isRemovable(kind, prepared)) return store.put(prepared);
-  // The last finalizer was removed: the write deletes the object, and watchers receive the state before it.
+  // The write removes the last finalizer: it deletes the object, and watchers receive the previous state.
   store.remove(live);
   return prepared;
 }
@@ -81,7 +81,7 @@ export function checkName(object: KubeObject, name: string): KubeObject {
   return object;
 }
 
-/** Returns the object with its resourceVersion, by default that of the live object. Throws 409 for an old version. */
+/** Returns the object with its resourceVersion, by default that of the live object. Throws 409 for any other version. */
 function checkVersion(kind: Kind, name: string, next: KubeObject, live: StoredObject): KubeObject {
   const { resourceVersion = '' } = next.metadata;
   if (resourceVersion !== '' && !/^\d+$/.test(resourceVersion)) {

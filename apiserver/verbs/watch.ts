@@ -17,7 +17,7 @@ export interface WatchRequest {
   readonly kind: Kind;
   readonly selection: Selection;
   readonly options: ListOptions;
-  /** Ends the watch when the caller disconnects or the server stops. */
+  /** Aborted when the caller disconnects or the server stops. */
   readonly signal: AbortSignal;
 }
 
@@ -27,7 +27,7 @@ const BOOKMARK_INTERVAL_MS = 60_000;
 /** Time from the last bookmark to the end of a watch. The client resumes from that bookmark. */
 const LAST_BOOKMARK_MS = 2_000;
 
-/** Returns events in batches. Rejects for an invalid resourceVersion; 410 and 504 are sent as an ERROR event at the end. */
+/** Returns events in batches. Rejects for an invalid resourceVersion; sends 410 or 504 as a single ERROR event. */
 export async function watchObjects(api: Api, request: WatchRequest): Promise<AsyncIterable<readonly WatchEvent[]>> {
   const { kind, selection, options, signal } = request;
   const from = Number(parseRequestedVersion(options.resourceVersion, unclassified));
@@ -39,25 +39,25 @@ export async function watchObjects(api: Api, request: WatchRequest): Promise<Asy
     return once([{ type: 'ERROR', status: error.status }]);
   }
   await waitForCommits(api);
-  // The code must not await before the subscription: changes in between would be lost.
+  // No await may separate this from the subscription: changes in between would be lost.
   const start = startOf(api, request, from);
   if (start === undefined) return once([{ type: 'ERROR', status: tooOld(api, kind, from) }]);
   const queue = new WatchQueue<WatchEvent>(MAX_BACKLOG, start.events);
   const stops: (() => void)[] = [];
-  // If the caller disconnects before it reads the first event, `drain` never runs.
+  // `signal` calls this too: `drain` never runs if the caller disconnects before the first read.
   const end = () => {
     queue.close();
     for (const stop of stops.splice(0)) stop();
   };
   const bookmark = () => {
     const { durableRevision } = api.store;
-    // A bookmark at the start of the watch contains no newer revision.
+    // The client already has the revision at which the watch started.
     if (durableRevision > start.after) queue.push(bookmarkAt(kind, durableRevision));
   };
   stops.push(
     storeOf(api, kind).subscribe((change) => {
       if (change.revision <= start.after) return;
-      const event = eventOf(change, selection);
+      const event = toEvent(change, selection);
       if (event !== undefined) queue.push(event);
     }),
     ...schedule(api, options, { bookmark, end }),
@@ -68,7 +68,7 @@ export async function watchObjects(api: Api, request: WatchRequest): Promise<Asy
 }
 
 /** Returns the event of a change for a selection; undefined if neither the old nor the new state is selected. */
-function eventOf(change: Change, selection: Selection): WatchEvent | undefined {
+function toEvent(change: Change, selection: Selection): WatchEvent | undefined {
   const { object, previous, revision } = change;
   const before = previous !== undefined && selection.matches(previous);
   const now = change.type !== 'DELETED' && selection.matches(object);
@@ -79,7 +79,7 @@ function eventOf(change: Change, selection: Selection): WatchEvent | undefined {
 
 interface Start {
   readonly events: readonly WatchEvent[];
-  /** Revision of the newest change in the events. */
+  /** Revision after which the watch sends changes. */
   readonly after: number;
 }
 
@@ -96,7 +96,7 @@ function startOf(api: Api, { kind, selection, options }: WatchRequest, from: num
   if (from < api.watchableSince(kind)) return undefined;
   const changes = store.since(from);
   if (changes === undefined) return undefined;
-  return { events: changes.flatMap((change) => eventOf(change, selection) ?? []), after: revision };
+  return { events: changes.flatMap((change) => toEvent(change, selection) ?? []), after: revision };
 }
 
 /** Waits until all writes are on disk: a watch must not send writes that a crash could undo. */
@@ -151,7 +151,7 @@ function tooOld(api: Api, kind: Kind, from: number): Status {
   return expired(`too old resource version: ${from} (${oldest})`).status;
 }
 
-/** A queue that closes when the reader falls behind by more than `capacity` items; the client must list again. */
+/** A queue that drops its items and closes when the reader falls behind by more than `capacity` items. */
 export class WatchQueue<T> {
   readonly #capacity: number;
   #waiting: T[];

@@ -50,7 +50,7 @@ function decoded(part: string | undefined): unknown {
   return JSON.parse(Buffer.from(part ?? '', 'base64url').toString());
 }
 
-describe('verifyServiceAccountToken', () => {
+describe('signToken', () => {
   it('signs the Kubernetes claims in sorted order', async () => {
     const [header, claims] = (await token({ bound: bound.pod, lifetimeSeconds: 31_536_000 })).split('.');
     expect(decoded(header)).toEqual({ alg: 'ES256', kid: key.id });
@@ -60,7 +60,9 @@ describe('verifyServiceAccountToken', () => {
         `"serviceaccount":{"name":"robot","uid":"sa-1"}},"nbf":${seconds},"sub":"system:serviceaccount:lab:robot"}`,
     );
   });
+});
 
+describe('verifyServiceAccountToken', () => {
   it.each([
     ['nothing', {}, {}],
     ['a Secret', bound.secret, {}],

@@ -1,11 +1,11 @@
-// Tokens of an issuer on the wire.
+// Verifies tokens with an issuer that serves its keys over TLS.
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../../../test/support/wire-server.ts';
 import { authenticate } from '../../access/authenticate.ts';
 import { generateSigningKey, keySet, openIdConfiguration, parseSigningKey, type SigningKey, signToken } from '../../access/signing-key.ts';
-import { TrustedTokens } from '../../access/trusted-issuer.ts';
+import { TrustedTokenVerifier } from '../../access/trusted-issuer.ts';
 import { startApiServer } from '../../server.ts';
 import { storedObjects } from './stored-objects.ts';
 
@@ -18,13 +18,13 @@ const authority = createAuthority(Date.now());
 
 let issuer: WireServer;
 let key: SigningKey;
-let tokens: TrustedTokens;
+let verifier: TrustedTokenVerifier;
 
 beforeEach(async () => {
   key = parseSigningKey(generateSigningKey());
   const { certificate: cert, key: serverKey } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
   issuer = await startWireServer(serve, { tls: { cert, key: serverKey } });
-  tokens = new TrustedTokens(trust(), () => SERVER);
+  verifier = new TrustedTokenVerifier(trust(), () => SERVER);
 });
 
 afterEach(() => issuer.close());
@@ -44,9 +44,9 @@ function trust() {
   };
 }
 
-const verify = async (claims: object = {}, by = key, at = NOW) => await tokens.verify(await signToken({ ...CLAIMS, ...claims }, by), at);
+const verify = async (claims: object = {}, by = key, at = NOW) => await verifier.verify(await signToken({ ...CLAIMS, ...claims }, by), at);
 
-describe('TrustedTokens', () => {
+describe('TrustedTokenVerifier', () => {
   it('accepts a token with the prefixed subject as user, and fetches the keys once', async () => {
     expect(await verify()).toEqual({ name: `hub:${SUBJECT}`, groups: [] });
     expect(await verify()).toBeDefined();
@@ -71,7 +71,7 @@ describe('TrustedTokens', () => {
   });
 
   it('rejects a string that is not a token, and a token signed with another key', async () => {
-    expect(await tokens.verify('opaque', NOW)).toBeUndefined();
+    expect(await verifier.verify('opaque', NOW)).toBeUndefined();
     const other = parseSigningKey(generateSigningKey());
     expect(await verify({}, other)).toBeUndefined();
     expect(await verify({}, { ...other, id: key.id })).toBeUndefined();
@@ -98,7 +98,7 @@ describe('authenticate with a trusted issuer', () => {
       audiences: [SERVER],
       objects: storedObjects(),
     };
-    const authenticators = { staticTokens: new Map(), serviceAccounts, trusted: tokens, audiences: [SERVER] };
+    const authenticators = { staticTokens: new Map(), serviceAccounts, trusted: verifier, audiences: [SERVER] };
     const authorization = `Bearer ${await signToken(CLAIMS, key)}`;
     expect(await authenticate(authorization, [SERVER, 'other'], authenticators, NOW)).toEqual({
       type: 'accepted',

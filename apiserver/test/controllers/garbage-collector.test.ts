@@ -24,7 +24,7 @@ describe('collectGarbage', () => {
     owner = await world.create(configMap('owner'));
   });
 
-  it('deletes an object after its only owner, and then its dependents', async () => {
+  it('deletes an object and its dependents after its only owner', async () => {
     const child = await world.create(configMap('child', [ownedBy(owner)]));
     const grandchild = await world.create(configMap('grandchild', [ownedBy(child)]));
     await world.delete(owner);
@@ -87,7 +87,7 @@ describe('collectGarbage', () => {
     expect(world.find(child)).toBeDefined();
   });
 
-  it('deletes stored objects without their owner at the start, and keeps those whose owner is loaded later', async () => {
+  it('deletes stored objects whose owner is missing at startup, and keeps objects whose owner is loaded after them', async () => {
     const stored = (name: string, owners: readonly OwnerReference[] = []) => {
       const object = configMap(name, owners);
       return { resource: 'configmaps', key: `default/${name}`, object: { ...object, metadata: { ...object.metadata, uid: name } } };

@@ -27,23 +27,23 @@ describe('startControllers', () => {
   afterEach(() => expect(world.faults).toEqual([]));
 
   it('creates a default service account in every namespace, even after its deletion', async () => {
-    const account = inNamespace('ServiceAccount', 'default');
-    expect(world.find(account)).toBeDefined();
-    await world.delete(account);
-    expect(world.find(account)).toBeDefined();
+    const serviceAccount = inNamespace('ServiceAccount', 'default');
+    expect(world.find(serviceAccount)).toBeDefined();
+    await world.delete(serviceAccount);
+    expect(world.find(serviceAccount)).toBeDefined();
   });
 
   it('creates a default service account once a full disk has space again', async () => {
-    const account = inNamespace('ServiceAccount', 'default');
+    const serviceAccount = inNamespace('ServiceAccount', 'default');
     world.api.store.subscribe('serviceaccounts', ({ type }) => {
       if (type === 'DELETED') world.disk.isFull = true;
     });
-    await expect(world.delete(account)).rejects.toThrow('database or disk is full');
-    expect(world.find(account)).toBeUndefined();
+    await expect(world.delete(serviceAccount)).rejects.toThrow('database or disk is full');
+    expect(world.find(serviceAccount)).toBeUndefined();
     await expect(world.advance(5_000)).rejects.toThrow('database or disk is full');
     world.disk.isFull = false;
     await world.advance(5_000);
-    expect(world.find(account)).toBeDefined();
+    expect(world.find(serviceAccount)).toBeDefined();
     expect(world.faults.splice(0)).toEqual([new Error('database or disk is full')]);
   });
 
@@ -81,7 +81,7 @@ describe('startControllers', () => {
     const rule = (resource: string) => ({ apiGroups: ['example.dev'], resources: [resource], verbs: ['get'] });
     const role = (name: string, part: string, rest: object) => ({ ...clusterRole(name, rest), metadata: { name, labels: { part } } });
     const selecting = (...parts: string[]) => ({ clusterRoleSelectors: parts.map((part) => ({ matchLabels: { part } })) });
-    // All in one turn: each controller step could read an outdated state of the other role.
+    // The roles are created in one turn of the event loop: the controller receives changes that are older than the stored roles.
     void world.create(role('source-1', 'one', { rules: [rule('widgets')] }));
     void world.create(role('source-2', 'two', { rules: [rule('gadgets')] }));
     void world.create(role('both-1', 'other-one', { aggregationRule: selecting('one', 'other-two'), rules: [] }));
@@ -102,7 +102,7 @@ describe('startControllers', () => {
     expect(world.find(definition)?.['status']).toMatchObject({ acceptedNames: { plural: 'widgets' } });
   });
 
-  it('serves the kind of a definition, and deletes its objects with the definition', async () => {
+  it('serves the kind of a definition, and deletes its custom resources with the definition', async () => {
     await world.create(definition);
     expect(world.find(definition)).toMatchObject({
       status: {
@@ -119,7 +119,7 @@ describe('startControllers', () => {
     expect(world.api.store.list('example.dev/widgets')).toEqual([]);
   });
 
-  it('starts if a stored object violates current rules, and reports it', async () => {
+  it('reports a stored object that violates current rules, and starts the other controllers', async () => {
     // The stored definition has no resourceVersion, which every update requires.
     const broken = { resource: 'apiextensions.k8s.io/customresourcedefinitions', key: 'widgets.example.dev', object: definition };
     const other = await ApiWorld.start([broken]);

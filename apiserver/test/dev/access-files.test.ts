@@ -7,7 +7,7 @@ import { createKubeconfig, writeAccessFiles } from '../../dev/access-files.ts';
 import { openDataFolder } from '../../dev/data-folder.ts';
 import type { LocalServer } from '../../dev/servers.ts';
 
-const hub: Omit<LocalServer, 'issueServing'> = {
+const hub: Omit<LocalServer, 'issueServingCertificate'> = {
   name: 'hub',
   url: 'https://127.0.0.1:7443',
   port: 7443,
@@ -15,7 +15,12 @@ const hub: Omit<LocalServer, 'issueServing'> = {
   tokens: { admin: 'opaque-a', alice: 'opaque-b' },
   admin: fixedConfig({ name: 'hub', server: 'https://127.0.0.1:7443', skipTLSVerify: false }, { name: 'admin' }),
 };
-const target: Omit<LocalServer, 'issueServing'> = { ...hub, name: 'target-1', url: 'https://127.0.0.1:9', tokens: { admin: 'opaque-c' } };
+const target: Omit<LocalServer, 'issueServingCertificate'> = {
+  ...hub,
+  name: 'target-1',
+  url: 'https://127.0.0.1:9',
+  tokens: { admin: 'opaque-c' },
+};
 
 describe('createKubeconfig', () => {
   it("returns a context for each user of the hub, the administrator's first", () => {
@@ -53,16 +58,16 @@ describe('createKubeconfig', () => {
 describe('writeAccessFiles', () => {
   it('writes private files and returns their paths', async () => {
     const folder = await openDataFolder(await newFolder());
-    const place = await writeAccessFiles(folder, target);
+    const files = await writeAccessFiles(folder, target);
 
-    expect(place).toMatchObject({
+    expect(files).toMatchObject({
       name: 'target-1',
-      kubeconfig: folder.file('target-1.kubeconfig'),
-      ca: folder.file('target-1.ca.crt'),
+      kubeconfig: folder.pathOf('target-1.kubeconfig'),
+      ca: folder.pathOf('target-1.ca.crt'),
     });
-    expect(parse(await readFile(place.kubeconfig, 'utf8'))).toEqual(createKubeconfig(target));
-    expect(await readFile(place.ca, 'utf8')).toBe('PEM\n');
-    expect((await stat(place.kubeconfig)).mode & 0o777).toBe(0o600);
+    expect(parse(await readFile(files.kubeconfig, 'utf8'))).toEqual(createKubeconfig(target));
+    expect(await readFile(files.ca, 'utf8')).toBe('PEM\n');
+    expect((await stat(files.kubeconfig)).mode & 0o777).toBe(0o600);
   });
 
   it('keeps changes that the user made to a kubeconfig that still works', async () => {
@@ -90,9 +95,9 @@ describe('writeAccessFiles', () => {
 
   it.each(['', 'not: [yaml', 'null', 'clusters: 7'])('replaces an invalid kubeconfig: %j', async (text) => {
     const folder = await openDataFolder(await newFolder());
-    await writeFile(folder.file('kubeconfig'), text);
+    await writeFile(folder.pathOf('kubeconfig'), text);
     await writeAccessFiles(folder, hub);
 
-    expect(parse(await readFile(folder.file('kubeconfig'), 'utf8'))).toEqual(createKubeconfig(hub));
+    expect(parse(await readFile(folder.pathOf('kubeconfig'), 'utf8'))).toEqual(createKubeconfig(hub));
   });
 });

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { HeldLines } from '../../dev/held-lines.ts';
 
-it('writes lines in order, and holds earlier lines until the release', () => {
+it('holds lines until the release, and writes all lines in order', () => {
   const written: string[] = [];
   const lines = new HeldLines((line) => written.push(line));
   lines.write('a');

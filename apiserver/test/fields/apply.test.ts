@@ -65,7 +65,7 @@ describe('applyPatch on create', () => {
     ]);
   });
 
-  it('fills in defaults without an owner', () => {
+  it('fills in defaults, and records no owner for them', () => {
     const result = apply(undefined, ledger({ data: { a: '1' } }), { applyDefaults: (object) => ({ ...object, frozen: false }) });
     expect(result['frozen']).toBe(false);
     expect(fieldsOf(result)).toEqual({ a: { 'f:data': { 'f:a': {} } } });
@@ -151,7 +151,7 @@ describe('applyPatch on an existing object', () => {
     });
   });
 
-  it('empties a list by keys with the second apply', () => {
+  it('empties a list of type map only with the second apply', () => {
     const live = applied(undefined, gadget({ spec: { size: 1, ports: [{ port: 80 }] } }));
     const once = applied(live, gadget({ spec: { size: 1, ports: [] } }));
     expect(once['spec']).toEqual({ size: 1 });
@@ -197,7 +197,7 @@ describe('applyPatch with conflicts', () => {
   });
   const cause = (message: string, field: string) => ({ reason: 'FieldManagerConflict', message: `conflict with ${message}`, field });
 
-  it('reports the field and its manager', () => {
+  it('reports the conflicting field and its manager', () => {
     expect(resultOrStatus(() => apply(live, ledger({ data: { k: '9' } }), { manager: 'b' }))).toEqual({
       kind: 'Status',
       apiVersion: 'v1',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { jsonPatch, mergePatch } from '../../fields/json-patch.ts';
+import { applyJsonPatch, applyMergePatch } from '../../fields/json-patch.ts';
 import { resultOrStatus } from '../status.ts';
 
 const DOCUMENT = { kind: 'ConfigMap', data: { a: '1', 'x/y~z': '2' }, list: ['p', 'q'], empty: null };
@@ -12,10 +12,10 @@ const REJECTED = {
   code: 422,
 };
 
-describe('jsonPatch', () => {
+describe('applyJsonPatch', () => {
   it.each([
     ['adds a member', [{ op: 'add', path: '/data/b', value: '2' }], { data: { a: '1', 'x/y~z': '2', b: '2' } }],
-    ['adds null without a value', [{ op: 'add', path: '/data/b' }], { data: { a: '1', 'x/y~z': '2', b: null } }],
+    ['adds null if the operation has no value', [{ op: 'add', path: '/data/b' }], { data: { a: '1', 'x/y~z': '2', b: null } }],
     ['adds a missing member by replace', [{ op: 'replace', path: '/new', value: 1 }], { new: 1 }],
     ['decodes escaped names', [{ op: 'remove', path: '/data/x~1y~0z' }], { data: { a: '1' } }],
     ['moves a member', [{ op: 'move', from: '/data/a', path: '/moved' }], { data: { 'x/y~z': '2' }, moved: '1' }],
@@ -31,7 +31,7 @@ describe('jsonPatch', () => {
     ['returns the document for the patch null', null, {}],
     ['adds a member with the name __proto__', [{ op: 'add', path: '/__proto__', value: 1 }], { ['__proto__']: 1 }],
   ])('%s', (_, patch, changes) => {
-    expect(jsonPatch(DOCUMENT, patch)).toEqual({ ...DOCUMENT, ...changes });
+    expect(applyJsonPatch(DOCUMENT, patch)).toEqual({ ...DOCUMENT, ...changes });
   });
 
   it.each([
@@ -49,8 +49,8 @@ describe('jsonPatch', () => {
     ['a missing path', [{ op: 'add', value: 1 }]],
     ['adding the whole document', [{ op: 'add', path: '', value: {} }]],
     ['a scalar for the whole document', [{ op: 'replace', path: '', value: 5 }]],
-  ])('rejects %s without a reason', (_, patch) => {
-    expect(resultOrStatus(() => jsonPatch(DOCUMENT, patch))).toMatchObject(REJECTED);
+  ])('rejects %s with an error that states no reason', (_, patch) => {
+    expect(resultOrStatus(() => applyJsonPatch(DOCUMENT, patch))).toMatchObject(REJECTED);
   });
 
   it.each([
@@ -59,25 +59,29 @@ describe('jsonPatch', () => {
     [[1], 'handlers.jsonPatchOp', 'number'],
     [[[]], 'handlers.jsonPatchOp', 'array'],
   ])('reports the type of the malformed patch %j', (patch, type, found) => {
-    expect(() => jsonPatch(DOCUMENT, patch)).toThrow(`error decoding patch: json: cannot unmarshal ${found} into Go value of type ${type}`);
+    expect(() => applyJsonPatch(DOCUMENT, patch)).toThrow(
+      `error decoding patch: json: cannot unmarshal ${found} into Go value of type ${type}`,
+    );
   });
 
   it('reports a field of the wrong type', () => {
     const patch = [{ op: 'add', path: 5 }];
-    expect(() => jsonPatch(DOCUMENT, patch)).toThrow('json: cannot unmarshal number into Go struct field jsonPatchOp.path of type string');
+    expect(() => applyJsonPatch(DOCUMENT, patch)).toThrow(
+      'json: cannot unmarshal number into Go struct field jsonPatchOp.path of type string',
+    );
   });
 
   it('rejects more than 10,000 operations', () => {
     const operation = { op: 'test', path: '/kind', value: 'ConfigMap' };
     expect(
-      jsonPatch(
+      applyJsonPatch(
         DOCUMENT,
         Array.from({ length: 10_000 }, () => operation),
       ),
     ).toEqual(DOCUMENT);
     expect(
       resultOrStatus(() =>
-        jsonPatch(
+        applyJsonPatch(
           DOCUMENT,
           Array.from({ length: 10_001 }, () => operation),
         ),
@@ -96,7 +100,7 @@ describe('jsonPatch', () => {
       { op: 'add', path: '/data/b/d', value: 2 },
       { op: 'add', path: '/copy/b/e', value: 3 },
     ];
-    expect(jsonPatch({ data: { a: '1' } }, patch)).toEqual({
+    expect(applyJsonPatch({ data: { a: '1' } }, patch)).toEqual({
       data: { a: '1', b: { c: 1, d: 2 } },
       copy: { a: '1', b: { c: 1, e: 3 } },
     });
@@ -106,8 +110,8 @@ describe('jsonPatch', () => {
   it('rejects a patch that copies more than 3 MiB', () => {
     const text = 'x'.repeat(1024 * 1024);
     const patch = (copies: number) => Array.from({ length: copies }, (_, index) => ({ op: 'copy', from: '/text', path: `/copy${index}` }));
-    expect(Object.keys(jsonPatch({ text }, patch(2)) as object)).toHaveLength(3);
-    expect(resultOrStatus(() => jsonPatch({ text }, patch(3)))).toMatchObject(REJECTED);
+    expect(Object.keys(applyJsonPatch({ text }, patch(2)) as object)).toHaveLength(3);
+    expect(resultOrStatus(() => applyJsonPatch({ text }, patch(3)))).toMatchObject(REJECTED);
   });
 
   it('does not change the document in place', () => {
@@ -121,14 +125,14 @@ describe('jsonPatch', () => {
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 4 }), (patch) => {
         const document = structuredClone(DOCUMENT);
-        resultOrStatus(() => jsonPatch(document, patch));
+        resultOrStatus(() => applyJsonPatch(document, patch));
         expect(document).toEqual(DOCUMENT);
       }),
     );
   });
 });
 
-describe('mergePatch', () => {
+describe('applyMergePatch', () => {
   it.each([
     ['sets and replaces fields', { a: 1, b: 2 }, { b: 3, c: 4 }, { a: 1, b: 3, c: 4 }],
     ['deletes fields by null', { a: 1, b: 2 }, { b: null, c: null }, { a: 1 }],
@@ -140,7 +144,7 @@ describe('mergePatch', () => {
     ['replaces a null field', { a: null }, { a: { b: 1 } }, { a: { b: 1 } }],
     ['keeps a field with the name constructor', { constructor: 1 }, { a: 1 }, { constructor: 1, a: 1 }],
   ])('%s', (_, document, patch, result) => {
-    expect(mergePatch(document, patch)).toEqual(result);
+    expect(applyMergePatch(document, patch)).toEqual(result);
   });
 
   it.each([
@@ -148,15 +152,15 @@ describe('mergePatch', () => {
     [true, 'error decoding patch: json: cannot unmarshal bool into Go value of type map[string]interface {}'],
     [null, 'Invalid JSON Patch'],
   ] as const)('rejects the patch %j', (patch, message) => {
-    expect(() => mergePatch({}, patch)).toThrow(message);
+    expect(() => applyMergePatch({}, patch)).toThrow(message);
   });
 
-  it('returns the same document for a third application', () => {
-    // The first may replace an object with a list that contains nulls; the second replaces that list and drops the nulls.
+  it('returns the same document for a third application of a patch', () => {
+    // The first application may replace an object with a list that contains nulls; the second replaces that list and drops the nulls.
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue()), (document, patch) => {
-        const twice = mergePatch(mergePatch(document, patch) as Record<string, unknown>, patch) as Record<string, unknown>;
-        expect(mergePatch(twice, patch)).toEqual(twice);
+        const twice = applyMergePatch(applyMergePatch(document, patch) as Record<string, unknown>, patch) as Record<string, unknown>;
+        expect(applyMergePatch(twice, patch)).toEqual(twice);
       }),
     );
   });

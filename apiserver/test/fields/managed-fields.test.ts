@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { KubeObject, ManagedFieldsEntry } from '../../../src/kubernetes/object.ts';
-import { type FieldSet, fromFieldsV1, pathsOf } from '../../fields/field-set.ts';
+import { decodeFieldsV1, type FieldSet, pathsOf } from '../../fields/field-set.ts';
 import { type TrackedUpdate, withoutTimeChanges, withTrackedUpdate } from '../../fields/managed-fields.ts';
 import { objectType } from '../../fields/merge-type.ts';
 import { ownedFields } from '../../fields/owned-fields.ts';
@@ -12,7 +12,7 @@ const LATER = '2026-11-15T00:00:09Z';
 const BUILT_IN = { schema: LEDGER, apiVersion: 'v1', now: NOW };
 const CUSTOM = { schema: GADGET, apiVersion: 'fld.dev/v1', now: NOW };
 
-/** Returns the paths without other paths below them. */
+/** Returns the paths that have no other paths below them. */
 function leaves(set: FieldSet): readonly string[] {
   const paths = [...pathsOf(set)].map((path) => JSON.stringify(path).slice(0, -1));
   return paths.filter((path) => !paths.some((other) => other.startsWith(`${path},`)));
@@ -136,7 +136,7 @@ describe('withTrackedUpdate of a new object', () => {
       fc.property(spec, (value) => {
         const object = { spec: value };
         const { metadata } = withTrackedUpdate({ ...CUSTOM, live: undefined, next: gadget(object), manager: 'a' });
-        expect(leaves(fromFieldsV1(metadata.managedFields?.[0]?.fieldsV1))).toEqual(leaves(ownedFields(objectType(GADGET), object)));
+        expect(leaves(decodeFieldsV1(metadata.managedFields?.[0]?.fieldsV1))).toEqual(leaves(ownedFields(objectType(GADGET), object)));
       }),
     );
   });
@@ -186,7 +186,7 @@ describe('withTrackedUpdate of an existing object', () => {
     expect(fieldsOf(next)).toEqual({ a: { 'f:spec': { '.': {}, 'f:size': {} } }, 'a/status': { 'f:status': { '.': {}, 'f:phase': {} } } });
   });
 
-  it('lists Apply before Update, then by time, manager and version', () => {
+  it('sorts entries by operation, time, manager and version', () => {
     const entry = (manager: string, time: string, operation: 'Apply' | 'Update' = 'Update'): ManagedFieldsEntry => ({
       manager,
       operation,
@@ -202,7 +202,7 @@ describe('withTrackedUpdate of an existing object', () => {
     expect(updated(live, {}).metadata.managedFields?.map(({ manager }) => manager)).toEqual(['z', 'w', 'y', 'x']);
   });
 
-  it('does not start to track an existing object', () => {
+  it('does not start to track an existing untracked object', () => {
     expect(updated(ledger({}, { uid: 'u' }), { data: { a: '1' } }).metadata).not.toHaveProperty('managedFields');
   });
 

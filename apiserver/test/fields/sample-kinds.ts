@@ -1,4 +1,4 @@
-// Sample kinds with each type of field.
+// Sample kinds that together have fields of each type.
 
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import {
@@ -17,7 +17,7 @@ import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
 
 const strings: Schema = { type: 'object', additionalProperties: { type: 'string' } };
 
-/** A custom resource. */
+/** Schema of a custom resource. */
 export const GADGET: Schema = {
   type: 'object',
   properties: {
@@ -53,7 +53,7 @@ export const GADGET: Schema = {
   },
 };
 
-/** A built-in kind with a struct by value, a pointer, fields that are always encoded, and each type of list. */
+/** Schema of a built-in kind with a struct by value, a pointer, fields that are always encoded, and each type of list. */
 export const LEDGER: Schema = objectStruct('v1.Ledger', {
   data: map(text()),
   spec: struct('v1.LedgerSpec', { holder: pointer(text()), count: int32(), names: struct('v1.Names', { plural: text() }) }),

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { strategicMerge } from '../../fields/strategic-merge.ts';
+import { applyStrategicMergePatch } from '../../fields/strategic-merge.ts';
 import { LEDGER, ledger } from './sample-kinds.ts';
 
 const names = (...list: readonly string[]): readonly { readonly name: string }[] => list.map((name) => ({ name }));
 
 const LIVE = ledger({ data: { a: '1' }, secrets: names('s1', 's2', 's3') }, { labels: { a: '1' }, finalizers: ['e.io/a', 'e.io/b'] });
 
-describe('strategicMerge', () => {
+describe('applyStrategicMergePatch', () => {
   it.each([
     ['merges maps, and deletes fields by null', { data: { a: null, b: '2' } }, { data: { b: '2' } }],
     [
@@ -37,7 +37,7 @@ describe('strategicMerge', () => {
     ['ignores a delete directive for an absent field', { link: { $patch: 'delete' } }, {}],
     ['returns the document for the patch null', null, {}],
   ])('%s', (_, patch, changes) => {
-    expect(strategicMerge(LIVE, patch, LEDGER)).toEqual({ ...LIVE, ...changes });
+    expect(applyStrategicMergePatch(LIVE, patch, LEDGER)).toEqual({ ...LIVE, ...changes });
   });
 
   it.each([
@@ -51,7 +51,7 @@ describe('strategicMerge', () => {
     ['replaces the map of labels', { labels: { $patch: 'replace', z: '1' } }, { labels: { z: '1' } }],
     ['empties the map of labels', { labels: { $patch: 'delete' } }, { labels: {} }],
   ])('%s', (_, patch, changes) => {
-    expect(strategicMerge(LIVE, { metadata: patch }, LEDGER)).toEqual({ ...LIVE, metadata: { ...LIVE.metadata, ...changes } });
+    expect(applyStrategicMergePatch(LIVE, { metadata: patch }, LEDGER)).toEqual({ ...LIVE, metadata: { ...LIVE.metadata, ...changes } });
   });
 
   it.each([
@@ -63,7 +63,7 @@ describe('strategicMerge', () => {
     [{ '$setElementOrder/zzz': [{ name: 's3' }] }, 'invalid strategic merge patch: unknown field zzz'],
     [[], 'json: cannot unmarshal array into Go value of type map[string]interface {}'],
   ])('rejects the patch %j', (patch, message) => {
-    expect(() => strategicMerge(LIVE, patch, LEDGER)).toThrow(expect.objectContaining({ message, code: 400 }));
+    expect(() => applyStrategicMergePatch(LIVE, patch, LEDGER)).toThrow(expect.objectContaining({ message, code: 400 }));
   });
 
   it('transforms any list into any other with the patch that kubectl apply sends', () => {
@@ -73,7 +73,7 @@ describe('strategicMerge', () => {
         const added = after.filter((name) => !before.includes(name));
         const deleted = before.filter((name) => !after.includes(name)).map((name) => ({ $patch: 'delete', name }));
         const patch = { '$setElementOrder/secrets': names(...after), secrets: [...names(...added), ...deleted] };
-        expect(strategicMerge(ledger({ secrets: names(...before) }), patch, LEDGER)['secrets']).toEqual(names(...after));
+        expect(applyStrategicMergePatch(ledger({ secrets: names(...before) }), patch, LEDGER)['secrets']).toEqual(names(...after));
       }),
     );
   });

@@ -67,7 +67,7 @@ describe('customKind rules', () => {
     },
   );
 
-  it('drops the status on create and update', () => {
+  it('ignores the status in the body of a create and of an update', () => {
     const live = { ...created(widgets, widget({ size: 1, tags: ['a'] })), status: { phase: 'Up' } };
     const next = widgets.rules.prepareForUpdate({ ...live, status: { phase: 'Down' } }, live);
     expect(created(widgets, widget({ size: 1 }, { status: { phase: 'mine' } }))['status']).toBeUndefined();

@@ -184,7 +184,7 @@ describe('customResourceDefinitionKind on update and delete', () => {
   });
 
   it('marks a deleted definition as terminating, with a finalizer', () => {
-    const terminating = kind.rules.terminating?.(old, later);
+    const terminating = kind.rules.toTerminating?.(old, later);
     expect(terminating?.metadata).toEqual({
       ...old.metadata,
       deletionTimestamp: later,

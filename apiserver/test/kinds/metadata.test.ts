@@ -3,9 +3,9 @@ import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import {
   keepSystemMetadata,
-  labelName,
-  rbacName,
-  subdomainName,
+  labelNameProblems,
+  rbacNameProblems,
+  subdomainNameProblems,
   validateAnyMetadata,
   validateAnyMetadataUpdate,
   validateMetadata,
@@ -28,7 +28,7 @@ const widget = (metadata: object, fields: object = {}): KubeObject => ({
 });
 
 function errors(metadata: object, namespaced = true): readonly string[] {
-  return validateMetadata(widget({ name: 'x', namespace: 'team-a', ...metadata }), { namespaced, nameProblems: subdomainName }).map(
+  return validateMetadata(widget({ name: 'x', namespace: 'team-a', ...metadata }), { namespaced, nameProblems: subdomainNameProblems }).map(
     fieldErrorText,
   );
 }
@@ -117,7 +117,7 @@ describe('validateMetadataUpdate', () => {
     expect(changeErrors(next)).toEqual(expected);
   });
 
-  it('rejects new finalizers on an object that is being deleted, also in the validation of its kind', () => {
+  it('rejects new finalizers of a terminating object by the rules of all kinds and by the rules of its kind', () => {
     const deleting = { ...old, deletionTimestamp: '2026-01-02T00:00:00Z', finalizers: ['example.dev/hold'] };
     const next = widget({ ...deleting, finalizers: ['example.dev/hold', 'example.dev/more'] });
     const text =
@@ -128,14 +128,14 @@ describe('validateMetadataUpdate', () => {
   });
 });
 
-describe('labelName and rbacName', () => {
+describe('labelNameProblems and rbacNameProblems', () => {
   it('rejects dots in names of Namespaces', () => {
-    expect(labelName('a.b', false)).toEqual(['must not contain dots']);
+    expect(labelNameProblems('a.b', false)).toEqual(['must not contain dots']);
   });
 
   it('accepts any path segment as the name of a role', () => {
-    expect(rbacName('System:Role with spaces', false)).toEqual([]);
-    expect(rbacName('a%b', false)).toEqual(["may not contain '%'"]);
+    expect(rbacNameProblems('System:Role with spaces', false)).toEqual([]);
+    expect(rbacNameProblems('a%b', false)).toEqual(["may not contain '%'"]);
   });
 });
 

@@ -23,7 +23,7 @@ describe('roleKind and clusterRoleKind', () => {
     ]);
   });
 
-  it('accepts non-resource URLs only in ClusterRoles and only alone', () => {
+  it('accepts non-resource URLs only in ClusterRoles, and only in rules without resources', () => {
     const rules = [{ verbs: ['get'], nonResourceURLs: ['/x'], resources: ['a'] }];
     const mixed = 'rules[0].nonResourceURLs: Invalid value: ["/x"]: rules cannot apply to both regular resources and non-resource URLs';
     expect(createErrors(clusterRoleKind, { rules })).toEqual([mixed]);

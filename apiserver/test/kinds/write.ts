@@ -5,7 +5,7 @@ import type { KubeObject, ObjectMeta } from '../../../src/kubernetes/object.ts';
 import { objectText } from '../../../src/kubernetes/wire/encode.ts';
 import type { Kind } from '../../kinds/kind.ts';
 
-/** Fields of an object without its type; the default name is `x`. */
+/** Fields of an object without apiVersion and kind; the default name is `x`. */
 export type Fields = Readonly<Record<string, unknown>> & { readonly metadata?: ObjectMeta };
 
 export function objectOf(kind: Kind, { metadata, ...fields }: Fields): KubeObject {
@@ -27,7 +27,7 @@ export function createdText(kind: Kind, fields: Fields): string {
   return objectText(created(kind, fields), kind.schema);
 }
 
-/** Returns the errors of a rejected create. */
+/** Returns the validation errors of a create. */
 export function createErrors(kind: Kind, fields: Fields): readonly string[] {
   return kind.rules.validate(created(kind, fields)).map(fieldErrorText);
 }
@@ -37,7 +37,7 @@ export function updated(kind: Kind, next: Fields, old: Fields): KubeObject {
   return kind.rules.prepareForUpdate(kind.rules.applyDefaults(objectOf(kind, next)), created(kind, old));
 }
 
-/** Returns the errors of a rejected update. */
+/** Returns the validation errors of an update. */
 export function updateErrors(kind: Kind, next: Fields, old: Fields): readonly string[] {
   return kind.rules.validateUpdate(updated(kind, next, old), created(kind, old)).map(fieldErrorText);
 }

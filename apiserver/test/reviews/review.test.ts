@@ -79,7 +79,7 @@ describe('evaluateReview', () => {
     expect(await review('TokenReview', { spec: { token: spec } })).toMatchObject({ status });
   });
 
-  it('drops metadata that only the server sets, and keeps the rest', async () => {
+  it('drops metadata that only the server sets, and keeps other metadata', async () => {
     const metadata = {
       name: 'x',
       uid: 'u',

@@ -98,14 +98,14 @@ describe('createToken', () => {
     );
   });
 
-  it('rejects lifetimes beyond the range of doubles', async () => {
+  it('rejects a lifetime of 2^63-1 seconds, and reports all its digits', async () => {
     await expect(createToken(posted({ spec: { expirationSeconds: 9223372036854775807n } }), issuer, now)).rejects.toThrow(
       'Invalid value: 9223372036854775807: may not specify a duration larger than 2^32 seconds',
     );
   });
 });
 
-/** Returns true for exchanges that depend on the content of the request alone, not on decoding, authorization or encoding. */
+/** Returns true for exchanges that depend only on the content of the request, not on decoding, authorization or encoding. */
 function isContentExchange({ name, request, response }: Exchange): boolean {
   if (request.path.includes('?') || !/\/serviceaccounts\/[^/]+\/token$/.test(request.path) || request.method !== 'POST') return false;
   if (![201, 400, 404, 409, 422].includes(response.status) || ['ns-missing', 'audiences-long'].includes(name)) return false;

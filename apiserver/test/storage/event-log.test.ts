@@ -32,7 +32,7 @@ describe('EventLog', () => {
     expect(log.namesSince(17)).toEqual(['event 20']);
   });
 
-  it('undoes the events after a revision, even in a full log', () => {
+  it('removes the events after a revision, even from a full log', () => {
     const log = logOf(3, 11, 12, 13, 14);
     log.undo(13);
     log.append(event(14, 'another event 14'));

@@ -30,7 +30,7 @@ describe('openJournal', () => {
     reopened.close();
   });
 
-  it('keeps integers beyond the range of doubles', () => {
+  it('keeps all digits of integers that a double cannot represent', () => {
     const journal = openJournal(folder);
     const object = { ...secret('x'), spec: { limit: 9223372036854775807n, ratio: 0.1, count: 3 } };
     journal.commit(2, [{ resource: 'secrets', key: 'a/x', object }]);

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import type { Journal, JournalEntry } from '../../storage/journal.ts';
 import { ALL_RESOURCES, type Change, ObjectStore } from '../../storage/object-store.ts';
 
-/** Creates a journal in memory whose disk can fail. */
+/** Creates an in-memory journal whose commits fail while `broken` is true. */
 function memoryJournal(): Journal & { committed: JournalEntry[]; broken: boolean } {
   return {
     revision: 1,
@@ -38,7 +38,7 @@ describe('ObjectStore', () => {
     expect(store.revision).toBe(4);
   });
 
-  it('lists objects in the order of etcd keys, in one namespace or all', () => {
+  it('lists objects in the order of etcd keys, in one namespace or in all', () => {
     const store = createStore(memoryJournal());
     for (const key of ['b/x', 'a/y', 'a-b/z', 'a/x', 'ab/w']) store.put('configmaps', key, object(key));
     expect(names(store.list('configmaps'))).toEqual(['a-b/z', 'a/x', 'a/y', 'ab/w', 'b/x']);
