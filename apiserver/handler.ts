@@ -6,8 +6,8 @@ import { errorReply, type Reply } from '../src/kubernetes/reply.ts';
 import { parseUrl, type RequestUrl } from '../src/kubernetes/request-url.ts';
 import { internalError, StatusError, unauthorized } from '../src/kubernetes/status.ts';
 import type { Preferences } from '../src/kubernetes/wire/negotiate.ts';
-import { requestTimeoutMs } from '../src/kubernetes/wire/options.ts';
-import { warningHeaders } from '../src/kubernetes/wire/warning.ts';
+import { parseTimeoutMs } from '../src/kubernetes/wire/options.ts';
+import { toWarningHeaders } from '../src/kubernetes/wire/warning.ts';
 import { type Authenticators, authenticate } from './access/authenticate.ts';
 import { impersonate } from './access/impersonate.ts';
 import { authorize } from './access/policy.ts';
@@ -40,7 +40,7 @@ export async function handle(deps: HandlerDeps, incoming: Incoming): Promise<Rep
       'audit-id': headerOf(incoming, 'audit-id') || randomUUID(),
       'cache-control': 'no-cache, private',
       ...reply.headers,
-      ...(warnings.length > 0 && { warning: warningHeaders(warnings) }),
+      ...(warnings.length > 0 && { warning: toWarningHeaders(warnings) }),
     },
   };
 }
@@ -84,7 +84,7 @@ function isPlainRead({ method }: Incoming, { path, query }: RequestUrl): boolean
 /** Authenticates and authorizes a request; applies impersonation. Throws 400, 401 or 403. */
 async function admit(deps: HandlerDeps, incoming: Incoming, { path, query }: RequestUrl, caller: Caller): Promise<ApiRequest> {
   const info = parseRequestInfo(incoming.method, path, query);
-  if (info.verb !== 'watch') requestTimeoutMs(query);
+  if (info.verb !== 'watch') parseTimeoutMs(query);
   const { authenticators, policy } = deps;
   const authentication = await authenticate(headerOf(incoming, 'authorization'), authenticators.audiences, authenticators, deps.now());
   if (authentication.type === 'rejected') throw unauthorized();

@@ -1,11 +1,11 @@
-// Prints a cached credential of `purser credential`: kubectl runs it for every command, with any Node that runs the launcher.
+// Prints the cached credential of `purser credential`, which kubectl runs for every command. Supports Node 20 and later.
 'use strict';
 
 const { existsSync } = require('fs');
 const { join } = require('path');
 const { pathToFileURL } = require('url');
 
-/** Prints the credential for the arguments of `purser credential`, or calls `otherwise`. */
+/** Prints the cached credential for the arguments of `purser credential`; calls `otherwise` if there is none. */
 async function printCached(root, args, otherwise) {
   const source = join(root, 'src/cli/credential/print-cached.mjs');
   const path = existsSync(source) ? source : join(root, 'dist/src/cli/credential/print-cached.mjs');
@@ -20,7 +20,7 @@ async function printCached(root, args, otherwise) {
     },
     notify: (text) => process.stderr.write(text),
   });
-  // The command line reads the cache again, and prints the warnings.
+  // `otherwise` reads the cache again, and prints the warnings itself.
   if (code === undefined) return otherwise();
   process.stderr.write(warnings);
   process.exitCode = code;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Launcher of `purser` and `kubectl purser`. ES2018 and CommonJS, so that an older Node can run it and continue with the Node that npm
+// Launcher of `purser` and `kubectl purser`. Written in ES2018 and CommonJS, so that an older Node can run it and start the Node that npm
 // installed. In a checkout it runs the sources, in the package the compiled files.
 'use strict';
 
@@ -49,7 +49,7 @@ function installedNode() {
 function launchWith(node, args) {
   if (node === undefined) {
     process.stderr.write(
-      `purser: requires Node ${NEEDED}, found ${process.version}; install it from nodejs.org, or on Linux run npm install with --include=optional\n`,
+      `purser: requires Node ${NEEDED}, found ${process.version}; install Node ${NEEDED} from nodejs.org, or on Linux run npm install with --include=optional\n`,
     );
     process.exit(2);
   }

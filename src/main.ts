@@ -6,7 +6,7 @@ import { handleInterrupts, INTERRUPTED } from './cli/interrupt.ts';
 import type { Programs } from './cli/serve.ts';
 import { systemClock } from './std/clock.ts';
 
-/** Runs a command line. `dev` starts a local run; the image has none. Imports no more than the command needs. */
+/** Runs a command line. `dev` starts a local run; undefined in the image. Imports only the modules that the command needs. */
 export async function main(args: readonly string[], dev?: Programs['dev']): Promise<void> {
   const interruption = handleInterrupts(process, systemClock);
   const host: CommandHost = {

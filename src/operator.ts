@@ -12,8 +12,9 @@ import { systemClock } from './std/clock.ts';
 import { omitUndefined } from './std/omit-undefined.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 
-/** Shorter than the Deployment's termination grace period of 35 seconds. */
+/** Maximum time for the shutdown, in milliseconds: shorter than the Deployment's termination grace period of 35 seconds. */
 const STOP_MS = 30_000;
+/** Maximum time for running reconciles to finish at shutdown, in milliseconds. */
 const DRAIN_MS = 20_000;
 
 /** Runs the operator until a signal, then exits the process. */
@@ -56,8 +57,11 @@ async function startOnCluster(config: Config, log: Logger): Promise<App> {
     const settings = { ...config, metricsAuth, ownAddress, drainMs: DRAIN_MS, memoryBytes: process.constrainedMemory() || undefined };
     return startApp({ hub, clock: systemClock, random: Math.random, log, execEnv: process.env, settings, onDefect: fatal(log) });
   } catch (cause) {
-    const problem = kubeConfig === undefined ? 'no cluster to run on' : `cannot use KUBECONFIG=${kubeConfig}`;
-    throw new StartError(`${problem}: ${(cause as Error).message}`, { cause });
+    const [problem, remedy] =
+      kubeConfig === undefined
+        ? ['no cluster to run on', 'set KUBECONFIG, or run Purser in a pod']
+        : [`cannot use KUBECONFIG=${kubeConfig}`, 'correct the file or KUBECONFIG'];
+    throw new StartError(`${problem}: ${(cause as Error).message}; ${remedy}`, { cause });
   }
 }
 

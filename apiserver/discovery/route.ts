@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { arch, platform } from 'node:os';
-import { plainText, type Reply } from '../../src/kubernetes/reply.ts';
+import { plainTextReply, type Reply } from '../../src/kubernetes/reply.ts';
 import { methodNotAllowed, pathNotFound } from '../../src/kubernetes/status.ts';
 import { formatBody } from '../../src/kubernetes/wire/encode.ts';
 import { checkRoutable, negotiateDocument, type Representation } from '../../src/kubernetes/wire/negotiate.ts';
@@ -139,5 +139,5 @@ const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/ready
 /** Returns the response of a health endpoint; undefined for other paths. */
 function healthReply(path: string, query: URLSearchParams): Reply | undefined {
   if (!HEALTH_PATHS.has(path)) return undefined;
-  return plainText(200, query.has('verbose') ? `[+]ping ok\n${path.slice(1)} check passed\n` : 'ok');
+  return plainTextReply(200, query.has('verbose') ? `[+]ping ok\n${path.slice(1)} check passed\n` : 'ok');
 }

@@ -1,6 +1,6 @@
 // Endpoints other than resources: discovery, OpenAPI, version, health, OIDC discovery and JWKS.
 
-import { plainText, type Reply } from '../../src/kubernetes/reply.ts';
+import { plainTextReply, type Reply } from '../../src/kubernetes/reply.ts';
 import { methodNotAllowed } from '../../src/kubernetes/status.ts';
 import { checkRoutable } from '../../src/kubernetes/wire/negotiate.ts';
 import { keySet, type OidcDocument, openIdConfiguration } from '../access/signing-key.ts';
@@ -19,7 +19,9 @@ export async function pathEndpoint(api: AccessApi, request: ApiRequest, server: 
   if (oidc !== undefined) return oidcReply(request, oidc);
   const { accept, userAgent } = request.preferences;
   const discovery = { method, path, query, accept, userAgent, ifNoneMatch: request.header('if-none-match') };
-  return discoveryReply(discovery, { kinds: api.registry.all(), serverAddress: server.address }) ?? plainText(404, '404 page not found\n');
+  return (
+    discoveryReply(discovery, { kinds: api.registry.all(), serverAddress: server.address }) ?? plainTextReply(404, '404 page not found\n')
+  );
 }
 
 function oidcReply({ method, preferences }: ApiRequest, { contentType, cacheControl, body }: OidcDocument): Reply {

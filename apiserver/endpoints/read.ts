@@ -5,8 +5,8 @@ import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
 import { encodeEvent, encodeList, type View } from '../../src/kubernetes/representation.ts';
 import { parseSelectors, Selection } from '../../src/kubernetes/selection.ts';
 import { notFound, unclassified } from '../../src/kubernetes/status.ts';
-import { watchEventText } from '../../src/kubernetes/wire/encode.ts';
-import { listOptions, validateListOptions } from '../../src/kubernetes/wire/list-options.ts';
+import { encodeWatchEvent } from '../../src/kubernetes/wire/encode.ts';
+import { parseListOptions, validateListOptions } from '../../src/kubernetes/wire/list-options.ts';
 import { checkStreamable, negotiate } from '../../src/kubernetes/wire/negotiate.ts';
 import type { ListOptions } from '../../src/kubernetes/wire/options.ts';
 import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
@@ -51,7 +51,7 @@ async function waitForRequestedRevision(api: Api, query: URLSearchParams): Promi
 
 /** Parses the list options and selectors of a query. Throws 400 and 422 in kube-apiserver's order. */
 export function parseSelection({ kind, query, info }: KindRequest, namespace: string): { options: ListOptions; selection: Selection } {
-  const parsed = listOptions(query);
+  const parsed = parseListOptions(query);
   const selectors = parseSelectors(parsed.labelSelector, parsed.fieldSelector);
   const options = validateListOptions(parsed, { watch: info.verb === 'watch' });
   return { options, selection: new Selection(kind, selectors, namespace) };
@@ -78,6 +78,6 @@ async function* encodeEvents(batches: AsyncIterable<readonly WatchEvent[]>, view
 }
 
 function encodeLine(event: WatchEvent, view: View, isFirst: boolean): string {
-  if (event.type === 'ERROR') return watchEventText('ERROR', orderedJson(event.status));
-  return watchEventText(event.type, encodeEvent(event.object, view, isFirst));
+  if (event.type === 'ERROR') return encodeWatchEvent('ERROR', orderedJson(event.status));
+  return encodeWatchEvent(event.type, encodeEvent(event.object, view, isFirst));
 }

@@ -1,6 +1,6 @@
 // Routing of resource requests to endpoints. Unlike in kube-apiserver, custom resources get the 404 and 405 responses of built-in kinds.
 
-import { plainText, type Reply } from '../../src/kubernetes/reply.ts';
+import { plainTextReply, type Reply } from '../../src/kubernetes/reply.ts';
 import { reviewKinds } from '../../src/kubernetes/reviews.ts';
 import { badRequest, methodNotAllowed, pathNotFound } from '../../src/kubernetes/status.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -58,5 +58,5 @@ function routesOf(kind: Kind, { isInNamespace, parts, subresource }: ResourceReq
 }
 
 function pageNotFound(): Reply {
-  return plainText(404, '404 page not found\n');
+  return plainTextReply(404, '404 page not found\n');
 }

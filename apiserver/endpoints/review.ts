@@ -5,10 +5,10 @@ import { encodeVirtualObject } from '../../src/kubernetes/representation.ts';
 import type { ReviewKind } from '../../src/kubernetes/reviews.ts';
 import { methodNotAllowed, pathNotFound } from '../../src/kubernetes/status.ts';
 import { TOKEN_REQUEST_KIND } from '../../src/kubernetes/token-request.ts';
-import { bodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
+import { parseBodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
 import type { ExpectedKind } from '../../src/kubernetes/wire/decode-request.ts';
 import { negotiate } from '../../src/kubernetes/wire/negotiate.ts';
-import { fieldManagerName, writeOptions } from '../../src/kubernetes/wire/options.ts';
+import { fieldManagerName, parseWriteOptions } from '../../src/kubernetes/wire/options.ts';
 import type { ApiRequest, ResourceRequest } from '../request.ts';
 import { evaluateReview } from '../reviews/review.ts';
 import { createToken } from '../reviews/token.ts';
@@ -41,9 +41,9 @@ export async function tokenEndpoint(api: AccessApi, request: KindRequest): Promi
 /** Negotiates the representation and decodes the body. Throws 400, 406 or 415. */
 async function readPosted(api: AccessApi, request: ApiRequest, kind: ExpectedKind) {
   const representation = negotiate(request.preferences, { builtIn: true, tables: false });
-  const mediaType = bodyMediaType(request.contentType);
+  const mediaType = parseBodyMediaType(request.contentType);
   const body = await request.body();
-  const { fieldManager, fieldValidation } = writeOptions(request.query, 'CreateOptions');
+  const { fieldManager, fieldValidation } = parseWriteOptions(request.query, 'CreateOptions');
   const object = decodeBody(api, request, { body, mediaType, kind, fieldValidation });
   return { representation, object, manager: fieldManagerName(fieldManager, request.userAgent) };
 }

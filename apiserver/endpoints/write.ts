@@ -5,9 +5,9 @@ import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
 import { encodeList } from '../../src/kubernetes/representation.ts';
 import { DELETE_OPTIONS } from '../../src/kubernetes/reviews.ts';
 import { badRequest, hasReason } from '../../src/kubernetes/status.ts';
-import { bodyMediaType, patchType } from '../../src/kubernetes/wire/content-type.ts';
+import { parseBodyMediaType, parsePatchType } from '../../src/kubernetes/wire/content-type.ts';
 import { messageOf, missingField } from '../../src/kubernetes/wire/document.ts';
-import { checkOptions, type DeleteOptions, dryRunErrors, patchOptions, writeOptions } from '../../src/kubernetes/wire/options.ts';
+import { checkOptions, type DeleteOptions, dryRunErrors, parsePatchOptions, parseWriteOptions } from '../../src/kubernetes/wire/options.ts';
 import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
 import { flag } from '../../src/kubernetes/wire/query.ts';
 import { apiVersionOf, withDefaultType } from '../../src/kubernetes/wire/type-meta.ts';
@@ -26,9 +26,9 @@ import { parseSelection } from './read.ts';
 
 export async function createEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const representation = negotiateRepresentation(request);
-  const mediaType = bodyMediaType(request.contentType);
+  const mediaType = parseBodyMediaType(request.contentType);
   const body = await request.body();
-  const options = writeOptions(request.query, 'CreateOptions');
+  const options = parseWriteOptions(request.query, 'CreateOptions');
   const decoded = decodeBody(api, request, { body, mediaType, kind: request.kind, fieldValidation: options.fieldValidation });
   const object = createObject(api, targetOf(request), request.kind.rules.applyDefaults(decoded), writerOf(request, options));
   return objectReply(api, request, representation, { status: 201, object });
@@ -37,8 +37,8 @@ export async function createEndpoint(api: Api, request: KindRequest): Promise<Re
 export async function updateEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const representation = negotiateRepresentation(request);
   const body = await request.body();
-  const options = writeOptions(request.query, 'UpdateOptions');
-  const mediaType = bodyMediaType(request.contentType);
+  const options = parseWriteOptions(request.query, 'UpdateOptions');
+  const mediaType = parseBodyMediaType(request.contentType);
   const decoded = decodeBody(api, request, { body, mediaType, kind: request.kind, fieldValidation: options.fieldValidation });
   const object = updateObject(api, targetOf(request), request.kind.rules.applyDefaults(decoded), writerOf(request, options));
   return objectReply(api, request, representation, { status: 200, object });
@@ -101,7 +101,7 @@ interface RequestedOptions extends Pick<DeleteOptions, 'preconditions'> {
 }
 
 function fromBody(body: Buffer, contentType: string | undefined): RequestedOptions {
-  const mediaType = bodyMediaType(contentType);
+  const mediaType = parseBodyMediaType(contentType);
   try {
     const { type, decode } = readTypedBody(body, mediaType);
     const { kind, ...groupVersion } = withDefaultType(type, { group: '', version: 'v1', kind: 'DeleteOptions' });
@@ -137,11 +137,11 @@ function preconditionsOf(query: URLSearchParams): NonNullable<DeleteOptions['pre
 const APPLY = 'application/apply-patch+yaml';
 
 export async function patchEndpoint(api: Api, request: KindRequest): Promise<Reply> {
-  const type = patchType(request.contentType, request.kind.builtIn);
+  const type = parsePatchType(request.contentType, request.kind.builtIn);
   const target = targetOf(request);
   const representation = negotiateRepresentation(request);
   const body = await request.body();
-  const options = patchOptions(request.query, type === APPLY);
+  const options = parsePatchOptions(request.query, type === APPLY);
   const writer = writerOf(request, options);
   const { object, created } =
     type === APPLY

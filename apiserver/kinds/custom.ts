@@ -1,6 +1,6 @@
 // Kinds of CustomResourceDefinitions: names, validation, and the status subresource.
 
-import { customTable } from '../../src/kubernetes/custom-table.ts';
+import { toCustomTable } from '../../src/kubernetes/custom-table.ts';
 import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
 import { isFields, type KubeObject, type Value } from '../../src/kubernetes/object.ts';
 import { OBJECT_META } from '../../src/kubernetes/schema/go-struct.ts';
@@ -59,7 +59,7 @@ function kindOf({ group, names, scope }: DefinitionSpec, version: DefinitionVers
     schema: withMetadata(schema),
     subresources: hasStatus ? [{ name: 'status', kind: self, verbs: ['get', 'patch', 'update'] }] : [],
     rules: customRules({ ...self, namespaced, schema, hasStatus, hasRules: hasRules(schema) }),
-    table: customTable(version.additionalPrinterColumns),
+    table: toCustomTable(version.additionalPrinterColumns),
     selectableFields: Object.fromEntries((version.selectableFields ?? []).map(({ jsonPath }) => selectableField(jsonPath))),
     fieldLabelErrors: 'named',
     fromStored: readerFor(schema),

@@ -2,7 +2,7 @@
 
 import {
   type FieldError,
-  fieldErrorText,
+  formatFieldError,
   invalidValue,
   requiredValue,
   tooLong,
@@ -24,8 +24,8 @@ export function validateSchema(value: Value, schema: Schema, field = ''): readon
 /** Returns the errors of an updated object without those of its old state, which kube-apiserver tolerates. */
 export function newErrors(next: readonly FieldError[], old: () => readonly FieldError[]): readonly FieldError[] {
   if (next.length === 0) return next;
-  const known = new Set(old().map(fieldErrorText));
-  return next.filter((error) => !known.has(fieldErrorText(error)));
+  const known = new Set(old().map(formatFieldError));
+  return next.filter((error) => !known.has(formatFieldError(error)));
 }
 
 /** Supported formats; definitions with other formats are rejected. */

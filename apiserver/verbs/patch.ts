@@ -4,8 +4,8 @@ import { invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { Fields, KubeObject } from '../../src/kubernetes/object.ts';
 import { badRequest, invalid, notFound, StatusError } from '../../src/kubernetes/status.ts';
 import type { PatchType } from '../../src/kubernetes/wire/content-type.ts';
-import { objectText } from '../../src/kubernetes/wire/encode.ts';
-import { duplicateFields, type JsonNode, toValue } from '../../src/kubernetes/wire/json-node.ts';
+import { encodeObjectJson } from '../../src/kubernetes/wire/encode.ts';
+import { findDuplicateFields, type JsonNode, toValue } from '../../src/kubernetes/wire/json-node.ts';
 import { parseJson } from '../../src/kubernetes/wire/json-parse.ts';
 import type { FieldValidation } from '../../src/kubernetes/wire/options.ts';
 import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
@@ -45,7 +45,7 @@ interface PatchResult {
 
 function patchLive(api: Api, kind: Kind, live: KubeObject, { type, body }: Patch): PatchResult {
   const document = toValue(
-    parseJson(Buffer.from(objectText(live, kind.builtIn ? kind.schema : undefined)), Number.POSITIVE_INFINITY),
+    parseJson(Buffer.from(encodeObjectJson(live, kind.builtIn ? kind.schema : undefined)), Number.POSITIVE_INFINITY),
   ) as Fields;
   const node = parsePatch(body, type);
   const change = toValue(node);
@@ -64,7 +64,7 @@ function patchLive(api: Api, kind: Kind, live: KubeObject, { type, body }: Patch
 }
 
 function duplicateProblems(patch: JsonNode): readonly string[] {
-  return duplicateFields(patch).map((path) => `duplicate field ${goQuote(path)}`);
+  return findDuplicateFields(patch).map((path) => `duplicate field ${goQuote(path)}`);
 }
 
 function parsePatch(body: Buffer, type: Patch['type']): JsonNode {

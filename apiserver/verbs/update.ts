@@ -3,7 +3,7 @@
 import { invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { badRequest, conflict, invalid, modified, notFound, unclassified } from '../../src/kubernetes/status.ts';
-import { objectText } from '../../src/kubernetes/wire/encode.ts';
+import { encodeObjectJson } from '../../src/kubernetes/wire/encode.ts';
 import { withoutTimeChanges } from '../fields/managed-fields.ts';
 import type { Kind, Rules } from '../kinds/kind.ts';
 import { keepSystemMetadata } from '../kinds/metadata.ts';
@@ -46,7 +46,7 @@ export function replaceObject(api: Api, target: Target, { live, next }: Replacem
 
 /** Returns true if both objects have the same JSON. */
 function isSame({ builtIn, schema }: Kind, next: KubeObject, live: KubeObject): boolean {
-  const text = (object: KubeObject) => objectText(object, builtIn ? schema : undefined);
+  const text = (object: KubeObject) => encodeObjectJson(object, builtIn ? schema : undefined);
   return text(next) === text(live);
 }
 

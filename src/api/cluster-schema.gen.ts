@@ -28,14 +28,14 @@ export const ClusterSchema = {
       "properties": {
         "orchestratorApiEndpoints": {
           "type": "object",
-          "description": "Addresses of the cluster's API server, and the certificate authorities that verify it. Every caller who may see the Cluster can read this field. A change applies to the next request; existing tokens are not reissued. Purser uses the Cluster only if the credential's Secret lists every address and every certificate: see authInfo.controller.",
+          "description": "Addresses of the cluster's API server, and the certificate authorities (CAs) that sign its certificate. Every caller who may see the Cluster can read this field. A change applies to the next request; existing tokens are not reissued. Purser uses the Cluster only if the credential Secret lists every address and every CA certificate: see authInfo.controller.",
           "required": [
             "serverEndpoints"
           ],
           "properties": {
             "caBundle": {
               "type": "string",
-              "description": "PEM certificates of the authorities that sign the API server's certificate, encoded in base64. If this field is absent, Purser trusts only the public root certificates bundled with Node.js; list a private authority here. TLS is always verified. Purser writes a change into kubeconfig and Argo CD Secrets without issuing new tokens.",
+              "description": "PEM certificates of the CAs that sign the API server's certificate, encoded in base64. If this field is absent, Purser trusts only the public root certificates bundled with Node.js; list a private CA here. TLS is always verified. Purser writes a change into kubeconfig and Argo CD Secrets without issuing new tokens.",
               "maxLength": 524288,
               "pattern": "^[A-Za-z0-9+/\n]+={0,2}\n*$"
             },
@@ -74,7 +74,7 @@ export const ClusterSchema = {
           "properties": {
             "controller": {
               "type": "object",
-              "description": "Credential that Purser uses. Without it, the Cluster is listed, but Purser does not probe it and issues no tokens for it. A change applies to the next request.",
+              "description": "Credential that Purser uses. Without this field, the Cluster is listed, but Purser does not probe it and issues no tokens for it. A change applies to the next request.",
               "required": [
                 "kind",
                 "name",
@@ -83,7 +83,7 @@ export const ClusterSchema = {
               "properties": {
                 "kind": {
                   "type": "string",
-                  "description": "Kind of the credential. Secret: the Secret contains the credential (token, or tls.crt and tls.key) and the limits of its use: addresses (server), certificate authorities (ca.crt: PEM, or the word system for public authorities), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces) and the URL of a proxy for all connections to the cluster (proxy). ServiceAccount: the cluster is the hub. Only the Cluster that the --hub-cluster option names can have this kind; Purser then uses its own client for the hub, and never connects to the addresses in serverEndpoints.",
+                  "description": "Kind of the credential. Secret: the Secret contains the credential (token, or tls.crt and tls.key) and the limits of its use: addresses (server), CAs (ca.crt: PEM certificates, or the word system for public CAs), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces) and the URL of a proxy for all connections to the cluster (proxy). ServiceAccount: the cluster is the hub. Only the Cluster that the --hub-cluster option names can have this kind. For this Cluster, Purser uses its own client for the hub, and never connects to the addresses in serverEndpoints.",
                   "enum": [
                     "Secret",
                     "ServiceAccount"
@@ -134,11 +134,11 @@ export const ClusterSchema = {
         },
         "credential": {
           "type": "object",
-          "description": "Renewal of Purser's own credential for the cluster. Purser renews tokens for service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser replaces a token that you supply immediately, and renews its own tokens at half of their granted lifetime. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal. A new value of the registry.purser.dev/renew-credential annotation on the Secret renews the token immediately; a new value of registry.purser.dev/revoke-credential also revokes all earlier tokens. Each value takes effect once.",
+          "description": "Renewal of Purser's own credential for the cluster. Purser renews tokens for service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser immediately replaces a token that you supply, and renews its own tokens at half of their granted lifetime. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and renewal Manual in one of them stops the renewal for all. A new value of the registry.purser.dev/renew-credential annotation on the Secret renews the token immediately; a new value of registry.purser.dev/revoke-credential also revokes all earlier tokens. Each value takes effect once.",
           "properties": {
             "renewal": {
               "type": "string",
-              "description": "Auto: Purser renews the credential if it is a token for a service account. Manual: Purser does not renew it, and switches back to the token in the Secret if it has renewed it before; write a new credential into the Secret before the old one expires. Client certificates and tokens of other users are never renewed.",
+              "description": "Auto: Purser renews the credential if it is a token for a service account. Manual: Purser does not renew the credential, and switches back to the token in the Secret if it renewed the token before. Write a new credential into the Secret before the old one expires. Client certificates and tokens of other users are never renewed.",
               "default": "Auto",
               "enum": [
                 "Auto",
@@ -147,13 +147,13 @@ export const ClusterSchema = {
             },
             "lifetime": {
               "type": "string",
-              "description": "Lifetime of renewed tokens that Purser requests, from 10m to 720h. The cluster may grant another one, which then determines the time of the next renewal. The --max-token-lifetime option does not apply.",
+              "description": "Lifetime of renewed tokens that Purser requests, from 10m to 720h. The cluster may grant a different lifetime, which then determines the time of the next renewal. The --max-token-lifetime option does not apply.",
               "default": "168h",
               "maxLength": 32
             },
             "overlap": {
               "type": "string",
-              "description": "Time for which the replaced token stays valid after a renewal, so that all replicas of Purser receive the new one, from 0s to 24h; at least the interval of probes, and at most half of the granted lifetime. Then Purser deletes the anchor that the replaced token is bound to.",
+              "description": "Time for which the replaced token stays valid after a renewal, from 0s to 24h, so that all replicas of Purser receive the new token. Purser applies at most half of the granted lifetime, and at least the probe interval. After the overlap, Purser deletes the anchor that the replaced token is bound to.",
               "default": "1m",
               "maxLength": 32
             }
@@ -177,7 +177,7 @@ export const ClusterSchema = {
         },
         "apiAudiences": {
           "type": "array",
-          "description": "Audiences that the cluster's API server accepts: those of the token that Purser uses on the cluster, or, if the cluster trusts the hub, those that the API server states in a TokenReview. Absent if Purser uses a client certificate, and for the hub. Purser's own commands, and ManagedTokens without audiences, request tokens for these audiences.",
+          "description": "Audiences that the cluster's API server accepts: those of the token that Purser uses on the cluster, or, if the cluster trusts the hub, those that the API server returns in a TokenReview. Absent if Purser uses a client certificate, and for the hub. Purser's own commands, and ManagedTokens without audiences, request tokens for these audiences.",
           "maxItems": 16,
           "items": {
             "type": "string",
@@ -213,7 +213,7 @@ export const ClusterSchema = {
         },
         "conditions": {
           "type": "array",
-          "description": "Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the cluster's API server responds. Authorized: the cluster accepts Purser's credential, which is permitted to issue tokens. CredentialFresh: Purser's credential does not expire soon, and its renewal succeeds. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.",
+          "description": "Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the cluster's API server responds. Authorized: the cluster accepts Purser's credential, which is permitted to issue tokens. CredentialFresh: Purser's credential does not expire soon, and its renewal succeeds. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods. A period is 5 minutes, or longer with more than 1020 Clusters.",
           "maxItems": 16,
           "items": {
             "type": "object",
@@ -328,7 +328,7 @@ export const ClusterColumns = [
   {
     "name": "Heartbeat",
     "type": "date",
-    "description": "Time since Purser last wrote the status, which it does every few minutes while nothing changes.",
+    "description": "Time since Purser last wrote the status. Purser writes it every few minutes even if nothing changes.",
     "jsonPath": ".status.conditions[?(@.type==\"Ready\")].lastHeartbeatTime",
     "priority": 1
   },

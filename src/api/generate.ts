@@ -27,13 +27,13 @@ const SCHEMA_BANNER =
 const LISTED_KINDS = new Set(['Cluster', 'ManagedToken']);
 
 /** Returns the TypeScript text of each generated file, by file name. */
-export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
+export async function generateFiles(): Promise<ReadonlyMap<string, string>> {
   const names = (await readdir(CRDS)).filter((name) => name.endsWith('.yaml')).sort();
   const files = names.map(async (name) => {
     const definition: Definition = parse(await readFile(new URL(name, CRDS), 'utf8'));
     const { kind } = definition.spec.names;
-    const types = [`${fileName(kind)}.gen.ts`, await typesOf(definition)] as const;
-    return LISTED_KINDS.has(kind) ? [types, [`${fileName(kind)}-schema.gen.ts`, schemaText(definition)] as const] : [types];
+    const types = [`${fileName(kind)}.gen.ts`, await generateTypes(definition)] as const;
+    return LISTED_KINDS.has(kind) ? [types, [`${fileName(kind)}-schema.gen.ts`, generateSchema(definition)] as const] : [types];
   });
   return new Map((await Promise.all(files)).flat());
 }
@@ -43,7 +43,7 @@ function fileName(kind: string): string {
 }
 
 /** Returns the TypeScript text with the schema and the columns of a kind as constants. */
-function schemaText({ spec }: Definition): string {
+function generateSchema({ spec }: Definition): string {
   const { kind } = spec.names;
   const [version] = spec.versions;
   const schema = toOpenApi(version?.schema.openAPIV3Schema ?? {});
@@ -74,7 +74,7 @@ function toPattern(rule: string): string | undefined {
   return texts.map((text) => JSON.parse(`"${text}"`) as string).join('|');
 }
 
-async function typesOf({ spec }: Definition): Promise<string> {
+async function generateTypes({ spec }: Definition): Promise<string> {
   const { kind } = spec.names;
   const meta = spec.scope === 'Namespaced' ? 'NamespacedMeta' : 'ObjectMeta';
   const version = spec.versions[0];
@@ -132,6 +132,6 @@ function toReadonly(types: string): string {
 }
 
 if (import.meta.main) {
-  const files = [...(await generatedFiles())];
+  const files = [...(await generateFiles())];
   await Promise.all(files.map(([name, text]) => writeFile(new URL(name, import.meta.url), text)));
 }

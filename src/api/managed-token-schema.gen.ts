@@ -236,7 +236,7 @@ export const ManagedTokenSchema = {
                 },
                 "namespaces": {
                   "type": "array",
-                  "description": "Namespaces of the cluster that Argo CD manages; all namespaces without this field. Argo CD then needs no permissions for the whole cluster.",
+                  "description": "Namespaces of the cluster that Argo CD manages. If set, Argo CD needs permissions only in these namespaces. Without this field, Argo CD manages all namespaces.",
                   "minItems": 1,
                   "maxItems": 64,
                   "items": {
@@ -247,12 +247,12 @@ export const ManagedTokenSchema = {
                 },
                 "clusterResources": {
                   "type": "boolean",
-                  "description": "Manages cluster-scoped resources if true, even if namespaces restricts Argo CD to some namespaces. The default is false."
+                  "description": "If true, Argo CD manages cluster-scoped resources, even if the namespaces field restricts it to some namespaces. The default is false."
                 },
                 "shard": {
                   "type": "integer",
                   "format": "int32",
-                  "description": "Number of the application controller that manages the cluster. Without this field, Argo CD assigns one.",
+                  "description": "Number of the shard that manages the cluster: a replica of Argo CD's application controller. Without this field, Argo CD assigns a shard.",
                   "minimum": 0,
                   "maximum": 2147483647
                 },
@@ -284,7 +284,7 @@ export const ManagedTokenSchema = {
     },
     "status": {
       "type": "object",
-      "description": "Observed state of the token, reported by Purser. The record of the token is the Secret; the record of anchors is status.anchors.",
+      "description": "Observed state of the token, reported by Purser. The Secret is the authoritative record of the token, and status.anchors of the anchors.",
       "properties": {
         "observedGeneration": {
           "type": "integer",
@@ -412,7 +412,7 @@ export const ManagedTokenSchema = {
         },
         "secretRef": {
           "type": "object",
-          "description": "The Secret that Purser wrote last. When permission is withdrawn, Purser deletes it even if users of the namespace have removed its label or its owner.",
+          "description": "The Secret that Purser wrote last. When permission is withdrawn, Purser deletes it even if users of the namespace have removed its label or its owner reference.",
           "required": [
             "name",
             "uid"
@@ -464,7 +464,7 @@ export const ManagedTokenSchema = {
               },
               "clusterUID": {
                 "type": "string",
-                "description": "UID of the Cluster. After the Cluster is replaced, Purser does not treat an anchor that it does not find there as deleted.",
+                "description": "UID of the Cluster. If the Cluster was replaced and the anchor is not found there, Purser cannot confirm that the anchor was deleted.",
                 "maxLength": 128
               },
               "credential": {

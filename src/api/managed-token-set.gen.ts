@@ -3,7 +3,7 @@
 import type { NamespacedMeta } from './wire.ts';
 
 /**
- * ManagedTokenSet declares that a workload needs a token on each of many clusters. Purser keeps one ManagedToken <set>-<cluster> for each Cluster that clusterSelector selects and that the requester of the template may issue tokens for. A set grants no permission: Purser authorizes each ManagedToken separately. A value of the tokens.purser.dev/confirm-removal annotation confirms the removal of many ManagedTokens, if the Progressing condition names that value.
+ * ManagedTokenSet declares that a workload needs a token on each of many clusters. Purser keeps one ManagedToken <set>-<cluster> for each Cluster that clusterSelector selects and that the requester of the template may issue tokens for. A set grants no permission: Purser authorizes each ManagedToken separately. To confirm the removal of many ManagedTokens, set the tokens.purser.dev/confirm-removal annotation to the value that the Progressing condition names.
  */
 export interface ManagedTokenSet {
   readonly apiVersion: 'tokens.purser.dev/v1alpha1';
@@ -20,7 +20,7 @@ export interface ManagedTokenSetSpec {
   readonly template: ManagedTokenSetTemplate;
   readonly rollout: ManagedTokenSetRollout;
   /**
-   * Publishes a ClusterProfile (multicluster.x-k8s.io/v1alpha1), with the name of the ManagedToken, for each cluster with a ready token. Consumers of the cluster inventory API use it to connect: its access provider secretreader names the Secret of the ManagedToken, which must have the output Token. The hub needs the CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api. After a change to false, Purser removes the ClusterProfiles.
+   * If true, Purser publishes a ClusterProfile (multicluster.x-k8s.io/v1alpha1) for each cluster with a ready token. It has the name of the ManagedToken. Consumers of the cluster inventory API use it to connect to the cluster: its access provider secretreader names the Secret of the ManagedToken, which must have the output Token. The hub needs the CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api. After a change to false, Purser removes the ClusterProfiles.
    */
   readonly clusterProfiles: boolean;
 }
@@ -214,18 +214,18 @@ export interface ManagedTokenSetTemplateArgocd {
    */
   readonly project?: string;
   /**
-   * Namespaces of the cluster that Argo CD manages; all namespaces without this field. Argo CD then needs no permissions for the whole cluster.
+   * Namespaces of the cluster that Argo CD manages. If set, Argo CD needs permissions only in these namespaces. Without this field, Argo CD manages all namespaces.
    *
    * @minItems 1
    * @maxItems 64
    */
   readonly namespaces?: readonly string[];
   /**
-   * Manages cluster-scoped resources if true, even if namespaces restricts Argo CD to some namespaces. The default is false.
+   * If true, Argo CD manages cluster-scoped resources, even if the namespaces field restricts it to some namespaces. The default is false.
    */
   readonly clusterResources?: boolean;
   /**
-   * Number of the application controller that manages the cluster. Without this field, Argo CD assigns one.
+   * Number of the shard that manages the cluster: a replica of Argo CD's application controller. Without this field, Argo CD assigns a shard.
    */
   readonly shard?: number;
   /**
@@ -240,7 +240,7 @@ export interface ManagedTokenSetTemplateArgocd {
  */
 export interface ManagedTokenSetRollout {
   /**
-   * Maximum number of changed ManagedTokens that Purser has not acted on yet. The rollout stops when the number of changed ManagedTokens that lost their token reaches a third of this number. The default is 10.
+   * Maximum number of changed ManagedTokens that Purser has not acted on yet. The rollout stops when the number of ManagedTokens that failed after the change reaches a third of maxConcurrent, or of the clusters if there are fewer. The default is 10.
    */
   readonly maxConcurrent: number;
 }
@@ -253,7 +253,7 @@ export interface ManagedTokenSetStatus {
    */
   readonly observedGeneration?: number;
   /**
-   * Number of Clusters that are selected and that the requester may issue tokens for.
+   * Number of selected Clusters that the requester may issue tokens for.
    */
   readonly clusters?: number;
   /**
@@ -276,7 +276,7 @@ export interface ManagedTokenSetStatus {
   readonly failures?: readonly ManagedTokenSetFailure[];
   readonly rollout?: ManagedTokenSetRollout1;
   /**
-   * Conditions of the set. Ready: the ManagedTokens of all clusters are Ready. Progressing: Purser creates, changes or removes ManagedTokens, or waits for their tokens. ClusterProfilesPublished: ClusterProfiles are published for all clusters with a valid token; present only with clusterProfiles.
+   * Conditions of the set. Ready: the ManagedTokens of all clusters are Ready. Progressing: Purser creates, changes or removes ManagedTokens, or waits for their tokens. ClusterProfilesPublished: ClusterProfiles are published for all clusters with a valid token; present if clusterProfiles is true, and until Purser has removed the ClusterProfiles.
    *
    * @maxItems 16
    */
@@ -297,7 +297,7 @@ export interface ManagedTokenSetFailure {
   readonly message: string;
 }
 /**
- * The rollout of the current template. Only ManagedTokens that fail after its start can stop it.
+ * The rollout of the current template. Only ManagedTokens that fail after startTime can stop the rollout.
  */
 export interface ManagedTokenSetRollout1 {
   /**

@@ -149,18 +149,18 @@ export interface ManagedTokenArgocd {
    */
   readonly project?: string;
   /**
-   * Namespaces of the cluster that Argo CD manages; all namespaces without this field. Argo CD then needs no permissions for the whole cluster.
+   * Namespaces of the cluster that Argo CD manages. If set, Argo CD needs permissions only in these namespaces. Without this field, Argo CD manages all namespaces.
    *
    * @minItems 1
    * @maxItems 64
    */
   readonly namespaces?: readonly string[];
   /**
-   * Manages cluster-scoped resources if true, even if namespaces restricts Argo CD to some namespaces. The default is false.
+   * If true, Argo CD manages cluster-scoped resources, even if the namespaces field restricts it to some namespaces. The default is false.
    */
   readonly clusterResources?: boolean;
   /**
-   * Number of the application controller that manages the cluster. Without this field, Argo CD assigns one.
+   * Number of the shard that manages the cluster: a replica of Argo CD's application controller. Without this field, Argo CD assigns a shard.
    */
   readonly shard?: number;
   /**
@@ -171,7 +171,7 @@ export interface ManagedTokenArgocd {
   readonly labelsFromCluster?: readonly string[];
 }
 /**
- * Observed state of the token, reported by Purser. The record of the token is the Secret; the record of anchors is status.anchors.
+ * Observed state of the token, reported by Purser. The Secret is the authoritative record of the token, and status.anchors of the anchors.
  */
 export interface ManagedTokenStatus {
   /**
@@ -267,7 +267,7 @@ export interface ManagedTokenCondition {
   readonly message: string;
 }
 /**
- * The Secret that Purser wrote last. When permission is withdrawn, Purser deletes it even if users of the namespace have removed its label or its owner.
+ * The Secret that Purser wrote last. When permission is withdrawn, Purser deletes it even if users of the namespace have removed its label or its owner reference.
  */
 export interface ManagedTokenSecretRef {
   /**
@@ -293,7 +293,7 @@ export interface ManagedTokenAnchor {
    */
   readonly serviceAccount: string;
   /**
-   * UID of the Cluster. After the Cluster is replaced, Purser does not treat an anchor that it does not find there as deleted.
+   * UID of the Cluster. If the Cluster was replaced and the anchor is not found there, Purser cannot confirm that the anchor was deleted.
    */
   readonly clusterUID: string;
   /**

@@ -5,7 +5,7 @@ export const TokensGroup = 'tokens.purser.dev';
 /** Group of ClusterProfiles, which sigs.k8s.io/cluster-inventory-api defines. */
 export const InventoryGroup = 'multicluster.x-k8s.io';
 
-/** Version of both groups. */
+/** Version of Purser's two groups. */
 export const Version = 'v1alpha1';
 
 /** Default namespace of Purser and of cluster credentials. */
@@ -14,7 +14,7 @@ export const DefaultNamespace = 'purser-system';
 /** Purser's field manager. */
 export const FieldManager = 'purser';
 
-/** Finalizer of ManagedTokens with revocation BoundSecret, until the anchor on the target cluster is deleted. */
+/** Finalizer of ManagedTokens with revocation BoundSecret. It stays until the anchor on the target cluster is deleted. */
 export const AnchorFinalizer = `${TokensGroup}/anchor`;
 
 /** Purser's labels. */
@@ -35,7 +35,7 @@ export const LabelValue = {
   renewed: 'true',
 } as const;
 
-/** Suffix that, appended to the name of the registered Secret, names the Secret with the renewed token. */
+/** Suffix that Purser appends to the name of the registered Secret, for the name of the Secret with the renewed token. */
 export const RenewedSuffix = '-renewed';
 
 /** Name prefix of the anchors of Purser's own tokens on targets. */
@@ -55,7 +55,7 @@ export const RevokeCredentialAnnotation = `${RegistryGroup}/revoke-credential`;
 
 /** Annotations on the Secret with the renewed token of a credential. */
 export const RenewalAnnotation = {
-  /** `sha256:` and the digest of the token in the registered Secret that was renewed first. */
+  /** `sha256:` and the digest of the token in the registered Secret from which Purser obtained its first renewed token. */
   registeredDigest: `${RegistryGroup}/registered-digest`,
   /** `sha256:` and the digest of the renewed token, to detect a replaced token. */
   tokenDigest: `${RegistryGroup}/token-digest`,
@@ -63,7 +63,7 @@ export const RenewalAnnotation = {
   renewedAt: `${RegistryGroup}/renewed-at`,
   /** Expiry of the renewed token, by Purser's clock. */
   expiresAt: `${RegistryGroup}/expires-at`,
-  /** Time at which Purser switched back to the registered token, by Purser's clock; the Secret then has no token, only anchors to delete. */
+  /** Time at which Purser switched back to the registered token, by Purser's clock. The Secret then contains only anchors to delete. */
   retiredAt: `${RegistryGroup}/retired-at`,
   /** Value of `renew-credential` at the last renewal. */
   renewRequest: `${RegistryGroup}/renew-request`,
@@ -73,11 +73,11 @@ export const RenewalAnnotation = {
   revoked: `${RegistryGroup}/revoked`,
   /** Namespace, name and UID of the anchor on the target that the token is bound to, as JSON; absent for a token that is not bound. */
   anchor: `${RegistryGroup}/anchor`,
-  /** Namespaces, names and UIDs of the anchors of replaced tokens, with the times of their replacement, as a JSON list; Purser deletes them. */
+  /** Namespaces, names and UIDs of the anchors to delete, those of replaced tokens, with the times of replacement, as a JSON list. */
   replacedAnchors: `${RegistryGroup}/replaced-anchors`,
 } as const;
 
-/** State of the global removal limit after it is reached. */
+/** Names of the global removal limit, which pauses the removal of Secrets. */
 export const RemovalLimit = {
   /** ConfigMap in Purser's namespace with the state of the limit. */
   configMap: 'purser-removal-limit',
@@ -85,7 +85,7 @@ export const RemovalLimit = {
   release: `${RegistryGroup}/release`,
 } as const;
 
-/** Secret in Purser's namespace with the key that signs digests in the status of ManagedTokens. It is never a credential. */
+/** Secret in Purser's namespace with the key that signs digests in the status of ManagedTokens. No Cluster can use it as a credential. */
 export const RecordKeySecret = {
   name: 'purser-record-key',
   /** Key of the Secret: 32 random bytes. */
@@ -168,13 +168,13 @@ export const ClusterConditionType = {
 /** Keys of the Secret that holds Purser's credential for a cluster. */
 export const CredentialSecretKey = {
   token: 'token',
-  /** Service account in Purser's namespace on the hub, whose tokens the cluster accepts, in place of a stored credential. */
+  /** Name of a service account in Purser's namespace on the hub whose tokens the cluster accepts, in place of a stored credential. */
   serviceAccount: 'serviceAccount',
   clientCertificate: 'tls.crt',
   clientKey: 'tls.key',
   /** Addresses that the credential, and tokens issued with it, may be sent to. Required. */
   server: 'server',
-  /** PEM certificates of the authorities that sign the certificates of these addresses, or `system`. Required. */
+  /** PEM certificates of the CAs that sign the certificates of the addresses in `server`, or `system` for public CAs. Required. */
   authority: 'ca.crt',
   /** Names of the Clusters that may use the credential. Required. */
   cluster: 'cluster',
@@ -193,13 +193,13 @@ export const OwnServiceAccounts: readonly string[] = ['purser', 'purser-controll
 /** Default name of the service account on the hub whose tokens Purser sends to clusters that trust the hub. */
 export const FederatedServiceAccount = 'purser-federated';
 
-/** Value of the `ca.crt` key for public certificate authorities. */
+/** Value of the `ca.crt` key for public CAs. */
 export const SystemAuthorities = 'system';
 
 /** ConfigMap in Purser's namespace with the settings that callers of the façade need, and its keys. */
 export const FacadeConfigMap = {
   name: 'purser-facade-ca',
-  /** PEM certificates of the authorities that sign the façade's certificate; absent for public authorities. */
+  /** PEM certificates of the CAs that sign the façade's certificate; absent for public CAs. */
   authority: 'ca.crt',
   /** URL of the façade for callers outside the hub; absent if none is configured. */
   server: 'server',

@@ -71,7 +71,7 @@ export const ClusterReason = {
   CredentialValid: "Purser's credential is valid and does not expire soon",
   CredentialExpiring: "Purser's credential expires soon",
   CredentialExpired: "Purser's credential has expired",
-  CredentialRenewalPending: 'the credential is valid, and Purser is about to replace it with its own',
+  CredentialRenewalPending: 'the credential is valid, and Purser is about to replace it with its own token',
   CredentialRenewalFailed: 'Purser could not renew its credential',
   CredentialRenewalForbidden: "Purser's credential is not permitted to renew itself",
   CredentialRenewalUntrusted: "the cluster responded to the renewal of Purser's credential with a token that is not usable",

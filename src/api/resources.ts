@@ -64,7 +64,7 @@ export type RoleBinding = NamespacedModel<V1RoleBinding>;
 export type ClusterRole = Model<V1ClusterRole>;
 export type ClusterRoleBinding = Model<V1ClusterRoleBinding>;
 
-/** The spec is untyped: client-node renames schema keywords (`_default`, `x_kubernetes_validations`). */
+/** A CRD. Its spec is untyped, because client-node renames schema keywords (`_default`, `x_kubernetes_validations`). */
 export type CustomResourceDefinition = Model<Omit<V1CustomResourceDefinition, 'spec'>> & {
   readonly spec: Readonly<Record<string, unknown>>;
 };
@@ -100,7 +100,7 @@ function clusterScoped<T>(group: string, version: string, plural: string, kind: 
   return { group, version, plural, kind, namespaced: false };
 }
 
-/** Required metadata, for error messages. */
+/** Metadata that `isStored` requires, for error messages. */
 export const STORED_FIELDS = 'name, uid and resourceVersion';
 
 /** Returns whether an object has the metadata that `Stored` promises; a namespaced object also needs its namespace. */

@@ -1,4 +1,4 @@
-// Composition root: builds Purser's components and the order in which they start and stop.
+// Composition root: creates Purser's components, and determines the order in which they start and stop.
 
 import { Subscription } from 'rxjs';
 import type { Cluster } from '../api/cluster.gen.ts';
@@ -14,11 +14,11 @@ import { proxyPolicy } from '../targets/dial-policy.ts';
 import { FederatedAddresses } from '../targets/federated-addresses.ts';
 import { readBuild } from '../telemetry/build.ts';
 import { Metrics } from '../telemetry/metrics.ts';
-import { certificateUpkeep, servingCertificate } from './certificate.ts';
-import { leaderWork } from './controllers.ts';
-import { facade, facadeInformers } from './facade.ts';
-import { caches, createHubInformers, customResources, type HubInformers } from './hub.ts';
-import { operations, ProcessState } from './operations.ts';
+import { createCertificateRenewal, selectCertificateSource } from './certificate.ts';
+import { createLeaderComponents } from './controllers.ts';
+import { createFacadeComponents, selectFacadeInformers } from './facade.ts';
+import { createCaches, createCrdInstaller, createHubInformers, type HubInformers } from './hub.ts';
+import { createOperations, ProcessState } from './operations.ts';
 import type { AppOptions } from './options.ts';
 
 /** A running instance of Purser. */
@@ -37,17 +37,17 @@ export interface ServedUrls {
   readonly metrics: string;
 }
 
-/** Starts Purser on a hub. Throws for an unusable configuration; waits for a hub that is unreachable. */
+/** Starts Purser on a hub. Throws if the configuration is unusable; waits if the hub is unreachable. */
 export function startApp(options: AppOptions): App {
   const { hub, clock, log, execEnv } = options;
   const transport = createTransport(hub, omitUndefined({ clock, execEnv }));
   const client = new KubeClient(transport, FieldManager);
   const state = new ProcessState();
   const served = { metrics: '' };
-  const components = componentsOf(options, { client, state, served }).map((component) => state.track(component));
+  const components = createComponents(options, { client, state, served }).map((component) => state.track(component));
   const lifecycle = new Lifecycle(components, clock);
   const ready = lifecycle.start().then((): ServedUrls => served);
-  // A caller may ignore `ready`.
+  // Prevents an unhandled rejection if the caller ignores `ready`.
   ready.catch(() => {});
   const stop = async () => {
     state.markStopping();
@@ -65,12 +65,12 @@ interface Parts {
 }
 
 /** Returns the components in start order; they stop in reverse order. */
-function componentsOf(options: AppOptions, { client, state, served }: Parts): readonly Component[] {
+function createComponents(options: AppOptions, { client, state, served }: Parts): readonly Component[] {
   const { clock, random, log, settings } = options;
   const { credentialNamespaces, namespaces, facadeAnnotations: annotationPrefixes, components } = settings;
   const informers = createHubInformers({ client, clock, random, credentialNamespaces, namespaces, annotationPrefixes });
-  const clients = clusterClients(options, client, informers);
-  const certificate = servingCertificate(options, client);
+  const clients = createClusterClients(options, client, informers);
+  const certificate = selectCertificateSource(options, client);
   const reviewLimit = new ReviewLimit(clock);
   const { tokens, sets, clusters } = informers;
   const metrics = new Metrics({ build: readBuild(), tokens: tokens.store, sets: sets.store, clusters: clusters.store });
@@ -79,20 +79,35 @@ function componentsOf(options: AppOptions, { client, state, served }: Parts): re
   };
   const [hasController, hasFacade] = [components.includes('controller'), components.includes('facade')];
   return [
-    operations(options, { hub: client, metrics, health: state.health, certificate, reviewLimit, onListening: onListening('metrics') }),
-    customResources(options, client),
-    caches(hasController ? informers : facadeInformers(informers), client, { clock, log }),
-    targetClusters(clients, clusters),
-    ...(hasController && !hasFacade && settings.facadeTlsSecret !== undefined ? [certificateUpkeep(options, certificate)] : []),
-    ...(hasController ? leaderWork(options, { hub: client, informers, clients, metrics }) : []),
-    // Last, because it may wait for its certificate.
+    createOperations(options, {
+      hub: client,
+      metrics,
+      health: state.health,
+      certificate,
+      reviewLimit,
+      onListening: onListening('metrics'),
+    }),
+    createCrdInstaller(options, client),
+    createCaches(hasController ? informers : selectFacadeInformers(informers), client, { clock, log }),
+    createConnectionCloser(clients, clusters),
+    ...(hasController && !hasFacade && settings.facadeTlsSecret !== undefined ? [createCertificateRenewal(options, certificate)] : []),
+    ...(hasController ? createLeaderComponents(options, { hub: client, informers, clients, metrics }) : []),
+    // The façade starts last, because it may wait for its certificate.
     ...(hasFacade
-      ? facade(options, { hub: client, clients, informers, metrics, certificate, reviewLimit, onListening: onListening('facade') })
+      ? createFacadeComponents(options, {
+          hub: client,
+          clients,
+          informers,
+          metrics,
+          certificate,
+          reviewLimit,
+          onListening: onListening('facade'),
+        })
       : []),
   ];
 }
 
-function clusterClients({ clock, settings }: AppOptions, client: KubeClient, { credentials }: HubInformers): ClusterClients {
+function createClusterClients({ clock, settings }: AppOptions, client: KubeClient, { credentials }: HubInformers): ClusterClients {
   const { credentialNamespaces, allowLoopback, hubCluster, namespace, ownAddress } = settings;
   const hub = { clusterName: hubCluster, client, namespace };
   const reach = { allowLoopback, proxyFor: proxyPolicy(settings), ownAddress };
@@ -101,8 +116,8 @@ function clusterClients({ clock, settings }: AppOptions, client: KubeClient, { c
   return new ClusterClients({ clock, ...reach, credentialNamespaces, hub, federatedAddresses });
 }
 
-/** Creates the component that closes connections of deleted Clusters, on the leader and on followers, and all of them at shutdown. */
-export function targetClusters(clients: ClusterClients, { changes$ }: Pick<Informer<Cluster>, 'changes$'>): Component {
+/** Creates the component that closes connections to deleted Clusters, on the leader and on followers, and all connections at shutdown. */
+export function createConnectionCloser(clients: ClusterClients, { changes$ }: Pick<Informer<Cluster>, 'changes$'>): Component {
   const following = new Subscription();
   const start = async () => {
     following.add(changes$.subscribe(({ type, object }) => (type === 'deleted' ? void clients.forget(object) : clients.recall(object))));

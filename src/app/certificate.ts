@@ -18,7 +18,7 @@ import type { Clock } from '../std/clock.ts';
 import type { AppOptions } from './options.ts';
 
 /** Returns the source of the serving certificate. */
-export function servingCertificate(options: CertificateOptions, hub: KubeClient): CertificateSource {
+export function selectCertificateSource(options: CertificateOptions, hub: KubeClient): CertificateSource {
   const { clock, log, settings, facadeCertificate } = options;
   const { facadeTlsCert: certFile, facadeTlsKey: keyFile, facadeTlsSecret: name, namespace, components } = settings;
   const mayIssue = components.includes('controller');
@@ -44,8 +44,8 @@ export async function waitForCertificate(certificate: CertificateSource, clock: 
 
 const RETRY_MS = 1_000;
 
-/** Creates the component that creates and renews the Secret in a process that does not serve the certificate. */
-export function certificateUpkeep({ clock, log }: AppOptions, certificate: CertificateSource): Component {
+/** Creates the component that creates and renews the Secret with the façade's certificate in a process that does not run the façade. */
+export function createCertificateRenewal({ clock, log }: AppOptions, certificate: CertificateSource): Component {
   let stop = () => {};
   return {
     name: 'façade certificate',

@@ -32,12 +32,12 @@ export interface WorkParts {
 }
 
 /** Returns the components of the leader: events, election and controllers. */
-export function leaderWork(options: AppOptions, { hub, informers, clients, metrics }: WorkParts): readonly Component[] {
+export function createLeaderComponents(options: AppOptions, { hub, informers, clients, metrics }: WorkParts): readonly Component[] {
   const { clock, random, log, settings, onDefect = (error) => log.fatal({ error }, 'controllers failed') } = options;
   // Unique for each start of the process.
   const instance = `${hostname()}_${randomUUID()}`;
-  const recorder = recorderOf(options, hub, instance);
-  const leading = leadership(options, { identity: instance, streams: hub.transport.streams });
+  const recorder = createRecorder(options, hub, instance);
+  const leading = createLeadership(options, { identity: instance, streams: hub.transport.streams });
   metrics.observeLeadership(() => leading.leads());
   const { verifyIntervalMs, protectedNamespaces, credentialNamespaces, facadeAudiences, namespace } = settings;
   const { probeIntervalMs, accessIntervalMs } = settings;
@@ -68,14 +68,14 @@ export function leaderWork(options: AppOptions, { hub, informers, clients, metri
   ];
 }
 
-function recorderOf({ clock, random, log }: AppOptions, client: KubeClient, instance: string): Recorder {
+function createRecorder({ clock, random, log }: AppOptions, client: KubeClient, instance: string): Recorder {
   const onProblem = (error: unknown) => log.warn({ error }, 'cannot record event');
   return new Recorder({ client, clock, random, component: FieldManager, instance, onProblem });
 }
 
 /** A component that takes part in the leader election and releases the Lease when it stops. */
 export interface Leadership extends Component {
-  /** Current and later leadership; the election runs while it has subscribers. */
+  /** Current and later leadership. The election runs while this observable has subscribers. */
   readonly leads$: Observable<boolean>;
   /** Returns whether this process holds the Lease now. */
   leads(): boolean;
@@ -84,12 +84,12 @@ export interface Leadership extends Component {
 export interface ElectionCandidate {
   /** Identity in the leader election, unique for each start of the process. */
   readonly identity: string;
-  /** Watches on the hub; the frequent requests for the Lease detect that the connection is dead. */
+  /** Watches on the hub. They end when the requests for the Lease, which are frequent, detect an outage. */
   readonly streams: OpenStreams;
 }
 
 /** Creates the component of the leader election. */
-export function leadership(options: AppOptions, { identity, streams }: ElectionCandidate): Leadership {
+export function createLeadership(options: AppOptions, { identity, streams }: ElectionCandidate): Leadership {
   let candidacy: { readonly election: Election; readonly lease: Transport } | undefined;
   return {
     name: 'leadership',
@@ -99,7 +99,7 @@ export function leadership(options: AppOptions, { identity, streams }: ElectionC
       const { hub, clock, execEnv } = options;
       // The election has its own connection: if a Lease request waited behind other writes, this process would lose the Lease.
       const lease = createTransport(hub, omitUndefined({ clock, streams, connections: 1, execEnv }));
-      candidacy = { election: electionOf(options, new KubeClient(lease, FieldManager), identity), lease };
+      candidacy = { election: joinElection(options, new KubeClient(lease, FieldManager), identity), lease };
     },
     async stop() {
       try {
@@ -111,7 +111,7 @@ export function leadership(options: AppOptions, { identity, streams }: ElectionC
   };
 }
 
-function electionOf({ clock, random, log, settings }: AppOptions, client: KubeClient, identity: string): Election {
+function joinElection({ clock, random, log, settings }: AppOptions, client: KubeClient, identity: string): Election {
   return createElection({
     client,
     clock,

@@ -1,4 +1,4 @@
-// The façade as components of the process, which every replica runs. facade/facade.ts assembles the façade itself.
+// Components of the façade, which every replica runs. facade/facade.ts assembles the façade itself.
 
 import { createFacade, type FacadeOptions } from '../facade/facade.ts';
 import { watchLimits } from '../facade/limits/concurrency.ts';
@@ -21,14 +21,14 @@ export interface FacadeParts extends Pick<Required<FacadeOptions>, 'hub' | 'clie
 type FacadeInformers = Pick<HubInformers, keyof typeof LISTS | 'credentials' | 'roles' | 'bindings'>;
 
 /** Returns the informers of a process without controllers. */
-export function facadeInformers(informers: HubInformers): FacadeInformers {
+export function selectFacadeInformers(informers: HubInformers): FacadeInformers {
   const { credentials, roles, bindings } = informers;
   const listed = (Object.keys(LISTS) as readonly (keyof typeof LISTS)[]).map((name) => [name, informers[name]] as const);
   return { ...(Object.fromEntries(listed) as Pick<HubInformers, keyof typeof LISTS>), credentials, roles, bindings };
 }
 
 /** Creates the components of the façade; they start after the caches are synced. */
-export function facade(
+export function createFacadeComponents(
   { clock, random, log, settings }: AppOptions,
   { informers, metrics, certificate, onListening, ...parts }: FacadeParts,
 ): readonly Component[] {

@@ -1,4 +1,4 @@
-// The hub: its informers, and the prerequisites on it, which are Purser's CustomResourceDefinitions and synced caches.
+// The hub: its informers, and the prerequisites of the controllers and the façade: Purser's CustomResourceDefinitions and synced caches.
 
 import { combineLatest, filter, firstValueFrom, merge, Subscription } from 'rxjs';
 import { createClusterRbacInformers } from '../access/informers.ts';
@@ -19,7 +19,7 @@ import { createTokenInformers, type TokenInformersOptions } from '../tokens/info
 import type { AppOptions, AppSettings } from './options.ts';
 
 /** Creates the component that installs the CustomResourceDefinitions, if enabled, and waits until the hub serves them. */
-export function customResources({ clock, random, log, settings }: AppOptions, client: KubeClient): Component {
+export function createCrdInstaller({ clock, random, log, settings }: AppOptions, client: KubeClient): Component {
   let isLogged = false;
   const logMissing = (isInstalled: boolean) => (missing: readonly { readonly kind: string }[]) => {
     const kinds = missing.map(({ kind }) => kind).join(', ');
@@ -42,7 +42,7 @@ function mayInstall({ installCrds, components }: AppSettings): boolean {
 
 const REMEDY = 'run kubectl apply -f crds, or start Purser with --install-crds';
 
-/** Installs the CustomResourceDefinitions. Returns false if Purser has no permission: an administrator must install them. */
+/** Installs the CustomResourceDefinitions. Returns false if Purser has no permission; then an administrator must install them. */
 async function install({ clock, random, log }: Tools, client: KubeClient, signal: AbortSignal): Promise<boolean> {
   const manifests = await readManifests('crds');
   const onFailure = (error: unknown) => log.warn({ error }, 'cannot install custom resources');
@@ -80,7 +80,7 @@ export function createHubInformers(options: RegistryInformersOptions & TokenInfo
 type Watched = Pick<HubInformers, 'clusters' | 'credentials' | 'roles' | 'bindings'> & Partial<HubInformers>;
 
 /** Creates the component that runs the informers, on the leader and on followers, and waits until they are synced. */
-export function caches({ credentials, ...others }: Watched, client: KubeClient, tools: Pick<Tools, 'clock' | 'log'>): Component {
+export function createCaches({ credentials, ...others }: Watched, client: KubeClient, tools: Pick<Tools, 'clock' | 'log'>): Component {
   const { clock, log } = tools;
   const named: readonly Named[] = [...Object.entries(others), ...credentials.map((informer) => ['credentials', informer] as const)];
   const informers = named.map(([, informer]) => informer);
@@ -109,7 +109,7 @@ export function caches({ credentials, ...others }: Watched, client: KubeClient, 
 
 type Named = readonly [name: string, informer: Informer<ApiObject>];
 
-/** Logs the informers that are not synced, every ten seconds. Returns a function that stops it. */
+/** Logs the informers that are not synced, every ten seconds. Returns a function that stops the logging. */
 function logUnsynced(named: readonly Named[], { clock, log }: Pick<Tools, 'clock' | 'log'>): () => void {
   let cancel = clock.wakeAfter(LOG_INTERVAL_MS, logNow);
   function logNow(): void {

@@ -43,13 +43,13 @@ export interface OperationsParts {
   readonly metrics: Metrics;
   readonly health: Health;
   readonly certificate: CertificateSource;
-  /** Shared with the façade, whose TokenReviews name other audiences. */
+  /** Limit on TokenReviews, shared with the façade, which reviews tokens for other audiences. */
   readonly reviewLimit: ReviewLimit;
   readonly onListening: (url: string) => void;
 }
 
 /** Creates the component that serves health checks and metrics; it starts first and stops last. */
-export function operations(options: AppOptions, observed: OperationsParts): Component {
+export function createOperations(options: AppOptions, observed: OperationsParts): Component {
   const { hub, metrics, health, reviewLimit, onListening } = observed;
   const { clock, log, settings } = options;
   const { bindAddress: host, metricsPort: port } = settings;

@@ -23,7 +23,7 @@ export interface AppOptions {
   readonly onDefect?: (error: unknown) => void;
 }
 
-/** Settings of an administrator, and settings that depend on the environment of the process. */
+/** Settings that administrators configure, and settings that depend on the environment of the process. */
 export interface AppSettings extends Omit<Config, ProcessSetting> {
   /** Authorization for /metrics. */
   readonly metricsAuth: 'token' | 'none';
@@ -31,15 +31,12 @@ export interface AppSettings extends Omit<Config, ProcessSetting> {
   readonly ownAddress?: string | undefined;
   /** Memory limit of the process, in bytes; undefined without one. */
   readonly memoryBytes?: number | undefined;
-  /** Maximum time for running reconciles to finish at shutdown. */
+  /** Maximum time for running reconciles to finish at shutdown, in milliseconds. */
   readonly drainMs: number;
 }
 
 /** Settings that only the process itself uses. */
 type ProcessSetting =
-  | 'command'
-  | 'help'
-  | 'version'
   | 'kubeConfig'
   | 'dataDir'
   | 'apiPort'

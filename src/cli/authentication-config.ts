@@ -16,7 +16,7 @@ export interface AuthenticationOptions {
   readonly serviceAccount?: string;
   /** Purser's namespace on the hub; undefined for the default. */
   readonly namespace?: string;
-  /** Path of the issuer's certificate authority; undefined for public authorities. */
+  /** Path of the issuer's certificate authority; undefined for public CAs. */
   readonly ca?: string;
   /** URL of the discovery document; undefined for the issuer's own URL. */
   readonly discoveryUrl?: string;

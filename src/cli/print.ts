@@ -77,10 +77,7 @@ function authenticationCommand(host: CommandHost): Command {
     )
     .addOption(ownNamespaceOption())
     .addOption(
-      singleOption('--ca <FILE>', 'PEM file with the certificate authority of the issuer', anyText).default(
-        undefined,
-        'public authorities',
-      ),
+      singleOption('--ca <FILE>', 'PEM file with the certificate authority of the issuer', anyText).default(undefined, 'public CAs'),
     )
     .addOption(singleOption('--discovery-url <URL>', "URL of the hub's discovery document, if it differs from the issuer's", httpsUrl))
     .addOption(

@@ -30,7 +30,7 @@ export interface Config {
   readonly facadeUi: boolean;
   readonly facadeTlsCert: string | undefined;
   readonly facadeTlsKey: string | undefined;
-  /** Secret with certificate and key, instead of files. */
+  /** Name of the Secret with the certificate and key; undefined without one. */
   readonly facadeTlsSecret: string | undefined;
   readonly metricsPort: number;
   /** Authorization for /metrics; undefined for the default of the command. */
@@ -57,15 +57,15 @@ export interface Config {
   readonly protectedNamespaces: readonly string[];
   /** Maximum lifetime of a token; longer requests are shortened. */
   readonly maxExpirationSeconds: number;
-  /** Audiences that a ManagedToken can request; undefined for all. */
+  /** Audiences that tokens can be issued for; undefined for all. */
   readonly allowedAudiences: readonly string[] | undefined;
   /** URL of the proxy to target clusters; undefined without a proxy. */
   readonly httpsProxy: string | undefined;
   /** Hosts to reach without the proxy, as in NO_PROXY. */
   readonly noProxy: string | undefined;
-  /** Interval of TokenReviews of each issued token; 0 for never. */
+  /** Minimum interval between scheduled TokenReviews of an issued token; 0 disables scheduled and random TokenReviews. */
   readonly verifyIntervalMs: number;
-  /** Interval of probes of each cluster's /readyz. */
+  /** Interval between probes of each cluster's /readyz. */
   readonly probeIntervalMs: number;
   /** Interval between checks of each cluster's version and of Purser's permissions on the cluster. */
   readonly accessIntervalMs: number;
@@ -73,7 +73,7 @@ export interface Config {
   readonly hubCluster: string | undefined;
   /** True to allow Clusters with loopback addresses. */
   readonly allowLoopback: boolean;
-  /** Sources of options that are set and apply to the local run only. */
+  /** Flags and environment variables that are set but apply to the local run only. */
   readonly localOnly: readonly string[];
   /** Environment variables with Purser's prefix that belong to no option. */
   readonly unknownVariables: readonly string[];

@@ -7,12 +7,12 @@ const MANUAL = new URL('../../docs/operating.md', import.meta.url);
 const TABLE = /\| option \| variable \|.*\n(\|.*\n)*/;
 
 /** Returns docs/operating.md with the current table of options. */
-export async function manualWithOptions(): Promise<string> {
-  return (await readFile(MANUAL, 'utf8')).replace(TABLE, () => optionsTable());
+export async function renderManual(): Promise<string> {
+  return (await readFile(MANUAL, 'utf8')).replace(TABLE, () => renderOptionsTable());
 }
 
 /** Returns the options as a Markdown table. */
-export function optionsTable(): string {
+export function renderOptionsTable(): string {
   const rows = Object.entries<Option>(OPTIONS).map(([name, option]) => {
     const initial = option.default === undefined ? (option.defaultDescription ?? '') : `\`${option.default}\``;
     const description = `${option.description}${option.localOnly ? ' (local run only)' : ''}`;
@@ -21,4 +21,4 @@ export function optionsTable(): string {
   return `| option | variable | default | description |\n|---|---|---|---|\n${rows.join('')}`;
 }
 
-if (import.meta.main) await writeFile(MANUAL, await manualWithOptions());
+if (import.meta.main) await writeFile(MANUAL, await renderManual());

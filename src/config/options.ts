@@ -1,4 +1,5 @@
-// Options of `run` and `dev`, declared once: `--help`, environment variables, validation and the table in docs/operating.md derive from this table.
+// Options of `run` and `dev`, declared once: `--help`, environment variables, validation and the table in docs/operating.md use this
+// declaration.
 
 import {
   anyText,
@@ -181,7 +182,7 @@ export const OPTIONS = {
     value: 'DURATION',
     default: '15m',
     parse: durationOrZero,
-    description: 'minimum interval between scheduled TokenReviews of an issued token (0 disables these and the random checks)',
+    description: 'minimum interval between scheduled TokenReviews of an issued token (0 disables scheduled and random TokenReviews)',
   },
   'probe-interval': { value: 'DURATION', default: '10s', parse: duration, description: "how often each cluster's /readyz is probed" },
   'access-interval': {

@@ -77,11 +77,11 @@ export const pathSegment: Parser<string> = (text) => {
   return text;
 };
 
-/** Parses the URL of a server: https, without user, query and fragment. The result has no slash at its end. */
+/** Parses the URL of a server: https, without user, query and fragment. Removes trailing slashes. */
 export const httpsUrl: Parser<string> = (text) => {
   const url = URL.parse(text);
   const isServer = url?.protocol === 'https:' && url.username === '' && url.password === '' && !/[?#]/.test(text);
-  if (!isServer) throw new ValueError('an https URL such as https://purser.example.com');
+  if (!isServer) throw new ValueError('an https URL without user, query or fragment, such as https://purser.example.com');
   return url.href.replace(/\/+$/, '');
 };
 

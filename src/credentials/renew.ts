@@ -3,7 +3,7 @@
 
 import { RenewalEventReason } from '../api/reasons.ts';
 import { type Secret, Secrets, type Stored } from '../api/resources.ts';
-import { serviceAccountNamespace, toServiceAccount } from '../kubernetes/service-account.ts';
+import { parseServiceAccount, serviceAccountNamespace } from '../kubernetes/service-account.ts';
 import { digestOf } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { sentence } from '../std/sentence.ts';
@@ -167,7 +167,7 @@ interface Obtained {
 async function obtain(run: CredentialRun, target: Target, isUnrecorded: boolean): Promise<Obtained | undefined> {
   const { credential, record, terms, signal } = run;
   const username = await ownUsername(target, signal);
-  const serviceAccount = toServiceAccount(username);
+  const serviceAccount = parseServiceAccount(username);
   if (serviceAccount === undefined || target.credential?.type !== 'token') return undefined;
   const current = target.credential.token.reveal();
   const claims = tokenClaims(current);

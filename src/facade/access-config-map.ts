@@ -19,7 +19,7 @@ export interface FacadeAccess {
 
 /** Settings and the CA of the certificate. */
 export interface PublishedFacade extends FacadeAccess {
-  /** PEM; undefined for public authorities. */
+  /** PEM; undefined for public CAs. */
   readonly authority: string | undefined;
 }
 

@@ -10,10 +10,10 @@ import { isStream, sendHead, toBytes } from '../kubernetes/reply.ts';
 import { parseUrl } from '../kubernetes/request-url.ts';
 import { badRequest, pathNotFound, statusError, unclassified } from '../kubernetes/status.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
-import { requestTimeoutMs } from '../kubernetes/wire/options.ts';
+import { parseTimeoutMs } from '../kubernetes/wire/options.ts';
 import { flag } from '../kubernetes/wire/query.ts';
 import { readBody } from '../kubernetes/wire/read-body.ts';
-import { warningHeaders } from '../kubernetes/wire/warning.ts';
+import { toWarningHeaders } from '../kubernetes/wire/warning.ts';
 import type { Clock } from '../std/clock.ts';
 import type { BodyStream } from './body-stream.ts';
 import { closeConnectionAfter, isHttp2, MAX_HEADER_BYTES, recordAuthenticated } from './http2.ts';
@@ -165,7 +165,7 @@ export class Exchange implements FacadeRequest {
     if (!this.query.has('timeout') || (this.method === 'GET' && flag(this.query, 'watch'))) return;
     const expired = () =>
       statusError('Timeout', 'Timeout: request did not complete within requested timeout - context deadline exceeded', {});
-    this.#cancelTimeout = this.clock.wakeAfter(requestTimeoutMs(this.query), () => this.#ending.abort(expired()));
+    this.#cancelTimeout = this.clock.wakeAfter(parseTimeoutMs(this.query), () => this.#ending.abort(expired()));
   }
 
   /** Holds a seat until the response has been sent or begins to stream. */
@@ -263,7 +263,7 @@ export class Exchange implements FacadeRequest {
       'cache-control': 'no-cache, private',
       ...headers,
     };
-    if (this.warnings.length > 0) all['warning'] = warningHeaders(this.warnings);
+    if (this.warnings.length > 0) all['warning'] = toWarningHeaders(this.warnings);
     if (this.isMultiplexed) delete all['connection'];
     // Node's type allows one Warning only.
     return all as OutgoingHttpHeaders;

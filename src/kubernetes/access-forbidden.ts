@@ -1,4 +1,4 @@
-// 403 responses for requests that their users are not permitted to send, with Kubernetes' messages.
+// 403 errors for requests that a user is not permitted to send, with Kubernetes' messages.
 
 import { goQuote } from '../std/go-text.ts';
 import type { AccessAttributes } from './rbac.ts';
@@ -8,7 +8,7 @@ interface NamedUser {
   readonly name: string;
 }
 
-/** Returns the 403 for a request with these attributes. `reason` is appended to the message; empty for none. */
+/** Returns the 403 error for a request with these attributes. A non-empty `reason` is appended to the message. */
 export function accessForbidden(user: NamedUser, attributes: AccessAttributes, reason: string): StatusError {
   const why = `${escapeHtml(deniedText(user, attributes))}${reason === '' ? '' : `: ${reason}`}`;
   if (attributes.type === 'path') return statusError('Forbidden', `forbidden: ${why}`, {});

@@ -35,7 +35,7 @@ export function withCondition<C extends Condition>(conditions: readonly C[], nex
   return isSame(old, set) ? conditions : conditions.with(index, set);
 }
 
-/** Returns whether the copy `set` has the same fields as `old`; no field is an object. */
+/** Returns whether `set` equals `old`. `set` has every field of `old`, and no field is an object. */
 function isSame<C extends Condition>(old: C, set: C): boolean {
   for (const field in set) if (set[field] !== old[field]) return false;
   return true;

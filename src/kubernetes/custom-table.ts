@@ -16,8 +16,8 @@ export interface PrinterColumn {
   readonly jsonPath: string;
 }
 
-/** Returns the table of a version. It ends before the first column with an invalid path. */
-export function customTable(declared: readonly PrinterColumn[] = []): Table {
+/** Returns the table of a CRD version. The table ends before the first column with an invalid path. */
+export function toCustomTable(declared: readonly PrinterColumn[] = []): Table {
   if (declared.length === 0) {
     return toTable([{ definition: { ...AGE_COLUMN, type: 'date' }, path: parseJsonPath('.metadata.creationTimestamp') }]);
   }

@@ -24,12 +24,12 @@ const TITLES = {
   FieldValueTypeInvalid: 'Invalid value',
 } as const;
 
-/** Formats `value` like Go: strings quoted, other values as JSON. */
+/** Returns the error of an invalid value. Like in Go, the message contains strings in quotes and other values as JSON. */
 export function invalidValue(field: string, value: unknown, detail: string): FieldError {
   return fieldError('FieldValueInvalid', field, [formatValue(value), detail]);
 }
 
-/** Returns the error of an invalid struct or list of structs, with its keys in the given order. */
+/** Returns the error of an invalid struct or list of structs. The message contains it as JSON with the keys in the given order. */
 export function invalidStruct(field: string, value: unknown, detail: string): FieldError {
   return fieldError('FieldValueInvalid', field, [goStructJson(value), detail]);
 }
@@ -69,7 +69,7 @@ export function tooMany(field: string, actual: number, max: number): FieldError 
 }
 
 /** Returns the error as Kubernetes prints it: `spec.size: Invalid value: 5: must be larger`. */
-export function fieldErrorText(error: FieldError): string {
+export function formatFieldError(error: FieldError): string {
   return `${error.field}: ${error.body}`;
 }
 

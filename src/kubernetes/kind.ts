@@ -1,15 +1,15 @@
-// Representation and selection of the objects of a kind.
+// Properties of a kind that are needed to represent and select its objects.
 
 import type { KubeObject } from './object.ts';
 import type { Schema } from './schema/schema.ts';
 
-/** A kind with the parts that the representation of its objects needs. */
+/** A kind with the properties that are needed to represent its objects. */
 export interface ServedKind {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
   readonly listKind: string;
-  /** True for a built-in kind: a Go struct on the wire (declared key order). Others are maps (sorted keys). */
+  /** True for a built-in kind, whose keys are encoded in the order of its Go struct. The keys of other kinds are sorted. */
   readonly builtIn: boolean;
   /** Schema of the whole object, including metadata. */
   readonly schema: Schema;
@@ -21,7 +21,7 @@ export interface SelectableKind {
   readonly namespaced: boolean;
   /** Fields for field selectors besides metadata.name and, for namespaced kinds, metadata.namespace. */
   readonly selectableFields: Readonly<Record<string, (object: KubeObject) => string>>;
-  /** Style of the error for a field that is not selectable; Kubernetes has another message for some kinds. */
+  /** Variant of Kubernetes' error for a field that is not selectable: `generic` if the kind has no selectable fields of its own. */
   readonly fieldLabelErrors: 'generic' | 'named';
 }
 

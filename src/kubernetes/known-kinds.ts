@@ -1,12 +1,12 @@
 // Built-in kinds of Kubernetes 1.36, including those that are not served here: kube-apiserver has different error messages for built-in and
 // unknown kinds.
 
-/** Returns whether Kubernetes has such a built-in kind. */
+/** Returns whether Kubernetes has this built-in kind. Lists are also kinds. */
 export function isKnownKind(group: string, version: string, kind: string): boolean {
   return KNOWN.has(`${group === '' ? version : `${group}/${version}`} ${kind}`);
 }
 
-/** By apiVersion; a star marks kinds that also come in lists. */
+/** Built-in kinds by apiVersion. A star marks a kind that also has a list kind. */
 const KINDS: Readonly<Record<string, string>> = {
   'admissionregistration.k8s.io/v1':
     'MutatingAdmissionPolicy* MutatingAdmissionPolicyBinding* MutatingWebhookConfiguration* ValidatingAdmissionPolicy* ValidatingAdmissionPolicyBinding* ValidatingWebhookConfiguration*',
@@ -42,9 +42,9 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 const KNOWN: ReadonlySet<string> = new Set(
-  Object.entries(KINDS).flatMap(([apiVersion, kinds]) => namesOf(kinds).map((name) => `${apiVersion} ${name}`)),
+  Object.entries(KINDS).flatMap(([apiVersion, kinds]) => expandNames(kinds).map((name) => `${apiVersion} ${name}`)),
 );
 
-function namesOf(kinds: string): readonly string[] {
+function expandNames(kinds: string): readonly string[] {
   return kinds.split(' ').flatMap((name) => (name.endsWith('*') ? [name.slice(0, -1), `${name.slice(0, -1)}List`] : [name]));
 }

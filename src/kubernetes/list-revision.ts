@@ -5,12 +5,12 @@ import { badRequest, expired, StatusError, statusError } from './status.ts';
 import { type ContinueToken, decodeContinue, encodeContinueAtLatest } from './wire/continue-token.ts';
 import type { ListOptions } from './wire/options.ts';
 
-/** Returns the requested version of a list; 0 for any. Throws 400. */
+/** Parses the version that a list request names; 0 for any version. Throws 400 if it is invalid. */
 export function parseListVersion(options: ListOptions): bigint {
   return parseRequestedVersion(options.resourceVersion, (message) => badRequest(`invalid resource version: ${message}`));
 }
 
-/** Returns the requested version of a get or a watch; 0 for any. Throws the error that `reject` creates: 400 by default. */
+/** Parses the version that a get or watch request names; 0 for any version. Throws the error that `reject` creates, by default 400. */
 export function parseRequestedVersion(text: string, reject: (message: string) => StatusError = badRequest): bigint {
   const isNumber = /^\d*$/.test(text);
   if (isNumber && BigInt(text) <= MAX_UINT64) return BigInt(text);
@@ -18,14 +18,14 @@ export function parseRequestedVersion(text: string, reject: (message: string) =>
   throw reject(`resourceVersion: Invalid value: ${goQuote(text)}: ${problem}`);
 }
 
-/** Returns whether a watch begins with the existing objects: on request, or from version zero, even in a form such as `00`. */
+/** Returns whether a watch sends the existing objects first. Without `sendInitialEvents`, it does so at version 0, also written as `00`. */
 export function hasInitialEvents({ sendInitialEvents, resourceVersion }: ListOptions): boolean {
   return sendInitialEvents ?? parseRequestedVersion(resourceVersion) === 0n;
 }
 
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** Parses the continue token of a list; undefined for a new list. Throws 400. */
+/** Parses the continue token of a list; undefined for a new list. Throws 400 if the token is invalid or combined with a version. */
 export function parseContinueToken(options: ListOptions): ContinueToken | undefined {
   if (options.continue === '') return undefined;
   const token = decodeContinue(options.continue);
@@ -35,7 +35,7 @@ export function parseContinueToken(options: ListOptions): ContinueToken | undefi
   return token;
 }
 
-/** Returns whether the list must have exactly the requested version. A list of one named object is a get, without pages. */
+/** Returns whether the list must have exactly the requested version: on request, or for a page, unless the list names one object. */
 export function requiresExactVersion(
   { resourceVersionMatch, limit }: ListOptions,
   { isOneObject }: { readonly isOneObject: boolean },
@@ -43,12 +43,12 @@ export function requiresExactVersion(
   return resourceVersionMatch === 'Exact' || (resourceVersionMatch === '' && limit > 0 && !isOneObject);
 }
 
-/** Returns the maximum number of objects of a page; 0 for all. */
+/** Returns the maximum number of objects in a page; 0 for all. As in Kubernetes, a list at version 0 ignores the limit. */
 export function pageLimit({ resourceVersion, limit }: ListOptions): number {
   return resourceVersion === '0' || limit < 0 ? 0 : limit;
 }
 
-/** Returns the error for a version in the future. */
+/** Returns the error for a version that the server has not reached yet. */
 export function versionTooLarge(requested: number | bigint, current: number | string): StatusError {
   return statusError('Timeout', `Timeout: Too large resource version: ${requested}, current: ${current}`, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
@@ -61,7 +61,7 @@ export function listExpired(): StatusError {
   return expired('The resourceVersion for the provided list is too old.');
 }
 
-/** Returns the error for a page at an expired version; it offers the rest at the latest version. */
+/** Returns the error for a page at an expired version. It contains a token for the remaining objects at the latest version. */
 export function continueTokenExpired(token: ContinueToken): StatusError {
   return new StatusError({ ...expired(TOO_OLD_TO_CONTINUE).status, metadata: { continue: encodeContinueAtLatest(token) } });
 }

@@ -2,17 +2,17 @@
 
 import type { ManagedFieldsEntry } from './object.ts';
 
-/** Returns the names of labels or annotations that a manager has set, with any operation. */
-export function ownedNames(
+/** Returns the keys of the labels or annotations that a manager owns, by Apply or Update, sorted. */
+export function listOwnedKeys(
   entries: readonly Pick<ManagedFieldsEntry, 'manager' | 'fieldsV1'>[],
   manager: string,
   part: Part,
 ): readonly string[] {
-  const names = entries.flatMap((entry) => {
+  const keys = entries.flatMap((entry) => {
     const metadata = entry.manager === manager ? fieldOf(entry.fieldsV1, 'f:metadata') : undefined;
     return Object.keys(fieldOf(metadata, `f:${part}`) ?? {}).filter((key) => key.startsWith(PREFIX));
   });
-  return [...new Set(names)].map((key) => key.slice(PREFIX.length)).sort();
+  return [...new Set(keys)].map((key) => key.slice(PREFIX.length)).sort();
 }
 
 type Part = 'labels' | 'annotations';

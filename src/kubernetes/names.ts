@@ -1,6 +1,6 @@
 // Validation of names. Each check returns problems with Kubernetes' messages; an empty list means valid.
 
-/** Validates names of most objects, and prefixes of label keys. */
+/** Validates names of most objects. */
 export function dns1123SubdomainProblems(value: string): readonly string[] {
   return [...lengthProblems(253, value, 'characters'), ...formProblems(SUBDOMAIN, value)];
 }
@@ -37,7 +37,7 @@ export function labelValueProblems(value: string): readonly string[] {
   return [...lengthProblems(63, value, 'bytes'), ...formProblems(LABEL_VALUE, value)];
 }
 
-/** Validates names that must be one segment of a URL path, such as those of roles. */
+/** Validates names that must be one segment of a URL path, such as names of roles. */
 export function pathSegmentProblems(value: string): readonly string[] {
   return value === '.' || value === '..' ? [`may not be '${value}'`] : pathSegmentPrefixProblems(value);
 }
@@ -86,7 +86,7 @@ const LABEL_VALUE = form(
 /** Patterns of names, without their maximum lengths. */
 export const NamePattern = { label: LABEL.pattern.source, subdomain: SUBDOMAIN.pattern.source } as const;
 
-/** Regular expressions of a label's parts within longer patterns. Only the prefix of a key has no maximum length. */
+/** Regular expressions of label keys and values, for use in longer patterns. They limit every length except that of the key prefix. */
 export const LabelSource = {
   key: `(${SUBDOMAIN.source}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?`,
   value: '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?',
@@ -101,7 +101,7 @@ function mismatch({ rule, examples, source }: Form): string {
   return `${rule} (e.g. ${quoted}regex used for validation is '${source}')`;
 }
 
-/** Counts bytes, which the messages of Kubernetes call characters for names. */
+/** Limits the length in bytes. In the messages for names, Kubernetes calls them characters. */
 function lengthProblems(max: number, value: string, unit: 'bytes' | 'characters'): readonly string[] {
   return Buffer.byteLength(value) > max ? [`must be no more than ${max} ${unit}`] : [];
 }

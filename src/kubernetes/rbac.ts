@@ -1,4 +1,4 @@
-// Role-based access control: the rules of a user, and the decision about a request. Rules only allow.
+// Role-based access control: the rules of a user, and decisions about requests. Rules can allow requests, but not deny them.
 
 import { goQuote } from '../std/go-text.ts';
 import { aggregate } from './status.ts';
@@ -76,7 +76,7 @@ export interface UserRules {
   readonly errors: readonly string[];
 }
 
-/** Group that is allowed everything. */
+/** Group whose members are permitted to send every request. */
 export const SUPERUSERS = 'system:masters';
 
 /** Decides whether `user` is permitted to send a request with these attributes. */

@@ -12,18 +12,18 @@ export interface Reply {
   readonly body: string | Buffer | AsyncIterable<string>;
 }
 
-/** Returns whether the body is streamed until the caller disconnects. */
+/** Returns whether the body is a stream, as in a response to a watch. */
 export function isStream(body: Reply['body']): body is AsyncIterable<string> {
   return typeof body === 'object' && Symbol.asyncIterator in body;
 }
 
-/** Returns the body of a response as bytes. With a body that is a string, Node would encode the head as UTF-8 as well. */
+/** Returns the body of a response as bytes. For a string, Node would also encode the head as UTF-8. */
 export function toBytes(body: string | Buffer): Buffer {
   return typeof body === 'string' ? Buffer.from(body) : body;
 }
 
 /**
- * Sends the head of a response before its body; the head of a response to HEAD is sent when the response ends. Node's `flushHeaders`
+ * Sends the head of a response before its body. For a HEAD request, Node sends the head when the response ends. Node's `flushHeaders`
  * would encode header values as UTF-8, although they have one character per byte.
  */
 export function sendHead(response: ServerResponse): void {
@@ -34,7 +34,7 @@ export function sendHead(response: ServerResponse): void {
 
 const EMPTY = Buffer.alloc(0);
 
-/** Returns a response from its compact JSON. */
+/** Returns a response with compact JSON, which is formatted for the representation. */
 export function textReply(status: number, text: string, representation: Representation): Reply {
   return { status, headers: { 'content-type': representation.contentType }, body: formatBody(text, representation) };
 }
@@ -54,6 +54,6 @@ export function errorReply(error: StatusError, preferences: Preferences): Reply 
 }
 
 /** Returns a plain-text response, like Go's http.NotFound. */
-export function plainText(status: number, text: string): Reply {
+export function plainTextReply(status: number, text: string): Reply {
   return { status, headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }, body: text };
 }

@@ -5,7 +5,7 @@ import type { ServedKind } from './kind.ts';
 import { apiVersionOf, type KubeObject } from './object.ts';
 import { objectStruct } from './schema/go-struct.ts';
 import { badRequest, statusError, unclassified } from './status.ts';
-import { itemText, type ListFrame, type ListParts, listFrame, listText, objectText } from './wire/encode.ts';
+import { encodeItemJson, encodeListFrame, encodeObjectJson, joinList, type ListFrame, type ListParts } from './wire/encode.ts';
 import type { Representation } from './wire/negotiate.ts';
 import { orderedJson } from './wire/ordered-json.ts';
 
@@ -30,13 +30,13 @@ export interface View {
   readonly now: number;
 }
 
-/** Message of the error for one custom resource as a list. kube-apiserver sends it with 500. */
+/** Error message for one custom resource that is requested as a list. kube-apiserver sends it with status 500. */
 export const NOT_A_LIST = 'content is not a list';
 const PARTIAL_OBJECT_METADATA = objectStruct('v1.PartialObjectMetadata', {});
 
 const INCLUDED: ReadonlySet<string> = new Set(['', 'Metadata', 'Object', 'None']);
 
-/** Throws 400 for a view in which no object can be represented. */
+/** Throws 400 for a Table with an invalid `includeObject` parameter. */
 export function checkView({ as, includeObject }: View): void {
   if (as?.kind !== 'Table' || INCLUDED.has(includeObject)) return;
   const why = `includeObject: Invalid value: ${goQuote(includeObject)}: must be 'Metadata', 'Object', 'None', or empty`;
@@ -57,7 +57,7 @@ export function encodeObject(object: KubeObject, view: View): string {
   }
 }
 
-/** Throws 406 for a form that is not available for a virtual kind. */
+/** Throws 406 if an object of a virtual kind is requested as a list. */
 export function checkVirtualForm(kind: VirtualKind, as: Representation['as']): void {
   if (as?.kind === 'PartialObjectMetadataList') throw notAList(kind);
 }
@@ -65,7 +65,7 @@ export function checkVirtualForm(kind: VirtualKind, as: Representation['as']): v
 /** Returns the compact JSON of an object of a virtual kind: complete, or its metadata. */
 export function encodeVirtualObject(object: KubeObject, kind: VirtualKind, as: Representation['as']): string {
   checkVirtualForm(kind, as);
-  return as === undefined ? objectText(object, kind.schema) : encodeMetadata(object, { as });
+  return as === undefined ? encodeObjectJson(object, kind.schema) : encodeMetadata(object, { as });
 }
 
 /** A kind whose objects are never stored, such as TokenRequest. */
@@ -73,11 +73,11 @@ export type VirtualKind = Pick<ServedKind, 'group' | 'kind' | 'builtIn' | 'schem
 
 /** Returns the compact JSON of one page of a list. */
 export function encodeList(page: ListPage, view: View): string {
-  return listText(listParts(page, view));
+  return joinList(encodeListParts(page, view));
 }
 
-/** Returns one page of a list in parts. */
-export function listParts(page: ListPage, view: View): ListParts {
+/** Returns the compact JSON of one page of a list in parts. The items are encoded lazily. Throws 406 for a form of a single object. */
+export function encodeListParts(page: ListPage, view: View): ListParts {
   const { kind } = view;
   const encodeItems = (encode: (item: KubeObject) => string) => Iterator.from(page.items).map(encode);
   const metadata = {
@@ -89,20 +89,20 @@ export function listParts(page: ListPage, view: View): ListParts {
     case undefined: {
       const selfLink = page.selfLink === undefined ? {} : { selfLink: page.selfLink };
       const head = { apiVersion: apiVersionOf(kind), kind: kind.listKind, metadata: { ...metadata, ...selfLink } };
-      return { ...listFrame(head, kind.builtIn), items: encodeItems((item) => encodeItem(item, kind)) };
+      return { ...encodeListFrame(head, kind.builtIn), items: encodeItems((item) => encodeItem(item, kind)) };
     }
     case 'Table':
-      return { ...tableFrame(metadata, view), items: encodeItems((item) => encodeRow(item, view)) };
+      return { ...encodeTableFrame(metadata, view), items: encodeItems((item) => encodeRow(item, view)) };
     case 'PartialObjectMetadataList': {
       const head = { apiVersion: metaVersion(view), kind: 'PartialObjectMetadataList', metadata };
-      return { ...listFrame(head, true), items: encodeItems((item) => encodeMetadata(item, view)) };
+      return { ...encodeListFrame(head, true), items: encodeItems((item) => encodeMetadata(item, view)) };
     }
     case 'PartialObjectMetadata':
       throw notAcceptable(`you requested PartialObjectMetadata, but the requested object is a list (${goType(kind, 'List')})`);
   }
 }
 
-/** Returns the compact JSON of the object of a watch event. Only the first event of a table contains the columns. */
+/** Returns the compact JSON of the object of a watch event. In a watch of tables, only the first event contains the columns. */
 export function encodeEvent(object: KubeObject, view: View, isFirst: boolean): string {
   if (view.as?.kind !== 'Table') return encodeObject(object, view);
   return encodeTable(object, view, isFirst);
@@ -115,11 +115,11 @@ interface TableMetadata {
 }
 
 function encodeTable(object: KubeObject, view: View, hasColumns = true): string {
-  const frame = tableFrame({ resourceVersion: object.metadata.resourceVersion }, view, hasColumns);
-  return listText({ ...frame, items: [encodeRow(object, view)] });
+  const frame = encodeTableFrame({ resourceVersion: object.metadata.resourceVersion }, view, hasColumns);
+  return joinList({ ...frame, items: [encodeRow(object, view)] });
 }
 
-function tableFrame(metadata: TableMetadata, view: View, hasColumns = true): ListFrame {
+function encodeTableFrame(metadata: TableMetadata, view: View, hasColumns = true): ListFrame {
   const { columns } = view.kind.table;
   const { continue: next = '', ...rest } = metadata;
   const head = orderedJson({
@@ -140,7 +140,7 @@ function encodeRow(object: KubeObject, view: View): string {
   return `{"cells":${cells},"object":${encodeRowObject(object, view)}}`;
 }
 
-/** Returns the object with an empty name if it has none, as tables show bookmarks. */
+/** Returns the object with an empty name if it has none, because tables show bookmarks with an empty name. */
 function withName(object: KubeObject): KubeObject {
   return object.metadata.name === undefined ? { ...object, metadata: { ...object.metadata, name: '' } } : object;
 }
@@ -157,23 +157,23 @@ function encodeRowObject(object: KubeObject, view: View): string {
 }
 
 function encodeMetadata({ metadata }: KubeObject, view: Pick<View, 'as'>): string {
-  return objectText({ kind: 'PartialObjectMetadata', apiVersion: metaVersion(view), metadata }, PARTIAL_OBJECT_METADATA);
+  return encodeObjectJson({ kind: 'PartialObjectMetadata', apiVersion: metaVersion(view), metadata }, PARTIAL_OBJECT_METADATA);
 }
 
 function metaVersion({ as }: Pick<View, 'as'>): string {
   return `meta.k8s.io/${as?.version ?? 'v1'}`;
 }
 
-/** Strings of stored objects. Stored objects never change, so one text serves every get, list and watch. */
+/** JSON of stored objects. Stored objects never change, so each is encoded once for all gets, lists and watches. */
 const texts = new WeakMap<KubeObject, string>();
 const itemTexts = new WeakMap<KubeObject, string>();
 
 function encodeWhole(object: KubeObject, kind: ServedKind): string {
-  return memoize(texts, object, () => objectText(object, kind.builtIn ? kind.schema : undefined));
+  return memoize(texts, object, () => encodeObjectJson(object, kind.builtIn ? kind.schema : undefined));
 }
 
 function encodeItem(object: KubeObject, kind: ServedKind): string {
-  return kind.builtIn ? memoize(itemTexts, object, () => itemText(object, kind.schema)) : encodeWhole(object, kind);
+  return kind.builtIn ? memoize(itemTexts, object, () => encodeItemJson(object, kind.schema)) : encodeWhole(object, kind);
 }
 
 function memoize(memory: WeakMap<KubeObject, string>, object: KubeObject, make: () => string): string {
@@ -184,7 +184,7 @@ function memoize(memory: WeakMap<KubeObject, string>, object: KubeObject, make: 
   return text;
 }
 
-/** Returns the error for a form of a list. Kubernetes reports custom resources as lists until their items are read. */
+/** Returns the error for one object that is requested as a list. Kubernetes detects it later for custom resources, and sends 500. */
 function notAList(kind: VirtualKind): Error {
   if (!kind.builtIn) return unclassified(NOT_A_LIST);
   return notAcceptable(`you requested PartialObjectMetadataList, but the requested object is not a list (${goType(kind, '')})`);

@@ -14,7 +14,7 @@ export function parseUrl(url: string): RequestUrl | undefined {
 
 const BAD_ESCAPE = /%(?![0-9a-f]{2})/i;
 
-/** Decodes byte by byte, so that invalid UTF-8 does not affect the rest. */
+/** Decodes byte by byte, so that an invalid UTF-8 sequence does not affect the rest of the text. */
 function decodePercent(text: string): string {
   if (PLAIN.test(text)) return text;
   const bytes = text.replace(/%([0-9a-f]{2})|[^\0-\x7f]/gi, (char, hex: string | undefined) =>
@@ -25,7 +25,7 @@ function decodePercent(text: string): string {
 
 const PLAIN = /^[^%\x80-\uffff]*$/;
 
-/** Omits parameters that Go cannot decode. */
+/** Parses a query without the parameters that Go cannot decode. */
 function parseQuery(text: string): URLSearchParams {
   if (text === '') return new URLSearchParams();
   const readable = text.split('&').filter((pair) => !pair.includes(';') && !BAD_ESCAPE.test(pair));

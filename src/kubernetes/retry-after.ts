@@ -2,7 +2,10 @@
 
 import { StatusError } from './status.ts';
 
-/** Returns the requested delay in milliseconds, within bounds; undefined if none was requested. The value comes from the server and may have any type. */
+/**
+ * Returns the delay that the server requested, in milliseconds, limited to 1 s to 5 min. Without a requested delay, returns 1 s for a 429
+ * response and undefined for other errors.
+ */
 export function retryAfterMs(error: unknown): number | undefined {
   const requestedMs = requestedDelayMs(error);
   if (typeof requestedMs === 'number' && requestedMs > 0) return Math.min(Math.max(requestedMs, MIN_MS), MAX_MS);
@@ -12,7 +15,7 @@ export function retryAfterMs(error: unknown): number | undefined {
 const MIN_MS = 1_000;
 const MAX_MS = 300_000;
 
-/** Returns the requested delay in milliseconds. API errors have seconds, IssueErrors have milliseconds. */
+/** Returns the requested delay in milliseconds: API errors contain seconds, IssueErrors milliseconds. A server may send any type. */
 function requestedDelayMs(error: unknown): unknown {
   if (!(error instanceof StatusError)) return error instanceof Error && 'retryAfterMs' in error ? error.retryAfterMs : undefined;
   const seconds: unknown = error.retryAfterSeconds;

@@ -1,4 +1,4 @@
-// Kinds that are created but never stored, and DeleteOptions.
+// Kinds whose objects are created but never stored, and the schema of DeleteOptions.
 
 import {
   bool,
@@ -30,7 +30,7 @@ const USER_INFO = struct('v1.UserInfo', {
 
 const BOUND_OBJECT_REFERENCE = struct('v1.BoundObjectReference', { kind: text(), apiVersion: text(), name: text(), uid: UID });
 
-/** Request and response of `serviceaccounts/token`. */
+/** Schema of the request and the response of `serviceaccounts/token`. */
 export const TOKEN_REQUEST: Schema = objectStruct('v1.TokenRequest', {
   spec: struct(
     'v1.TokenRequestSpec',
@@ -136,7 +136,7 @@ export const SELF_SUBJECT_RULES_REVIEW: Schema = objectStruct('v1.SelfSubjectRul
   }),
 });
 
-/** metav1.DeleteOptions: has no metadata. */
+/** Schema of metav1.DeleteOptions, which has no metadata. */
 export const DELETE_OPTIONS: Schema = struct(
   'v1.DeleteOptions',
   {
@@ -152,7 +152,7 @@ export const DELETE_OPTIONS: Schema = struct(
   { numbers: TYPE_META_NUMBERS },
 );
 
-/** A kind whose objects are only returned in the response to their creation. */
+/** A kind whose objects exist only in the response to their creation. */
 export interface ReviewKind {
   readonly group: string;
   readonly version: string;

@@ -7,11 +7,11 @@ export function subjectOf({ namespace, name }: { readonly namespace: string; rea
 
 /** Returns the namespace in the user name of a service account; undefined for other users. */
 export function serviceAccountNamespace(username: string): string | undefined {
-  return toServiceAccount(username)?.namespace;
+  return parseServiceAccount(username)?.namespace;
 }
 
-/** Returns the service account of a user name; undefined for other users. */
-export function toServiceAccount(username: string): { readonly namespace: string; readonly name: string } | undefined {
+/** Parses the user name of a service account; undefined for other users. */
+export function parseServiceAccount(username: string): { readonly namespace: string; readonly name: string } | undefined {
   const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(username) ?? [];
   return namespace === undefined || name === undefined ? undefined : { namespace, name };
 }

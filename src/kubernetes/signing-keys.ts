@@ -1,9 +1,9 @@
-// The signing keys of a cluster for service-account tokens.
+// The keys that a cluster signs service account tokens with.
 
 import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 import { fieldsOf, textOf } from './untrusted.ts';
 
-/** Path of the keys of a cluster. */
+/** Path of a cluster's JSON Web Key Set. */
 export const KEY_SET_PATH = '/openid/v1/jwks';
 
 const MAX_KEYS = 64;
@@ -16,7 +16,7 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   ES512: 'sha512',
 };
 
-/** Parses a JSON Web Key Set without its unusable keys; undefined for a string without usable keys. */
+/** Parses a JSON Web Key Set. Ignores unusable keys; returns undefined if no key is usable. */
 export function parseKeySet(text: string): readonly KeyObject[] | undefined {
   const usable = listedKeys(text).slice(0, MAX_KEYS).flatMap(toPublicKey);
   return usable.length === 0 ? undefined : usable;
@@ -31,7 +31,7 @@ function listedKeys(text: string): readonly unknown[] {
   }
 }
 
-/** Returns the key as the only element; none if Node does not support its type, or it is malformed. */
+/** Returns a list with the key; an empty list if the key is malformed or Node does not support its type. */
 function toPublicKey(key: unknown): readonly KeyObject[] {
   try {
     return [createPublicKey({ key: key as JsonWebKey, format: 'jwk' })];

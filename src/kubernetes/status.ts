@@ -1,7 +1,7 @@
-// metav1.Status and StatusError: the API error of client and server.
+// metav1.Status, and StatusError: the API error that clients receive and servers send.
 
 import { goQuote } from '../std/go-text.ts';
-import { type FieldError, fieldErrorText } from './field-error.ts';
+import { type FieldError, formatFieldError } from './field-error.ts';
 
 export interface StatusCause {
   readonly reason?: string;
@@ -53,7 +53,7 @@ const CODES = {
 
 export type StatusReason = keyof typeof CODES;
 
-/** All reasons. */
+/** All known reasons. */
 export const STATUS_REASONS = Object.keys(CODES) as readonly StatusReason[];
 
 /** Returns whether a string is a known reason; servers may send others. */
@@ -107,7 +107,7 @@ export function hasReason(error: unknown, ...reasons: readonly StatusReason[]): 
   return error instanceof StatusError && error.reason !== undefined && reasons.includes(error.reason);
 }
 
-/** Returns the response; undefined for a rejection with one of these reasons. */
+/** Waits for the response; returns undefined if the request fails with one of these reasons. */
 export async function undefinedFor<T>(request: Promise<T>, ...expected: readonly StatusReason[]): Promise<T | undefined> {
   try {
     return await request;
@@ -147,12 +147,12 @@ export function unauthorized(): StatusError {
   return statusError('Unauthorized', 'Unauthorized');
 }
 
-/** Creates the 404 for an unknown path. */
+/** Creates the 404 error for an unknown path. */
 export function pathNotFound(): StatusError {
   return statusError('NotFound', 'the server could not find the requested resource', {});
 }
 
-/** Creates the 405 for a known path. */
+/** Creates the 405 error for a method that the path does not support. */
 export function methodNotAllowed(): StatusError {
   return statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 }
@@ -179,7 +179,7 @@ export function conflict(resource: QualifiedName, name: string, why: string): St
   );
 }
 
-/** Creates the conflict of a write that was based on an old version. */
+/** Creates the conflict for a write that is based on an old version. */
 export function modified(resource: QualifiedName, name: string): StatusError {
   return conflict(resource, name, 'the object has been modified; please apply your changes to the latest version and try again');
 }
@@ -188,9 +188,9 @@ export function expired(message: string): StatusError {
   return statusError('Expired', message);
 }
 
-/** Creates a validation error. `kind` is a Kind for validation, a plural for checks of the store. */
+/** Creates a validation error. `kind` is a kind, or a plural resource name in errors of the store. */
 export function invalid(kind: QualifiedName, name: string, errors: readonly FieldError[]): StatusError {
-  const message = `${qualifiedName(kind)} ${goQuote(name)} is invalid: ${aggregate(errors.map(fieldErrorText))}`;
+  const message = `${qualifiedName(kind)} ${goQuote(name)} is invalid: ${aggregate(errors.map(formatFieldError))}`;
   const causes = errors.map(({ type, body, field }) => ({ reason: type, message: body, field }));
   return statusError('Invalid', message, { ...detailsOf(kind, name), causes });
 }

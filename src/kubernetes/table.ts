@@ -4,7 +4,7 @@ import type { Table, TableColumn } from './kind.ts';
 import type { KubeObject } from './object.ts';
 import { humanDuration } from './wire/go-duration.ts';
 
-/** Returns a text column; `wide` columns are shown on request only. */
+/** Returns a text column. kubectl shows `wide` columns only with `-o wide`. */
 export function column(name: string, description: string, wide: 'wide' | 'always' = 'always'): TableColumn {
   return { name, type: 'string', format: '', description, priority: wide === 'wide' ? 1 : 0 };
 }
@@ -23,7 +23,7 @@ const CREATION_TIMESTAMP =
 
 export const AGE_COLUMN: TableColumn = column('Age', CREATION_TIMESTAMP);
 
-/** Go's zero time, which bookmarks show. */
+/** Go's zero time, which tables show for bookmarks. */
 const ZERO_TIME = '0001-01-01T00:00:00Z';
 
 /** Table of kinds that do not define one. */
@@ -32,12 +32,12 @@ export const DEFAULT_TABLE: Table = {
   cells: ({ metadata }) => [metadata.name ?? '', metadata.creationTimestamp ?? ZERO_TIME],
 };
 
-/** Returns the age of an object. */
+/** Returns the age of an object in kubectl's format. */
 export function age({ metadata }: KubeObject, now: number): string {
   return formatElapsed(metadata.creationTimestamp, now);
 }
 
-/** Returns the age of a time. */
+/** Returns the time that has passed since `time`, in kubectl's format. */
 export function formatElapsed(time: string | null | undefined, now: number): string {
   return time === undefined || time === null ? '<unknown>' : humanDuration(now - Date.parse(time));
 }

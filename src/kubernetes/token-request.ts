@@ -1,4 +1,4 @@
-// TokenRequest as API servers process it: defaults, validation, the object that it binds its token to, and response.
+// TokenRequest as API servers process it: defaults, validation, bound object and response.
 
 import { goQuote } from '../std/go-text.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
@@ -24,7 +24,7 @@ export interface TokenRequest extends KubeObject {
   };
 }
 
-/** Schema of a TokenRequest body. */
+/** Kind of a TokenRequest, with the schema of its body. */
 export const TOKEN_REQUEST_KIND = {
   group: 'authentication.k8s.io',
   version: 'v1',
@@ -43,7 +43,7 @@ export function withTokenDefaults(object: KubeObject): TokenRequest {
       ...rest,
       // The decoder may keep an explicit null, which is the same as absent.
       ...(audiences && { audiences }),
-      expirationSeconds: expirationSeconds ?? DEFAULT_SECONDS,
+      expirationSeconds: expirationSeconds ?? DEFAULT_EXPIRATION_SECONDS,
       ...(boundObjectRef && { boundObjectRef }),
     },
   };
@@ -76,14 +76,14 @@ export function checkUid({ metadata: { uid } }: TokenRequest, serviceAccount: Se
   throw conflict(TOKEN_REQUEST_NAME, serviceAccount.name, why);
 }
 
-/** Throws 422 for a lifetime that no server grants. */
+/** Throws 422 for a lifetime below the minimum or above the maximum of Kubernetes. */
 export function checkExpiration({ spec: { expirationSeconds: seconds } }: TokenRequest): void {
   const error = (detail: string) => invalid(TOKEN_REQUEST_NAME, '', [invalidValue('spec.expirationSeconds', BigInt(seconds), detail)]);
-  if (seconds < MIN_SECONDS) throw error('may not specify a duration less than 10 minutes');
-  if (seconds > MAX_SECONDS) throw error('may not specify a duration larger than 2^32 seconds');
+  if (seconds < MIN_EXPIRATION_SECONDS) throw error('may not specify a duration less than 10 minutes');
+  if (seconds > MAX_EXPIRATION_SECONDS) throw error('may not specify a duration larger than 2^32 seconds');
 }
 
-/** Fields that the server adds to a request. */
+/** Values that the server sets in the response to a request. */
 export interface TokenResponse {
   readonly serviceAccount: ServiceAccountName & { readonly uid?: string | undefined };
   readonly audiences: readonly string[];
@@ -91,7 +91,7 @@ export interface TokenResponse {
   readonly status: { readonly token: string; readonly expirationTimestamp?: string };
 }
 
-/** Returns the response to a request. */
+/** Returns the request with the server's values, which is the body of the response. */
 export function toTokenResponse(request: TokenRequest, response: TokenResponse, now: number): KubeObject {
   const { serviceAccount, audiences, expirationSeconds, status } = response;
   const { name, namespace, uid } = serviceAccount;
@@ -109,15 +109,15 @@ interface IncompleteTokenRequest extends KubeObject {
 
 /** Group and kind of a TokenRequest in error messages. */
 export const TOKEN_REQUEST_NAME = { group: 'authentication.k8s.io', name: 'TokenRequest' } as const;
-const DEFAULT_SECONDS = 3600;
+const DEFAULT_EXPIRATION_SECONDS = 3600;
 /** Minimum lifetime in a request, in seconds. */
-export const MIN_SECONDS = 600;
+export const MIN_EXPIRATION_SECONDS = 600;
 /** Maximum lifetime in a request, in seconds. */
-export const MAX_SECONDS = 2 ** 32;
+export const MAX_EXPIRATION_SECONDS = 2 ** 32;
 
-/** Throws 400 unless the reference is to one of these kinds of the core group. */
+/** Throws 400 unless the reference names one of these kinds of the core group. */
 export function checkBoundKind({ kind = '', apiVersion = '' }: BoundObjectReference, kinds: readonly string[]): void {
-  const { group, version } = groupVersion(apiVersion);
+  const { group, version } = parseApiVersion(apiVersion);
   if (group !== '' || !kinds.includes(kind)) throw badRequest(`cannot bind token to object of type ${group}/${version}, Kind=${kind}`);
 }
 
@@ -131,7 +131,7 @@ export function checkObjectName(name: string): void {
 /** Identity of an object to which a token can be bound. */
 export interface BoundObject {
   readonly uid: string;
-  /** Service account of a Pod. */
+  /** Name of a Pod's service account; not used for other kinds. */
   readonly serviceAccountName: string;
 }
 
@@ -151,8 +151,8 @@ export function checkBoundObject(
   throw conflict({ group: '', name: kind }, name, why);
 }
 
-/** Treats an unparsable apiVersion as the core group. */
-function groupVersion(apiVersion: string): { readonly group: string; readonly version: string } {
+/** Parses an apiVersion. An apiVersion with several slashes has an empty group and version. */
+function parseApiVersion(apiVersion: string): { readonly group: string; readonly version: string } {
   const parts = apiVersion.split('/');
   if (parts.length === 1) return { group: '', version: apiVersion };
   const [group = '', version = ''] = parts.length === 2 ? parts : [];

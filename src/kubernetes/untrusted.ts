@@ -16,12 +16,12 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Returns an identifier that can be written to annotations and status; undefined for any other value. */
+/** Returns the value if it is an identifier that can be written to annotations and status; otherwise undefined. */
 export function identifierOf(value: unknown): string | undefined {
   return typeof value === 'string' && /^[\x21-\x7e]{1,128}$/.test(value) ? value : undefined;
 }
 
-/** Returns the UID of an object. */
+/** Returns the UID of an object; undefined without a valid UID. */
 export function uidOf(object: unknown): string | undefined {
   return identifierOf(fieldsOf(fieldsOf(object)['metadata'])['uid']);
 }

@@ -14,7 +14,7 @@ import {
   recordBytes,
 } from '../kube/namespace-bytes.ts';
 import { shareFields } from '../kube/shared-values.ts';
-import { ownedNames } from '../kubernetes/managed-fields.ts';
+import { listOwnedKeys } from '../kubernetes/managed-fields.ts';
 import { digestIfLong, digestOf } from '../std/digest.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import { type TokenClaims, tokenClaims } from '../targets/policy/token-claims.ts';
@@ -220,7 +220,7 @@ function ownAnnotations({ annotations = {} }: ObjectMeta): readonly (readonly [s
 /** Returns the labels or annotations that the controller of ManagedTokenSets has set, without those under Purser's prefix. */
 function setByTemplate(metadata: ObjectMeta, part: 'labels' | 'annotations'): readonly (readonly [string, string])[] {
   const { managedFields = [], [part]: texts = {} } = metadata;
-  const names = ownedNames(managedFields, SetFieldManager, part).filter((name) => !name.startsWith(`${TokensGroup}/`));
+  const names = listOwnedKeys(managedFields, SetFieldManager, part).filter((name) => !name.startsWith(`${TokensGroup}/`));
   return names.flatMap((name) => (Object.hasOwn(texts, name) ? [[name, texts[name] ?? ''] as const] : [])).slice(0, MAX_TEMPLATE_TEXTS);
 }
 

@@ -1,15 +1,15 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
-import { generatedFiles } from '../../src/api/generate.ts';
+import { generateFiles } from '../../src/api/generate.ts';
 
 const FOLDER = new URL('../../src/api/', import.meta.url);
 
-describe('generatedFiles', () => {
+describe('generateFiles', () => {
   it('equals the files in src/api (if not, run `npm run generate`)', async () => {
     const names = (await readdir(FOLDER)).filter((name) => name.endsWith('.gen.ts'));
     const texts = await Promise.all(names.map((name) => readFile(new URL(name, FOLDER), 'utf8')));
     const committed = new Map(names.map((name, index) => [name, texts[index]]));
 
-    expect(committed).toEqual(await generatedFiles());
+    expect(committed).toEqual(await generateFiles());
   });
 });

@@ -5,7 +5,7 @@ import { afterEach, expect, it } from '@jest/globals';
 import { Subject } from 'rxjs';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import { Clusters } from '../../src/api/resources.ts';
-import { startApp, targetClusters } from '../../src/app/app.ts';
+import { createConnectionCloser, startApp } from '../../src/app/app.ts';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
 import type { Change } from '../../src/kube/store.ts';
 import { systemClock } from '../../src/std/clock.ts';
@@ -60,7 +60,7 @@ it('reconnects to a Cluster that a list omitted by mistake', async () => {
   const { url } = await world.serve(grants());
   const prod = registered({ servers: [url], ca: authority.certificate });
   const changes$ = new Subject<Change<Cluster>>();
-  const targets = targetClusters(world.issuer, { changes$ });
+  const targets = createConnectionCloser(world.issuer, { changes$ });
   await targets.start(AbortSignal.any([]));
   closing.push(() => targets.stop(AbortSignal.any([])));
   await world.issue(prod);

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
-import { servingCertificate, waitForCertificate, withFallback } from '../../src/app/certificate.ts';
+import { selectCertificateSource, waitForCertificate, withFallback } from '../../src/app/certificate.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from '../../src/facade/certificate.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
@@ -32,11 +32,11 @@ async function seconds(clock: FakeClock, count: number): Promise<void> {
   await new Promise(setImmediate);
 }
 
-describe('servingCertificate', () => {
+describe('selectCertificateSource', () => {
   it("returns a self-signed certificate for the façade's Service, the host and loopback", async () => {
     const { clock, log } = world(0);
     const settings = appSettings({ namespace: 'purser-system' });
-    const { cert } = await servingCertificate({ clock, log, settings }, {} as KubeClient)();
+    const { cert } = await selectCertificateSource({ clock, log, settings }, {} as KubeClient)();
     const made = new X509Certificate(cert);
     const names = ['purser', 'purser.purser-system.svc', 'purser.purser-system.svc.cluster.local', hostname(), 'localhost'];
 

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { ApiObject } from '../../src/api/resources.ts';
-import { caches, type HubInformers } from '../../src/app/hub.ts';
+import { createCaches, type HubInformers } from '../../src/app/hub.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
@@ -13,7 +13,7 @@ it('logs unsynced informers every ten seconds', async () => {
   const lines: string[] = [];
   const log = createLogger({ level: 'warn', readable: false, write: (line) => lines.push(line) });
   const informers = { clusters, roles, bindings, credentials: [credentials] } as unknown as HubInformers;
-  const part = caches(informers, { transport: {} } as KubeClient, { log, clock });
+  const part = createCaches(informers, { transport: {} } as KubeClient, { log, clock });
   const started = part.start(new AbortController().signal);
   roles.list();
   clusters.list();

@@ -4,7 +4,7 @@ import { parse as parseYaml } from 'yaml';
 import { invalidValue, requiredValue } from '../../src/kubernetes/field-error.ts';
 import { badRequest, invalid, type Status, StatusError, statusError } from '../../src/kubernetes/status.ts';
 import { TOKEN_REQUEST_KIND, TOKEN_REQUEST_NAME, type TokenRequest } from '../../src/kubernetes/token-request.ts';
-import { bodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
+import { parseBodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
 import { decodeObject } from '../../src/kubernetes/wire/decode.ts';
 import { CLUSTER, withoutManagedFields } from '../contract/token-world.ts';
 import { isJson } from '../support/golden-relaxations.ts';
@@ -18,7 +18,7 @@ type Spec = Partial<TokenRequest['spec']>;
 /** Returns the spec of a body that kube-apiserver has decoded. */
 function specOf({ body = Buffer.alloc(0), headers }: FuzzRequest): Spec {
   try {
-    const mediaType = bodyMediaType([headers['content-type'] ?? ''].flat()[0]);
+    const mediaType = parseBodyMediaType([headers['content-type'] ?? ''].flat()[0]);
     const decoding = {
       body,
       mediaType,

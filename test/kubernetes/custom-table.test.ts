@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { customTable, type PrinterColumn } from '../../src/kubernetes/custom-table.ts';
+import { type PrinterColumn, toCustomTable } from '../../src/kubernetes/custom-table.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
@@ -14,12 +14,12 @@ const widget: KubeObject = {
 
 function cell(type: string, jsonPath: string): unknown {
   const column: PrinterColumn = { name: 'C', type, jsonPath };
-  return customTable([column]).cells(widget, now)[1];
+  return toCustomTable([column]).cells(widget, now)[1];
 }
 
-describe('customTable', () => {
+describe('toCustomTable', () => {
   it('shows name and age by default', () => {
-    const table = customTable();
+    const table = toCustomTable();
     expect(table.columns.map(({ name, type, format }) => [name, type, format])).toEqual([
       ['Name', 'string', 'name'],
       ['Age', 'date', ''],
@@ -32,7 +32,7 @@ describe('customTable', () => {
       { name: 'A', type: 'string', jsonPath: '.a' },
       { name: 'B', type: 'integer', jsonPath: '.b', description: 'mine', format: 'int32', priority: 1 },
     ];
-    expect(customTable(columns).columns.slice(1)).toEqual([
+    expect(toCustomTable(columns).columns.slice(1)).toEqual([
       { name: 'A', type: 'string', format: '', description: 'Custom resource definition column (in JSONPath format): .a', priority: 0 },
       { name: 'B', type: 'integer', format: 'int32', description: 'mine', priority: 1 },
     ]);
@@ -40,7 +40,7 @@ describe('customTable', () => {
 
   it('omits a column with an invalid path and all columns after it', () => {
     const columns = ['.a', '..b', '.c'].map((jsonPath) => ({ name: jsonPath, type: 'string', jsonPath }));
-    expect(customTable(columns).columns.map(({ name }) => name)).toEqual(['Name', '.a']);
+    expect(toCustomTable(columns).columns.map(({ name }) => name)).toEqual(['Name', '.a']);
   });
 
   it.each([

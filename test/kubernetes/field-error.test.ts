@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import {
   duplicateValue,
   type FieldError,
-  fieldErrorText,
   forbiddenValue,
+  formatFieldError,
   invalidOmitted,
   invalidStruct,
   invalidValue,
@@ -35,7 +35,7 @@ describe('field errors', () => {
     ['a long list', tooMany('a', 3, 2), 'a: Too many: 3: must have at most 2 items'],
     ['a list of more than one item', tooMany('a', 2, 1), 'a: Too many: 2: must have at most 1 item'],
   ])('formats %s', (_name, error, text) => {
-    expect(fieldErrorText(error)).toBe(text);
+    expect(formatFieldError(error)).toBe(text);
   });
 
   it('keeps the reason and the message of a Status cause', () => {

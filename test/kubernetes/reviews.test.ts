@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { SELF_SUBJECT_RULES_REVIEW, SUBJECT_ACCESS_REVIEW, TOKEN_REQUEST, TOKEN_REVIEW } from '../../src/kubernetes/reviews.ts';
-import { structText } from '../../src/kubernetes/wire/struct-text.ts';
+import { encodeStruct } from '../../src/kubernetes/wire/encode-struct.ts';
 
 describe('schemas of reviews', () => {
   it.each([
@@ -35,6 +35,6 @@ describe('schemas of reviews', () => {
       '{"metadata":{},"spec":{},"status":{"resourceRules":[{"verbs":["get"],"apiGroups":[""],"resources":["secrets"]}],"nonResourceRules":null,"incomplete":false}}',
     ],
   ])('encodes %s', (_, schema, value, text) => {
-    expect(structText(value, schema)).toBe(text);
+    expect(encodeStruct(value, schema)).toBe(text);
   });
 });

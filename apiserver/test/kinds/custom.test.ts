@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
+import { formatFieldError } from '../../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import { prune } from '../../../src/kubernetes/schema/prune.ts';
 import { recordings } from '../../../test/support/golden.ts';
@@ -51,7 +51,7 @@ describe('customKind rules', () => {
       const errors = widgets.rules.validate(created(widgets, jsonOf(request.body)));
       const { causes } = (JSON.parse(response.body ?? '') as InvalidStatus).details;
       const expected = causes.map(({ reason, message, field }) => `${reason} ${field}: ${message}`);
-      expect(errors.map((error) => `${error.type} ${fieldErrorText(error)}`).sort()).toEqual(expected.sort());
+      expect(errors.map((error) => `${error.type} ${formatFieldError(error)}`).sort()).toEqual(expected.sort());
     },
   );
 
@@ -94,12 +94,12 @@ describe('customKind rules', () => {
   it('evaluates transition rules on update', () => {
     const live = created(widgets, widget({ size: 1, tags: ['a'], name: 'abc' }));
     const next = { ...live, spec: { size: 1, tags: ['a'], name: 'xyz' } };
-    expect(widgets.rules.validateUpdate(next, live).map(fieldErrorText)).toEqual(['spec: Invalid value: name is immutable']);
+    expect(widgets.rules.validateUpdate(next, live).map(formatFieldError)).toEqual(['spec: Invalid value: name is immutable']);
   });
 
   it('validates a status update by the schema of the status', () => {
     const live = created(widgets, widget({ size: 1, tags: ['a'] }));
-    expect(widgets.rules.validateStatusUpdate({ ...live, status: { phase: 5 } }, live).map(fieldErrorText)).toEqual([
+    expect(widgets.rules.validateStatusUpdate({ ...live, status: { phase: 5 } }, live).map(formatFieldError)).toEqual([
       'status.phase: Invalid value: "integer": phase in body must be of type string: "integer"',
       '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
     ]);
@@ -148,7 +148,7 @@ describe('crds/', () => {
   it.each(drafts)('contains a valid definition in %s', (_, draft) => {
     const { rules } = customResourceDefinitionKind;
     const definition = rules.prepareForCreate(rules.applyDefaults(draft));
-    expect(rules.validate(definition).map(fieldErrorText)).toEqual([]);
+    expect(rules.validate(definition).map(formatFieldError)).toEqual([]);
     expect(kindOf(draft).kind).toBe(draft.spec?.names?.kind);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
+import { formatFieldError } from '../../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
-import { objectText } from '../../../src/kubernetes/wire/encode.ts';
+import { encodeObjectJson } from '../../../src/kubernetes/wire/encode.ts';
 import {
   type DefinitionVersion,
   type DraftDefinition,
@@ -26,7 +26,7 @@ function created(spec: object = {}, name?: string): KubeObject {
 }
 
 function createErrors(spec: object, name?: string): readonly string[] {
-  return kind.rules.validate(created(spec, name)).map(fieldErrorText);
+  return kind.rules.validate(created(spec, name)).map(formatFieldError);
 }
 
 function accepted(object: KubeObject) {
@@ -35,7 +35,7 @@ function accepted(object: KubeObject) {
 
 describe('customResourceDefinitionKind on create', () => {
   it('fills in default names and the storage version', () => {
-    expect(objectText(created(), kind.schema)).toBe(
+    expect(encodeObjectJson(created(), kind.schema)).toBe(
       '{"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1","metadata":{"name":"widgets.example.dev","generation":1},' +
         '"spec":{"group":"example.dev","names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},"scope":"Namespaced",' +
         '"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}],"conversion":{"strategy":"None"}},' +
@@ -168,7 +168,7 @@ describe('customResourceDefinitionKind on update and delete', () => {
 
   it('rejects changes to scope, kind, group and plural', () => {
     const next = updated({ scope: 'Cluster', group: 'other.dev', names: { plural: 'others', kind: 'Other' } });
-    expect(kind.rules.validateUpdate(next, old).map(fieldErrorText)).toEqual([
+    expect(kind.rules.validateUpdate(next, old).map(formatFieldError)).toEqual([
       'spec.scope: Invalid value: "Cluster": field is immutable',
       'spec.names.kind: Invalid value: "Other": field is immutable',
       'spec.group: Invalid value: "other.dev": field is immutable',
@@ -178,7 +178,7 @@ describe('customResourceDefinitionKind on update and delete', () => {
 
   it('rejects a change to the version name', () => {
     const next = updated({ versions: [{ ...v1, name: 'v2' }] });
-    expect(kind.rules.validateUpdate(next, old).map(fieldErrorText)).toEqual([
+    expect(kind.rules.validateUpdate(next, old).map(formatFieldError)).toEqual([
       'spec.versions[0].name: Forbidden: the local API server does not support a change of the stored version; use a real cluster',
     ]);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
+import { formatFieldError } from '../../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import {
   keepSystemMetadata,
@@ -29,7 +29,7 @@ const widget = (metadata: object, fields: object = {}): KubeObject => ({
 
 function errors(metadata: object, namespaced = true): readonly string[] {
   return validateMetadata(widget({ name: 'x', namespace: 'team-a', ...metadata }), { namespaced, nameProblems: subdomainNameProblems }).map(
-    fieldErrorText,
+    formatFieldError,
   );
 }
 
@@ -66,7 +66,7 @@ describe('validateMetadata', () => {
   });
 
   it('rejects names that are not path segments, for every kind', () => {
-    expect(validateAnyMetadata(widget({ name: '..', generateName: 'a/' }), false).map(fieldErrorText)).toEqual([
+    expect(validateAnyMetadata(widget({ name: '..', generateName: 'a/' }), false).map(formatFieldError)).toEqual([
       'metadata.generateName: Invalid value: "a/": may not contain \'/\'',
       'metadata.name: Invalid value: "..": may not be \'..\'',
     ]);
@@ -96,7 +96,7 @@ describe('validateMetadataUpdate', () => {
   const old = { name: 'x', namespace: 'team-a', uid: 'u', generation: 2, creationTimestamp: '2026-01-01T00:00:00Z' };
 
   function changeErrors(next: object, before: object = old): readonly string[] {
-    return validateMetadataUpdate(widget({ ...before, ...next }), widget(before)).map(fieldErrorText);
+    return validateMetadataUpdate(widget({ ...before, ...next }), widget(before)).map(formatFieldError);
   }
 
   it.each<[string, object, readonly string[]]>([
@@ -122,9 +122,9 @@ describe('validateMetadataUpdate', () => {
     const next = widget({ ...deleting, finalizers: ['example.dev/hold', 'example.dev/more'] });
     const text =
       'metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"example.dev/more"}';
-    expect(validateMetadataUpdate(next, widget(deleting)).map(fieldErrorText)).toEqual([text]);
+    expect(validateMetadataUpdate(next, widget(deleting)).map(formatFieldError)).toEqual([text]);
     const all = [...validateAnyMetadataUpdate(next, widget(deleting), true), ...validateMetadataUpdate(next, widget(deleting))];
-    expect(all.map(fieldErrorText)).toEqual([text, text]);
+    expect(all.map(formatFieldError)).toEqual([text, text]);
   });
 });
 

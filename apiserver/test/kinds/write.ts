@@ -1,8 +1,8 @@
 // Applies the rules of a kind as the verbs do, without a server.
 
-import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
+import { formatFieldError } from '../../../src/kubernetes/field-error.ts';
 import type { KubeObject, ObjectMeta } from '../../../src/kubernetes/object.ts';
-import { objectText } from '../../../src/kubernetes/wire/encode.ts';
+import { encodeObjectJson } from '../../../src/kubernetes/wire/encode.ts';
 import type { Kind } from '../../kinds/kind.ts';
 
 /** Fields of an object without apiVersion and kind; the default name is `x`. */
@@ -24,12 +24,12 @@ export function created(kind: Kind, fields: Fields): KubeObject {
 
 /** Returns the JSON of the object that a create stores. */
 export function createdText(kind: Kind, fields: Fields): string {
-  return objectText(created(kind, fields), kind.schema);
+  return encodeObjectJson(created(kind, fields), kind.schema);
 }
 
 /** Returns the validation errors of a create. */
 export function createErrors(kind: Kind, fields: Fields): readonly string[] {
-  return kind.rules.validate(created(kind, fields)).map(fieldErrorText);
+  return kind.rules.validate(created(kind, fields)).map(formatFieldError);
 }
 
 /** Returns the object that an update from `old` to `next` stores. */
@@ -39,5 +39,5 @@ export function updated(kind: Kind, next: Fields, old: Fields): KubeObject {
 
 /** Returns the validation errors of an update. */
 export function updateErrors(kind: Kind, next: Fields, old: Fields): readonly string[] {
-  return kind.rules.validateUpdate(updated(kind, next, old), created(kind, old)).map(fieldErrorText);
+  return kind.rules.validateUpdate(updated(kind, next, old), created(kind, old)).map(formatFieldError);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
+import { formatFieldError } from '../../../src/kubernetes/field-error.ts';
 import type { Value } from '../../../src/kubernetes/object.ts';
 import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
 import { validateListTypes } from '../../schema/list-types.ts';
@@ -39,6 +39,6 @@ describe('validateListTypes', () => {
     ],
     ['accepts repeated items in atomic lists', { type: 'array', items: item }, [{ k: 'a' }, { k: 'a' }], []],
   ])('%s', (_, schema, value, expected) => {
-    expect(validateListTypes({ v: value }, { type: 'object', properties: { v: schema } }).map(fieldErrorText)).toEqual(expected);
+    expect(validateListTypes({ v: value }, { type: 'object', properties: { v: schema } }).map(formatFieldError)).toEqual(expected);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
+import { formatFieldError } from '../../../src/kubernetes/field-error.ts';
 import type { Value } from '../../../src/kubernetes/object.ts';
 import type { Schema, ValidationRule } from '../../../src/kubernetes/schema/schema.ts';
 import { hasRules, ruleProblem, validateRules } from '../../schema/rules.ts';
@@ -13,7 +13,7 @@ function ruled(schema: Schema, rule: string, more: Partial<ValidationRule> = {})
 
 function errors(schema: Schema, value: Value, old?: Value): readonly string[] {
   const root: Schema = { type: 'object', properties: { v: schema } };
-  return validateRules({ v: value }, root, old === undefined ? undefined : { v: old }).map(fieldErrorText);
+  return validateRules({ v: value }, root, old === undefined ? undefined : { v: old }).map(formatFieldError);
 }
 
 const pair: Schema = { type: 'object', properties: { a: int, b: int } };
@@ -123,7 +123,7 @@ describe('validateRules', () => {
 
   it('passes type and name of the resource to rules at the root', () => {
     const root = ruled({ type: 'object' }, 'self.metadata.name != "bad" && self.kind == "Widget"', { message: 'm' });
-    expect(validateRules({ kind: 'Widget', metadata: { name: 'bad' } }, root).map(fieldErrorText)).toEqual(['<nil>: Invalid value: m']);
+    expect(validateRules({ kind: 'Widget', metadata: { name: 'bad' } }, root).map(formatFieldError)).toEqual(['<nil>: Invalid value: m']);
   });
 });
 

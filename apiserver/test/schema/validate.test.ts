@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
+import { formatFieldError } from '../../../src/kubernetes/field-error.ts';
 import type { Value } from '../../../src/kubernetes/object.ts';
 import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
 import { newErrors, validateSchema } from '../../schema/validate.ts';
@@ -8,7 +8,7 @@ type Case = readonly [Schema, Value, readonly string[]];
 
 function errors(schema: Schema, value: Value): readonly string[] {
   return validateSchema({ v: value }, { type: 'object', properties: { v: schema } })
-    .map(fieldErrorText)
+    .map(formatFieldError)
     .sort();
 }
 
@@ -187,14 +187,14 @@ describe('validateSchema', () => {
 
   it('reports relative paths in messages and absolute paths as fields', () => {
     const schema: Schema = { type: 'object', required: ['type'], properties: { phase: { type: 'string', minLength: 2 } } };
-    expect(validateSchema({ phase: 'x' }, schema, 'status').map(fieldErrorText)).toEqual([
+    expect(validateSchema({ phase: 'x' }, schema, 'status').map(formatFieldError)).toEqual([
       'status.phase: Invalid value: "x": phase in body should be at least 2 chars long',
       'status.type: Required value',
     ]);
   });
 
   it('reports errors of the root with the field <nil>', () => {
-    expect(validateSchema({ a: '' }, { type: 'object', maxProperties: 0 }).map(fieldErrorText)).toEqual([
+    expect(validateSchema({ a: '' }, { type: 'object', maxProperties: 0 }).map(formatFieldError)).toEqual([
       '<nil>: Too many: 1: must have at most 0 items',
     ]);
   });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import { parseSelectors, Selection } from '../../../src/kubernetes/selection.ts';
-import { listOptions } from '../../../src/kubernetes/wire/list-options.ts';
+import { parseListOptions } from '../../../src/kubernetes/wire/list-options.ts';
 import { ApiWorld } from '../../../test/support/api-world.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { type WatchEvent, WatchQueue, watchObjects } from '../../verbs/watch.ts';
@@ -29,7 +29,7 @@ describe('watchObjects', () => {
 
   const watch = async (query: string) => {
     const kind = world.api.registry.find('', 'v1', 'configmaps') as Kind;
-    const options = listOptions(new URLSearchParams(query));
+    const options = parseListOptions(new URLSearchParams(query));
     const selection = new Selection(kind, parseSelectors(options.labelSelector, options.fieldSelector), 'default');
     const batches = await watchObjects(world.api, { kind, selection, options, signal: disconnect.signal });
     return batches[Symbol.asyncIterator]();

@@ -6,7 +6,7 @@ import { Clusters, type Secret, Secrets, type ServiceAccount, ServiceAccounts, t
 import type { CallOptions, KubeClient } from '../../kube/client.ts';
 import type { NamespacedName } from '../../kube/paths.ts';
 import { isBearerToken } from '../../kubernetes/bearer-token.ts';
-import { toServiceAccount } from '../../kubernetes/service-account.ts';
+import { parseServiceAccount } from '../../kubernetes/service-account.ts';
 import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
 import { formatTimestamp, parseTimestamp } from '../../std/timestamp.ts';
 import { serverUrl } from '../../targets/policy/registration.ts';
@@ -89,7 +89,7 @@ export interface TargetAccount {
 export async function findAccount(target: Peer, name: string, secrets: StoredSecrets, options: CallOptions): Promise<TargetAccount> {
   const { registered, renewed } = secrets;
   const claims = [renewed, registered].map(claimsOf).find((each) => each !== undefined);
-  const serviceAccount = toServiceAccount(claims?.subject ?? '');
+  const serviceAccount = parseServiceAccount(claims?.subject ?? '');
   if (serviceAccount === undefined) throw new CommandError(`the credential of Cluster ${name} is not a token for a service account`);
   const found = await callPeer(target, (client) => undefinedFor(client.get(ServiceAccounts, serviceAccount, options), 'NotFound'));
   const isSame = found !== undefined && found.metadata.uid === claims?.accountUID;

@@ -102,7 +102,7 @@ function fieldsOf(cluster: Stored<Cluster>, host: CommandHost): readonly (readon
     ['Name', metadata.name],
     ['Labels', labels.join(', ')],
     ['Version', [status.version, status.type].filter(Boolean).join(', ')],
-    ['Authority', caBundle === undefined ? 'public authorities' : 'caBundle'],
+    ['CA', caBundle === undefined ? 'public CAs' : 'caBundle'],
     ['Active endpoint', status.activeEndpoint ?? ''],
     ['Latency', latencyText(status.probeLatencyMilliseconds)],
     ['Last probe', pastText(status.lastProbeTime, host)],

@@ -124,7 +124,7 @@ async function checkTarget(
     options,
   );
   const account = `service account ${serviceAccount.namespace}/${serviceAccount.name}`;
-  if (objectText(serviceAccount) !== objectText(SERVICE_ACCOUNT))
+  if (encodeObjectJson(serviceAccount) !== encodeObjectJson(SERVICE_ACCOUNT))
     throw new CommandError(`Cluster ${name} uses ${account}, which purser cluster add does not create; omit --purge-target`);
   const labels = (await listAnchors(target, serviceAccount.namespace, options)).map(({ metadata }) => metadata.labels?.[Label.credential]);
   const other = labels.find((label) => label !== credentialLabel(secret.metadata.uid));
@@ -182,7 +182,7 @@ async function permissionsOf(secret: Stored<Secret>): Promise<readonly ApiObject
   return permissionsIn(limited, await accessObjects({ namespace, serviceAccount, namespaces: undefined }));
 }
 
-function objectText({ namespace, name }: NamespacedName): string {
+function encodeObjectJson({ namespace, name }: NamespacedName): string {
   return `${namespace}/${name}`;
 }
 

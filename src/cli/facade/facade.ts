@@ -164,7 +164,7 @@ interface FacadeAccess {
   readonly server: string;
   /** Origin of the address, for messages. */
   readonly source: string;
-  /** PEM; undefined for public authorities. */
+  /** PEM; undefined for public CAs. */
   readonly authority: string | undefined;
   readonly path: string;
   /** Audiences accepted in callers' tokens; empty for those of the hub. */

@@ -59,7 +59,7 @@ interface ContextDetails {
   readonly name: string;
   readonly command: string;
   readonly server: string;
-  /** Base64-encoded PEM; undefined for public authorities. */
+  /** Base64-encoded PEM; undefined for public CAs. */
   readonly caBundle: string | undefined;
 }
 

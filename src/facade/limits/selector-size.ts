@@ -1,6 +1,6 @@
 // The limits on label and field selectors. Each requirement is kept with a watch, and is evaluated for each object.
 
-import { type FieldError, fieldErrorText, tooLong, tooMany } from '../../kubernetes/field-error.ts';
+import { type FieldError, formatFieldError, tooLong, tooMany } from '../../kubernetes/field-error.ts';
 import type { Selectors } from '../../kubernetes/selection.ts';
 import { badRequest } from '../../kubernetes/status.ts';
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
@@ -34,5 +34,5 @@ function copyOf(field: string, text: string): string {
 }
 
 function tooLarge(error: FieldError): Error {
-  return badRequest(`${fieldErrorText(error)}; send several requests with smaller selectors, or filter the response`);
+  return badRequest(`${formatFieldError(error)}; send several requests with smaller selectors, or filter the response`);
 }

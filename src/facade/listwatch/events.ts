@@ -6,7 +6,7 @@ import type { ServedKind } from '../../kubernetes/kind.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { encodeEvent, type View } from '../../kubernetes/representation.ts';
 import type { Status } from '../../kubernetes/status.ts';
-import { watchEventText } from '../../kubernetes/wire/encode.ts';
+import { encodeWatchEvent } from '../../kubernetes/wire/encode.ts';
 import { orderedJson } from '../../kubernetes/wire/ordered-json.ts';
 import { BoundedCache } from '../../std/bounded-cache.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -58,7 +58,7 @@ export function plainForm(kind: ServedKind): EventForm {
     isShared: true,
     event: (type, item, version) => [PREFIXES[type], ...item.parts(version), SUFFIX],
     bookmark: (version, endsInitialEvents) =>
-      Buffer.from(watchEventText('BOOKMARK', goJson(bookmarkObject(kind, version, endsInitialEvents)))),
+      Buffer.from(encodeWatchEvent('BOOKMARK', goJson(bookmarkObject(kind, version, endsInitialEvents)))),
   };
 }
 
@@ -80,7 +80,7 @@ export function convertedForm(view: View, clock: Clock, lines: ConvertedLines): 
   const encode = (type: string, object: KubeObject, now: number) => {
     const text = encodeEvent(object, { ...view, now }, isFirst);
     isFirst = false;
-    return Buffer.from(watchEventText(type, text));
+    return Buffer.from(encodeWatchEvent(type, text));
   };
   const viewKey = JSON.stringify([view.as, view.as?.kind === 'Table' ? view.includeObject : '']);
   return {
@@ -100,7 +100,7 @@ export function convertedForm(view: View, clock: Clock, lines: ConvertedLines): 
 
 /** Returns the last line of a watch that fails. */
 export function errorLine(status: Status): Buffer {
-  return Buffer.from(watchEventText('ERROR', orderedJson(status)));
+  return Buffer.from(encodeWatchEvent('ERROR', orderedJson(status)));
 }
 
 const PREFIXES: Readonly<Record<EventType, Buffer>> = {

@@ -2,7 +2,7 @@
 
 import type { Permission } from '../../access/rbac-index.ts';
 import type { ApiObject, Resource } from '../../api/resources.ts';
-import { customTable, type PrinterColumn } from '../../kubernetes/custom-table.ts';
+import { type PrinterColumn, toCustomTable } from '../../kubernetes/custom-table.ts';
 import type { SelectableKind, ServedKind } from '../../kubernetes/kind.ts';
 import { apiVersionOf, type KubeObject, type ObjectMeta } from '../../kubernetes/object.ts';
 import { OBJECT_META } from '../../kubernetes/schema/go-struct.ts';
@@ -77,7 +77,7 @@ export function filteredList<T extends ApiObject>(description: ListDescription<T
       listKind: `${kind}List`,
       builtIn: false,
       schema: { type: 'object' },
-      table: customTable(columns),
+      table: toCustomTable(columns),
       namespaced,
       selectableFields,
       fieldLabelErrors: 'named',

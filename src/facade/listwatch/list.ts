@@ -8,7 +8,7 @@ import { createGzip, gzip } from 'node:zlib';
 import { objectKey } from '../../kube/paths.ts';
 import { parseRequestedVersion } from '../../kubernetes/list-revision.ts';
 import { textReply } from '../../kubernetes/reply.ts';
-import { checkView, encodeObject, listParts, NOT_A_LIST, type View } from '../../kubernetes/representation.ts';
+import { checkView, encodeListParts, encodeObject, NOT_A_LIST, type View } from '../../kubernetes/representation.ts';
 import { badRequest, notFound } from '../../kubernetes/status.ts';
 import { acceptsGzip } from '../../kubernetes/wire/accept-gzip.ts';
 import { formatList } from '../../kubernetes/wire/list-pieces.ts';
@@ -140,7 +140,7 @@ async function convertedReply(deps: ListDeps, request: FacadeRequest, converted:
   const { version, whole } = page;
   const items = Iterator.from(whole?.from('') ?? page.items).map((item) => item.at(versionAt(item.revision, version)));
   const list = { ...page, items, revision: formatVersion(version), selfLink };
-  const pieces = formatList(listParts(list, view), representation);
+  const pieces = formatList(encodeListParts(list, view), representation);
   const { contentType } = representation;
   const length = lengthOf(page);
   if (length <= CONVERTED_LENGTH) return wholeReply(deps, request, { body: [...pieces].join(''), contentType });

@@ -12,7 +12,7 @@ import {
 import { parseSelectors, Selection } from '../../kubernetes/selection.ts';
 import { statusError } from '../../kubernetes/status.ts';
 import { encodeContinue } from '../../kubernetes/wire/continue-token.ts';
-import { listOptions, validateListOptions } from '../../kubernetes/wire/list-options.ts';
+import { parseListOptions, validateListOptions } from '../../kubernetes/wire/list-options.ts';
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
 import type { Clock } from '../../std/clock.ts';
 import { checkCounts, checkLength } from '../limits/selector-size.ts';
@@ -33,7 +33,7 @@ export interface ListQuery {
 /** Parses path and query. Throws 400 and 422 in the order in which kube-apiserver checks. */
 export function parseQuery({ params, query }: Pick<FacadeRequest, 'params' | 'query'>, { kind }: Listing, watch: boolean): ListQuery {
   const { namespace = '' } = params;
-  const received = listOptions(query);
+  const received = parseListOptions(query);
   const parsed = { ...received, ...checkLength(received) };
   const selectors = parseSelectors(parsed.labelSelector, parsed.fieldSelector);
   checkCounts(selectors);

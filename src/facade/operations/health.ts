@@ -1,6 +1,6 @@
 // Health endpoints in kube-apiserver's form: named checks under /livez and /readyz, each with its own path, all with ?verbose.
 
-import { plainText, type Reply } from '../../kubernetes/reply.ts';
+import { plainTextReply, type Reply } from '../../kubernetes/reply.ts';
 
 /** A named check; `passes` returns true while the check passes. */
 export interface Check {
@@ -22,8 +22,8 @@ export function healthReply(health: Health, path: string, query: URLSearchParams
   const checks = health[endpoint];
   if (name === undefined || name === '') return allReply(endpoint, checks, query);
   const check = checks.find((each) => each.name === name);
-  if (check === undefined) return plainText(404, '404 page not found\n');
-  return check.passes() ? plainText(200, 'ok') : plainText(500, `internal server error: ${WITHHELD}\n`);
+  if (check === undefined) return plainTextReply(404, '404 page not found\n');
+  return check.passes() ? plainTextReply(200, 'ok') : plainTextReply(500, `internal server error: ${WITHHELD}\n`);
 }
 
 const WITHHELD = 'reason withheld';
@@ -36,8 +36,8 @@ function allReply(endpoint: string, checks: readonly Check[], query: URLSearchPa
   const unknown = [...excluded].filter((name) => !known.has(name)).map((name) => `"${name}"`);
   const warning = unknown.length === 0 ? '' : `warn: some health checks cannot be excluded: no matches for ${unknown.join(', ')}\n`;
   const report = lines.map(({ name, line }) => `${line.sign}${name} ${line.text}\n`).join('');
-  if (!isHealthy) return plainText(500, `${report}${warning}${endpoint} check failed\n`);
-  return plainText(200, query.has('verbose') ? `${report}${warning}${endpoint} check passed\n` : 'ok');
+  if (!isHealthy) return plainTextReply(500, `${report}${warning}${endpoint} check failed\n`);
+  return plainTextReply(200, query.has('verbose') ? `${report}${warning}${endpoint} check passed\n` : 'ok');
 }
 
 const OK = { sign: '[+]', text: 'ok' };

@@ -6,7 +6,7 @@ import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { plainText, type Reply } from '../../kubernetes/reply.ts';
+import { plainTextReply, type Reply } from '../../kubernetes/reply.ts';
 import { internalError, StatusError, serviceUnavailable } from '../../kubernetes/status.ts';
 import { acceptsGzip } from '../../kubernetes/wire/accept-gzip.ts';
 import { orderedJson } from '../../kubernetes/wire/ordered-json.ts';
@@ -69,7 +69,7 @@ const RESPONSE_MS = 10_000;
 const MAX_METRICS_REQUESTS = 64;
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const WRONG_HOST = 'The Host header does not name this machine. Use localhost or 127.0.0.1 in the URL.\n';
-const NOT_FOUND = plainText(404, '404 page not found\n');
+const NOT_FOUND = plainTextReply(404, '404 page not found\n');
 /** Maximum number of scrapes in progress; additional ones are rejected with 503. */
 const MAX_SCRAPES = 4;
 const TOO_MANY = 'too many scrapes in progress, please try again';
@@ -110,9 +110,9 @@ class Requests {
     try {
       const [path = '', query = ''] = (request.url ?? '').split('?', 2);
       if (isLoopback(this.#options.host) && !isLoopbackHost(request.headers.host))
-        this.#send(request, response, plainText(421, WRONG_HOST));
+        this.#send(request, response, plainTextReply(421, WRONG_HOST));
       else if (request.method !== 'GET' && request.method !== 'HEAD')
-        this.#send(request, response, { ...plainText(405, ''), headers: { allow: 'GET, HEAD' } });
+        this.#send(request, response, { ...plainTextReply(405, ''), headers: { allow: 'GET, HEAD' } });
       else if (path === '/metrics') await this.#scrape(request, response);
       else this.#send(request, response, healthReply(this.#options.health, path, new URLSearchParams(query)) ?? NOT_FOUND);
     } catch (error) {

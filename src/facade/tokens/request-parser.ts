@@ -8,17 +8,17 @@ import { forbidden, invalid } from '../../kubernetes/status.ts';
 import {
   checkBoundKind,
   checkNamespace,
-  MAX_SECONDS,
+  MAX_EXPIRATION_SECONDS,
   type ServiceAccountName,
   TOKEN_REQUEST_KIND,
   TOKEN_REQUEST_NAME,
   type TokenRequest,
   withTokenDefaults,
 } from '../../kubernetes/token-request.ts';
-import { type BodyMediaType, plainBodyMediaType } from '../../kubernetes/wire/content-type.ts';
+import { type BodyMediaType, parsePlainBodyMediaType } from '../../kubernetes/wire/content-type.ts';
 import { decodeObject } from '../../kubernetes/wire/decode.ts';
-import { objectText } from '../../kubernetes/wire/encode.ts';
-import { writeOptions } from '../../kubernetes/wire/options.ts';
+import { encodeObjectJson } from '../../kubernetes/wire/encode.ts';
+import { parseWriteOptions } from '../../kubernetes/wire/options.ts';
 import type { YamlLimits } from '../../kubernetes/wire/yaml/parse.ts';
 import { BoundedCache } from '../../std/bounded-cache.ts';
 import { goQuote } from '../../std/go-text.ts';
@@ -71,7 +71,7 @@ export class TokenRequestParser {
 
   /** Parses the body and the options. Calls `onDecoded` before rules are checked. Throws 400, 403, 413, 415 or 422. */
   async parse(request: FacadeRequest, serviceAccount: ServiceAccountName, onDecoded: OnDecoded): Promise<PostedTokenRequest> {
-    const mediaType = plainBodyMediaType(request.contentType, request.header('content-encoding'));
+    const mediaType = parsePlainBodyMediaType(request.contentType, request.header('content-encoding'));
     const body = await request.body(MAX_BODY_BYTES);
     const decode = () => decodeRequest(request, serviceAccount, { body, mediaType, rules: this.#rules, onDecoded });
     if (body.length > MAX_RECENT_BYTES) return decode();
@@ -111,7 +111,7 @@ function decodeRequest(request: FacadeRequest, serviceAccount: ServiceAccountNam
     warnings.push(text);
     request.warn(text);
   };
-  const { dryRun, fieldValidation } = writeOptions(request.query, 'CreateOptions', MAX_FIELD_MANAGER);
+  const { dryRun, fieldValidation } = parseWriteOptions(request.query, 'CreateOptions', MAX_FIELD_MANAGER);
   const decoded = decodeObject({
     body,
     mediaType,
@@ -191,7 +191,7 @@ function checkBinding({ spec: { boundObjectRef, expirationSeconds } }: TokenRequ
 /** Returns the lifetime, shortened with a warning above the limit, as kube-apiserver does. The target rejects one that no server grants. */
 function limitLifetime({ spec }: TokenRequest, { maxExpirationSeconds }: TokenLimits, warn: FacadeRequest['warn']): number | bigint {
   const { expirationSeconds: seconds, boundObjectRef } = spec;
-  if (maxExpirationSeconds === undefined || seconds <= maxExpirationSeconds || seconds > MAX_SECONDS) return seconds;
+  if (maxExpirationSeconds === undefined || seconds <= maxExpirationSeconds || seconds > MAX_EXPIRATION_SECONDS) return seconds;
   const kind = BOUND_KINDS.find((each) => each === boundObjectRef?.kind);
   const isExtended = isSilentlyExtended({ expirationSeconds: maxExpirationSeconds, ...(kind && { boundObject: { kind, name: '' } }) });
   const max = isExtended ? maxExpirationSeconds - 1 : maxExpirationSeconds;
@@ -217,7 +217,7 @@ function toOutgoing(
   };
   const named = { ...(metadata.name && { name: metadata.name }), ...(metadata.uid && { uid: metadata.uid }) };
   const sent = { apiVersion, kind, metadata: named, spec: { audiences, expirationSeconds, boundObjectRef } };
-  return { expected, body: objectText(sent, TOKEN_REQUEST) };
+  return { expected, body: encodeObjectJson(sent, TOKEN_REQUEST) };
 }
 
 function toBoundObject(reference: TokenRequest['spec']['boundObjectRef']): BoundObject | undefined {

@@ -1,9 +1,9 @@
 // OpenAPI schemas of a TokenRequest: the body that the façade accepts, and the response.
 
-import { BEARER_TOKEN } from '../../kubernetes/bearer-token.ts';
+import { BEARER_TOKEN_PATTERN } from '../../kubernetes/bearer-token.ts';
 import { TOKEN_REQUEST } from '../../kubernetes/reviews.ts';
 import { OBJECT_META } from '../../kubernetes/schema/go-struct.ts';
-import { MAX_SECONDS, MIN_SECONDS, TOKEN_REQUEST_KIND } from '../../kubernetes/token-request.ts';
+import { MAX_EXPIRATION_SECONDS, MIN_EXPIRATION_SECONDS, TOKEN_REQUEST_KIND } from '../../kubernetes/token-request.ts';
 import { SILENTLY_EXTENDED_SECONDS } from '../../targets/policy/grant.ts';
 import { describe, type OpenApiSchema, object, oneOfTexts, type Properties, refTo, requestForm, responseForm } from '../openapi-schemas.ts';
 
@@ -87,8 +87,8 @@ function specSchema(hasDefaultAudiences: boolean): OpenApiSchema {
         : { type: 'array', items: audiences?.items ?? {}, minItems: 1, description: AUDIENCES },
       expirationSeconds: {
         ...expirationSeconds,
-        minimum: MIN_SECONDS,
-        maximum: MAX_SECONDS,
+        minimum: MIN_EXPIRATION_SECONDS,
+        maximum: MAX_EXPIRATION_SECONDS,
         description: 'Requested lifetime in seconds, 3600 by default; the cluster may grant another one.',
       },
       boundObjectRef: {
@@ -147,7 +147,7 @@ const RESPONSE_SCHEMA = ((): OpenApiSchema => {
       },
     }),
     status: object('Issued token.', {
-      token: { type: 'string', pattern: `^$|${BEARER_TOKEN}`, description: 'The bearer token; empty in a dry run.' },
+      token: { type: 'string', pattern: `^$|${BEARER_TOKEN_PATTERN}`, description: 'The bearer token; empty in a dry run.' },
       expirationTimestamp: { ...propertiesOf(status)['expirationTimestamp'], description: 'Granted expiry; null in a dry run.' },
     }),
   });

@@ -1,4 +1,4 @@
-// Nulls in custom resources: kept if nullable, replaced with the default if there is one, otherwise dropped.
+// Nulls in custom resources: kept if the field is nullable, or has a default that replaces the null later; otherwise dropped.
 
 import { type Fields, isFields, isList, type Value } from '../object.ts';
 import { type Schema, schemaOfField } from './schema.ts';

@@ -16,7 +16,7 @@ export function text(extra: Extra = {}): Schema {
   return { type: 'string', ...extra, go: { type: 'string' } };
 }
 
-/** Declares a named string type, which decoding errors contain: `v1.SecretType`. */
+/** Declares a string type with its own name, such as `v1.SecretType`. Decoding errors contain the name. */
 export function named(goType: string, extra: Extra = {}): Schema {
   return { type: 'string', ...extra, go: { type: goType } };
 }
@@ -83,7 +83,7 @@ export function withoutOmitempty(schema: Schema, zero: NonNullable<GoField['zero
   return { ...schema, go: { ...(schema.go ?? { type: '' }), zero } };
 }
 
-/** metav1.TypeMeta is not in protobuf messages: their envelope has the type. */
+/** Protobuf numbers of metav1.TypeMeta: none, because the envelope of a message contains the type. */
 export const TYPE_META_NUMBERS: NonNullable<GoField['numbers']> = { kind: 0, apiVersion: 0 };
 
 /** Declares a top-level kind: type and metadata, then `fields`. */
@@ -92,7 +92,7 @@ export function objectStruct(goType: string, fields: Readonly<Record<string, Sch
   return struct(goType, properties, { ...extra, numbers: { ...TYPE_META_NUMBERS, ...numbers } });
 }
 
-/** types.UID. */
+/** Schema of types.UID. */
 export const UID: Schema = named('types.UID');
 
 const OWNER_REFERENCE = struct(
@@ -128,14 +128,14 @@ const LABEL_SELECTOR_REQUIREMENT = struct('v1.LabelSelectorRequirement', {
   values: list(text(), { 'x-kubernetes-list-type': 'atomic' }),
 });
 
-/** metav1.LabelSelector. */
+/** Schema of metav1.LabelSelector. */
 export const LABEL_SELECTOR: Schema = struct(
   'v1.LabelSelector',
   { matchLabels: map(text()), matchExpressions: list(LABEL_SELECTOR_REQUIREMENT, { 'x-kubernetes-list-type': 'atomic' }) },
   { 'x-kubernetes-map-type': 'atomic' },
 );
 
-/** metav1.ObjectMeta. */
+/** Schema of metav1.ObjectMeta. */
 export const OBJECT_META: Schema = struct(
   'v1.ObjectMeta',
   {

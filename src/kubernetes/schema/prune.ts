@@ -8,7 +8,7 @@ import { type Schema, schemaOfField } from './schema.ts';
 
 export interface PruneResult<T> {
   readonly value: T;
-  /** Paths of the dropped fields: those of the metadata first, then the rest by path. */
+  /** Paths of the dropped fields: first those in the metadata, then the others, sorted. */
   readonly unknown: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// Structural schemas: those of CRDs, and those of our built-in kinds.
+// Structural schemas of CRDs and of built-in kinds.
 
 import type { Value } from '../object.ts';
 
@@ -50,7 +50,7 @@ export interface ValidationRule {
   readonly optionalOldSelf?: boolean;
 }
 
-/** Go declaration of the field that this schema describes. Never published. */
+/** Go declaration of the field that the schema describes. It is not part of the published schema. */
 export interface GoField {
   /** Type in decoding errors: `v1.TokenRequestSpec`, `[]string`, `map[string][]uint8`, `int64`. */
   readonly type: string;

@@ -13,13 +13,13 @@ export interface FieldTerm {
 /** Terms that must all match, sorted by their text. */
 export type FieldSelector = readonly FieldTerm[];
 
-/** Parses a field selector; empty terms are ignored. Throws a SelectorError. */
+/** Parses a field selector; ignores empty terms. Throws a SelectorError if it is invalid. */
 export function parseFieldSelector(text: string): FieldSelector {
   const terms = text.match(TERMS) ?? [];
   return terms.toSorted(compareUtf8).map((term) => parseTerm(term, text));
 }
 
-/** Returns the pattern of selectors by these fields, for documentation. */
+/** Returns a regular expression for selectors of these fields, for documentation. */
 export function fieldSelectorPattern(fields: readonly string[]): string {
   const names = fields.map((field) => field.replaceAll('.', '\\.')).join('|');
   const term = `(${names})(!=|==?)([^\\\\,=]|\\\\[\\\\,=])*`;
@@ -31,12 +31,12 @@ export function matchesFields(selector: FieldSelector, valueOf: (field: string) 
   return selector.every(({ field, operator, value }) => (valueOf(field) === value) === (operator === '='));
 }
 
-/** Returns the only name that can be selected; undefined if the selector does not fix one. */
+/** Returns the object name that the selector requires; undefined if it requires none. */
 export function requiredName(selector: FieldSelector): string | undefined {
   return selector.find(({ field, operator }) => field === 'metadata.name' && operator === '=')?.value;
 }
 
-/** Splits at commas; a backslash escapes the next character. */
+/** Pattern of the terms between commas. A backslash escapes the next character. */
 const TERMS = /(?:[^\\,]|\\.|\\$)+/gsu;
 
 const TERM = /^(.*?)(!=|==|=)(.*)$/su;

@@ -1,6 +1,6 @@
 // One requirement of a label selector.
 
-import { type FieldError, fieldErrorText, invalidValue } from '../field-error.ts';
+import { type FieldError, formatFieldError, invalidValue } from '../field-error.ts';
 import { labelValueProblems, qualifiedNameProblems } from '../names.ts';
 import { aggregate } from '../status.ts';
 import { SelectorError } from './selector.ts';
@@ -23,7 +23,7 @@ export function labelRequirement(key: string, operator: LabelOperator, values: r
     ...integerProblems(operator, values),
     ...values.flatMap((value, index) => valueProblems(`values[${index}][${key}]`, value)),
   ];
-  if (problems.length > 0) throw new SelectorError(aggregate(problems.map(fieldErrorText)));
+  if (problems.length > 0) throw new SelectorError(aggregate(problems.map(formatFieldError)));
   return { key, operator, values };
 }
 

@@ -1,7 +1,7 @@
 // Label selectors: `env=prod,tier in (web,api),!legacy,weight>3`, and metav1.LabelSelector.
 
 import { compareUtf8, goQuote } from '../../std/go-text.ts';
-import { fieldErrorText } from '../field-error.ts';
+import { formatFieldError } from '../field-error.ts';
 import { LabelSource } from '../names.ts';
 import { isSatisfied, keyProblems, type LabelOperator, type LabelRequirement, labelRequirement } from './label-requirement.ts';
 import { SelectorError } from './selector.ts';
@@ -19,7 +19,7 @@ export interface LabelSelectorObject {
   }[];
 }
 
-/** Parses a label selector; blank text selects everything. Throws a SelectorError. */
+/** Parses a label selector; blank text selects everything. Throws a SelectorError if it is invalid. */
 export function parseLabelSelector(text: string): LabelSelector {
   const tokens = new Tokens(text);
   const requirements: LabelRequirement[] = [];
@@ -49,7 +49,7 @@ export function matchesLabels(selector: LabelSelector, labels: Readonly<Record<s
   return selector.every((requirement) => isSatisfied(requirement, valueOf(labels, requirement.key)));
 }
 
-/** Converts the selector of an object. Throws a SelectorError if it is invalid. */
+/** Converts a metav1.LabelSelector. Throws a SelectorError if it is invalid. */
 export function toLabelSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelectorObject): LabelSelector {
   return sortByKey([
     ...Object.entries(matchLabels).map(([key, value]) => labelRequirement(key, '=', [value])),
@@ -57,7 +57,7 @@ export function toLabelSelector({ matchLabels = {}, matchExpressions = [] }: Lab
   ]);
 }
 
-/** Token at the end of the text, the only empty one. */
+/** Token at the end of the text. No other token is empty. */
 const END = '';
 
 const OPERATORS = new Map<string, LabelOperator>([
@@ -70,7 +70,7 @@ const OPERATORS = new Map<string, LabelOperator>([
   ['<', 'lt'],
 ]);
 
-/** Pattern of symbols, and of words between them. As in Kubernetes, a NUL ends a word or, in place of a token, the text. */
+/** Pattern of a token: a symbol, or a word between symbols. As in Kubernetes, a NUL ends a word; in place of a token, it ends the text. */
 const TOKEN = /[ \t\r\n]*([=!]=|[=!(),<>]|[^\0 \t\r\n=!(),<>]+)\0?/y;
 
 class Tokens {
@@ -113,7 +113,7 @@ function parseKey(tokens: Tokens): string {
   const key = tokens.take();
   if (!isWord(key)) throw unexpectedToken(key, ', expected: identifier');
   const [problem] = keyProblems(key, '<nil>');
-  if (problem !== undefined) throw new SelectorError(fieldErrorText(problem));
+  if (problem !== undefined) throw new SelectorError(formatFieldError(problem));
   return key;
 }
 

@@ -1,4 +1,4 @@
-// The Accept header, parsed as the libraries of kube-apiserver do.
+// The Accept header, parsed as the libraries of kube-apiserver parse it.
 
 export interface AcceptClause {
   readonly type: string;
@@ -7,19 +7,19 @@ export interface AcceptClause {
   readonly params: ReadonlyMap<string, string>;
 }
 
-/** Maximum number of clauses that are read. The time to sort them grows with the square of their number, even for callers without credentials. */
+/** Maximum number of clauses. Sorting takes quadratic time, and callers do not need credentials to send them. */
 const MAX_CLAUSES = 64;
 
-/** Returns the first clauses of a header in order of preference, without invalid media types. */
+/** Returns the first 64 clauses of a header in order of preference, without those that are invalid. */
 export function parseAccept(header: string): AcceptClause[] {
   const clauses = header
     .split(',', MAX_CLAUSES)
     .map(parseClause)
     .filter((clause) => clause !== undefined);
-  return sorted(clauses);
+  return sortByPreference(clauses);
 }
 
-/** Returns whether go-restful, which handles built-in APIs, would route a request: it matches exact media types only. */
+/** Returns whether go-restful, which handles built-in APIs, would route a request: it matches exact media types and the full wildcard. */
 export function isRoutable(header: string, produced: readonly string[]): boolean {
   return header.split(',').some((clause) => {
     const mediaType = trimSpaces(clause.split(';')[0]);
@@ -43,8 +43,8 @@ function parseParameter(text: string): [string, string] | undefined {
   return value === '' || more.join('') !== '' ? undefined : [trimSpaces(name), trimSpaces(value)];
 }
 
-/** Sorts by Go's insertion sort, because the order of contradictory clauses depends on it. */
-function sorted(clauses: readonly AcceptClause[]): AcceptClause[] {
+/** Sorts with an insertion sort like Go, because the order of contradictory clauses depends on the algorithm. */
+function sortByPreference(clauses: readonly AcceptClause[]): AcceptClause[] {
   const result: AcceptClause[] = [];
   for (const clause of clauses) {
     let at = result.length;

@@ -1,7 +1,7 @@
 // Base64 as Go decodes it: line breaks are skipped, padding is required.
 
 /** Returns the canonical form of a standard base64 text, or throws an Error with Go's message. */
-export function canonicalBase64(text: string): string {
+export function canonicalizeBase64(text: string): string {
   if (!WELL_FORMED.test(text)) checkQuanta(Buffer.from(text));
   return Buffer.from(text, 'base64').toString('base64');
 }

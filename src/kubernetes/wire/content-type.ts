@@ -19,7 +19,7 @@ export type PatchType = (typeof BUILT_IN_PATCHES)[number];
 export type BodyMediaType = MediaType | 'protobuf';
 
 /** Returns the media type of a request body, or throws a StatusError (415). */
-export function bodyMediaType(contentType: string | undefined): BodyMediaType {
+export function parseBodyMediaType(contentType: string | undefined): BodyMediaType {
   const mediaType = contentType === undefined || contentType === '' ? 'application/json' : parseMediaType(contentType);
   if (mediaType === 'application/json') return 'json';
   if (mediaType === 'application/yaml') return 'yaml';
@@ -27,22 +27,22 @@ export function bodyMediaType(contentType: string | undefined): BodyMediaType {
   throw unknownFormat(CONSUMED);
 }
 
-/** Returns the media type of a body without compression in UTF-8; throws a StatusError (415) for any other. */
-export function plainBodyMediaType(contentType: string | undefined, contentEncoding = ''): BodyMediaType {
+/** Returns the media type of a request body. Throws a StatusError (415) also if the body is compressed or not in UTF-8. */
+export function parsePlainBodyMediaType(contentType: string | undefined, contentEncoding = ''): BodyMediaType {
   const [, charset = ''] = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(contentType ?? '') ?? [];
   const isPlain = /^(identity)?$/i.test(contentEncoding) && /^(utf-?8|us-ascii)?$/i.test(charset);
-  const mediaType = bodyMediaType(contentType);
+  const mediaType = parseBodyMediaType(contentType);
   if (!isPlain) throw unknownFormat(CONSUMED);
   return mediaType;
 }
 
-/** Returns the error for protobuf of a custom kind, or of a kind with fields that have no protobuf schema. */
+/** Returns the error for a protobuf body of a custom kind, or of a kind with fields that have no protobuf schema. */
 export function protobufNotSupported(): StatusError {
   return unknownFormat(['application/json', 'application/yaml']);
 }
 
-/** Returns the kind of a patch, or throws a StatusError (415). Custom resources do not support strategic merge. */
-export function patchType(contentType: string | undefined, builtIn: boolean): PatchType {
+/** Returns the type of a patch, or throws a StatusError (415). Custom resources do not support strategic merge. */
+export function parsePatchType(contentType: string | undefined, builtIn: boolean): PatchType {
   const supported: readonly PatchType[] = builtIn ? BUILT_IN_PATCHES : CUSTOM_PATCHES;
   // The router of built-in APIs rejects other types first, with another message.
   if (builtIn && !routedTypes(contentType).some((type) => supported.some((each) => each === type))) {

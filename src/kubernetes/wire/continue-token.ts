@@ -21,7 +21,7 @@ export function encodeContinue(revision: number | bigint, lastKey: string): stri
   return encode(revision, `/${lastKey}\0`);
 }
 
-/** Returns the token for the same page at the latest revision, which is offered when the token's revision has expired. */
+/** Returns the token for the same page at the latest revision. Servers offer it when the revision of `token` has expired. */
 export function encodeContinueAtLatest(token: ContinueToken): string {
   return encode(-1n, token.start);
 }
@@ -58,7 +58,7 @@ function toLowerCaseKeys(node: JsonNode): JsonNode {
   return { type: 'object', entries: node.entries.map(({ key, value }) => ({ key: key.toLowerCase(), value })) };
 }
 
-/** Decodes base64url without padding. Like Go, the error contains the offset of the first invalid byte. */
+/** Decodes base64url without padding. As in Go, the error contains the offset of the first invalid byte. */
 function decodeBase64Url(token: string): Buffer {
   const bad = token.search(/[^A-Za-z0-9_-]/);
   if (bad !== -1) throw new Error(`illegal base64 data at input byte ${bad}`);

@@ -9,10 +9,10 @@ import { cannotBeHandled, decodeOrThrow, fieldWarnings, unrecognized, versionMis
 import type { DecodedObject, DecodeRequest } from './decode-request.ts';
 import { decodeTyped } from './decode-typed.ts';
 import { missingField, type TypedDocument } from './document.ts';
-import { duplicateFields, toNode, toValue } from './json-node.ts';
+import { findDuplicateFields, toNode, toValue } from './json-node.ts';
 import { parseGroupVersion, type TypeMeta, withDefaultType } from './type-meta.ts';
 
-/** Decodes a document, or throws a StatusError (400). Validation rejects a wrong kind. */
+/** Decodes a document, or throws a StatusError (400). Accepts a wrong kind, which validation rejects later. */
 export function decodeCustom(document: TypedDocument, request: DecodeRequest): DecodedObject {
   const { kind: expected, fieldValidation } = request;
   const object = fieldsOf(document, request);
@@ -27,7 +27,7 @@ export function decodeCustom(document: TypedDocument, request: DecodeRequest): D
   return { object: { ...value, metadata } as unknown as KubeObject, warnings };
 }
 
-/** Returns the document as plain fields with a kind. */
+/** Converts the document to plain fields; throws a StatusError (400) if it has no kind. */
 function fieldsOf({ node, type }: TypedDocument, { body, kind, fieldValidation }: DecodeRequest): Fields {
   const defaulted: TypeMeta = withDefaultType(type, kind);
   const value = decodeOrThrow(
@@ -36,13 +36,13 @@ function fieldsOf({ node, type }: TypedDocument, { body, kind, fieldValidation }
   );
   if (isFields(value) && text(value['kind']) !== '') return value;
   const message = missingField('Kind', body);
-  // Without field validation, another decoder detects it later.
+  // Without field validation, another decoder of Kubernetes detects the missing kind, with another message.
   throw fieldValidation === 'Ignore' ? cannotBeHandled(defaulted, kind, message) : unrecognized(body, kind, message);
 }
 
 function duplicateErrors({ node, yamlDuplicates }: TypedDocument): string[] {
   if (yamlDuplicates !== undefined) return [yamlDuplicates];
-  return duplicateFields(node).map((path) => `duplicate field ${goQuote(path)}`);
+  return findDuplicateFields(node).map((path) => `duplicate field ${goQuote(path)}`);
 }
 
 function text(value: unknown): string {

@@ -9,7 +9,7 @@ import { decodeUtf8Lossless } from './utf8.ts';
 
 /** Returns the error for a body of an unknown type. */
 export function unrecognized(body: Uint8Array, expected: TypeMeta, message: string): StatusError {
-  return badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): ${message} (${summary(Buffer.from(body))})`);
+  return badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): ${message} (${summarize(Buffer.from(body))})`);
 }
 
 /** Returns the error for a body that cannot be decoded as the kind of the endpoint. */
@@ -23,7 +23,7 @@ export function versionMismatch(type: Omit<TypeMeta, 'kind'>, expected: TypeMeta
   return badRequest(`the API version in the data ${versions}`);
 }
 
-/** Returns the error of an object of another kind; undefined for the expected kind in any version. */
+/** Returns the error message for an unregistered type or a wrong kind; undefined for the expected kind in a registered version. */
 export function typeProblem(
   type: TypeMeta,
   expected: TypeMeta,
@@ -38,7 +38,7 @@ export function typeProblem(
   return kind === expected.kind ? undefined : `converting (${version}.${kind}) to (${target}): unknown conversion`;
 }
 
-/** Returns the Go package of a group's internal types; events are in core for every group. */
+/** Returns the Go package of a group's internal types. Events are in the package core, regardless of their group. */
 function internalPackage(group: string): string {
   return group === '' || group === 'events.k8s.io' ? 'core' : group.split('.')[0]!;
 }
@@ -76,7 +76,7 @@ function yamlWarnings(error: string): string[] {
     .map((line) => line.trim());
 }
 
-function summary(body: Buffer): string {
+function summarize(body: Buffer): string {
   if (body.length === 0) return '<empty>';
   const start = body.subarray(0, SUMMARY_BYTES);
   return `${body[0] === 0x7b ? decodeUtf8Lossless(start) : start.toString('hex')}${body.length > SUMMARY_BYTES ? ' ...' : ''}`;

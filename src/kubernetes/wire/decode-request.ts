@@ -13,7 +13,7 @@ export interface DecodeRequest {
   /** Limits on YAML that is not JSON; none by default. */
   readonly yamlLimits?: YamlLimits;
   readonly kind: ExpectedKind;
-  /** True if kind and apiVersion are optional, as for built-in kinds. */
+  /** True if the body of a built-in kind may omit kind and apiVersion. */
   readonly defaultKind: boolean;
   readonly fieldValidation: FieldValidation;
   /** Returns whether the built-in kind exists. */

@@ -38,7 +38,7 @@ export function jsonType({ type }: JsonNode): string {
   return type === 'boolean' ? 'bool' : type;
 }
 
-/** Returns whether a number is an integer within a number of bits (at most 64), written without fraction or exponent. */
+/** Returns whether a number is an integer of at most `bits` bits (up to 64), written without fraction or exponent. */
 export function isInteger(text: string, bits: number): boolean {
   return INTEGER_64.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
 }

@@ -3,10 +3,10 @@
 import { goQuote } from '../../std/go-text.ts';
 import { type Fields, isFields, isList, type Value } from '../object.ts';
 import type { GoField, Schema } from '../schema/schema.ts';
-import { canonicalBase64 } from './base64.ts';
+import { canonicalizeBase64 } from './base64.ts';
 import { decodeSelf, isInteger, jsonType, type Position, typeMismatch } from './decode-self.ts';
-import { fieldPath, type JsonNode, numberValue } from './json-node.ts';
-import { isEmpty } from './struct-text.ts';
+import { isEmpty } from './encode-struct.ts';
+import { fieldPath, type JsonNode, parseNumber } from './json-node.ts';
 
 export interface DecodedValue {
   /** Canonical object: known fields only, without zero values, times in UTC. */
@@ -32,7 +32,10 @@ class TypedDecoder {
     return { value: isFields(value) ? value : {}, strictErrors: [...this.#strictErrors] };
   }
 
-  /** Decodes a value. `previous` is the value of an earlier occurrence of the field: Go decodes into it, and null keeps it unless it is a reference. */
+  /**
+   * Decodes a value. `previous` is the value of an earlier occurrence of the field: Go decodes into it, and a null keeps it, unless it is a
+   * reference.
+   */
   #value(node: JsonNode, schema: Schema, position: Position, previous: Value | undefined): Value | undefined {
     const go = schema.go ?? UNTYPED;
     if (node.type === 'null') return isReference(schema, go) ? undefined : previous;
@@ -47,7 +50,7 @@ class TypedDecoder {
   #struct(node: JsonNode, schema: Schema, position: Position, previous: Value | undefined): Value | undefined {
     if (node.type !== 'object') return this.#mismatch(node, schema, position);
     const { properties = {}, go = UNTYPED } = schema;
-    // Decodes in place without a copy: a field may be repeated any number of times.
+    // Decodes in place: with a copy for each repetition of a field, decoding would take quadratic time.
     const result: Record<string, Value | undefined> = isFields(previous) ? previous : {};
     const seen = new Set<string>();
     for (const { key, value } of node.entries) {
@@ -99,7 +102,7 @@ class TypedDecoder {
 
   #number(text: string, { type }: GoField, position: Position): Value | undefined {
     const fits = RANGES[type] ?? RANGES['float64'];
-    if (fits?.(text)) return numberValue(text);
+    if (fits?.(text)) return parseNumber(text);
     return this.#fail(() => typeMismatch(`number ${text}`, type, position));
   }
 
@@ -111,7 +114,7 @@ class TypedDecoder {
     }
     if (node.type !== 'string') return this.#fail(() => typeMismatch(jsonType(node), go.type, position));
     try {
-      return canonicalBase64(node.value);
+      return canonicalizeBase64(node.value);
     } catch (error) {
       return this.#fail(() => error as Error);
     }
@@ -121,7 +124,10 @@ class TypedDecoder {
     return this.#fail(() => typeMismatch(jsonType(node), go.type, position));
   }
 
-  /** Reports the first wrong type. Decoding continues, because a type that decodes itself may still fail. Errors are slow to create. */
+  /**
+   * Records the first wrong type. Decoding continues, because errors of types that decode themselves have precedence. Later errors are not
+   * created, because that is slow.
+   */
   #fail(error: () => Error): undefined {
     this.#firstError ??= error();
   }
@@ -140,7 +146,7 @@ const RANGES: Readonly<Record<string, (text: string) => boolean>> = {
 };
 const BYTE_LIST: Schema = { items: { type: 'integer', go: { type: 'uint8' } }, go: { type: '[]uint8' } };
 
-/** Returns whether a map keeps its entries: counting them for each repetition of a field would take quadratic time. */
+/** Returns whether a repeated map still has entries, without counting them, which would take quadratic time for many repetitions. */
 function isStillFilled(decoded: Value | undefined, before: Value | undefined, { properties }: Schema): boolean {
   return decoded !== undefined && decoded === before && properties === undefined;
 }
@@ -150,7 +156,7 @@ function isReference({ items, additionalProperties }: Schema, { pointer, codec }
   return pointer === true || codec !== undefined || items !== undefined || typeof additionalProperties === 'object';
 }
 
-/** Returns whether a field with this value is the same as no field at all. A list that is always written may be empty or null. */
+/** Returns whether a field with this value is the same as an absent field. Without omitempty, an empty list or map is not. */
 export function isZero(value: Value | undefined, schema: Schema): boolean {
   if (value === undefined) return true;
   if (schema.go?.pointer) return false;
@@ -159,7 +165,7 @@ export function isZero(value: Value | undefined, schema: Schema): boolean {
   return isEmpty(value, schema) && !(isCollection && schema.go?.zero !== undefined);
 }
 
-/** Returns the value of null inside a list or a map. */
+/** Returns the value that Go decodes from a null in a list or a map. */
 export function zeroOf({ type, properties, go }: Schema): Value {
   if (go?.pointer) return null;
   if (properties !== undefined) return {};

@@ -23,7 +23,7 @@ export function readDocument(body: Uint8Array, mediaType: MediaType, yamlLimits?
   return { node, type: { ...parseGroupVersion(apiVersion), kind }, ...(duplicates !== undefined && { yamlDuplicates: duplicates }) };
 }
 
-/** Returns the error for a body without kind or apiVersion. */
+/** Returns the error message for a body without kind or apiVersion. */
 export function missingField(field: 'Kind' | 'apiVersion', body: Uint8Array): string {
   return `Object '${field}' is missing in '${decodeUtf8Lossless(Buffer.from(body))}'`;
 }

@@ -5,30 +5,30 @@ const RFC3339_MICRO = '2006-01-02T15:04:05.000000Z07:00';
 
 /** Parses a metav1.Time: RFC 3339 in whole seconds of UTC; undefined for the zero time. Throws an Error with Go's message. */
 export function parseTime(text: string): string | undefined {
-  return timeText(new TimeParser(text, RFC3339).parse().seconds);
+  return formatTime(new TimeParser(text, RFC3339).parse().seconds);
 }
 
 /** Parses a metav1.MicroTime: exactly six digits of fraction, in UTC; undefined for the zero time. Throws an Error with Go's message. */
 export function parseMicroTime(text: string): string | undefined {
   const { seconds, fraction } = new TimeParser(text, RFC3339_MICRO).parse();
-  return microTimeText(seconds, Number(fraction));
+  return formatMicroTime(seconds, Number(fraction));
 }
 
 /** Formats seconds since 1970 as a metav1.Time; undefined for the zero time. */
-export function timeText(seconds: number): string | undefined {
-  return seconds === ZERO_TIME ? undefined : `${utcText(seconds)}Z`;
+export function formatTime(seconds: number): string | undefined {
+  return seconds === ZERO_TIME ? undefined : `${formatUtc(seconds)}Z`;
 }
 
-/** Formats a metav1.MicroTime; undefined for the zero time. */
-export function microTimeText(seconds: number, micros: number): string | undefined {
+/** Formats seconds since 1970 and microseconds as a metav1.MicroTime; undefined for the zero time. */
+export function formatMicroTime(seconds: number, micros: number): string | undefined {
   if (seconds === ZERO_TIME && micros === 0) return undefined;
-  return `${utcText(seconds)}.${String(micros).padStart(6, '0')}Z`;
+  return `${formatUtc(seconds)}.${String(micros).padStart(6, '0')}Z`;
 }
 
 /** First second of year 1, Go's zero time. */
 const ZERO_TIME = -62_135_596_800;
 
-function utcText(seconds: number): string {
+function formatUtc(seconds: number): string {
   const at = new Date(seconds * 1000);
   const year = at.getUTCFullYear();
   const yearText = `${year < 0 ? '-' : ''}${String(Math.abs(year)).padStart(4, '0')}`;
@@ -93,7 +93,7 @@ class TimeParser {
     return value;
   }
 
-  /** Parses a fraction of any length, which a layout without a fraction ignores. */
+  /** Parses the fraction. The layout of MicroTime requires six digits; the other one accepts and ignores any number of them. */
   #fraction(): string {
     const exact = this.#layout === RFC3339_MICRO;
     const [match, digits] = (exact ? /^[.,](\d{6})/ : /^[.,](\d+)/).exec(this.#rest) ?? [];

@@ -49,8 +49,8 @@ export function toNode(value: Value | undefined): JsonNode {
   return typeof value === 'bigint' ? { type: 'number', text: String(value) } : { type: 'null' };
 }
 
-/** Returns the paths of repeated fields (`spec.a[0].b`) without duplicates, in the order of the document, limited as in strict decoding. */
-export function duplicateFields(root: JsonNode, max = MAX_DUPLICATES): readonly string[] {
+/** Returns the paths of at most `max` repeated fields, such as `spec.a[0].b`, in the order of the document, each path once. */
+export function findDuplicateFields(root: JsonNode, max = MAX_DUPLICATES): readonly string[] {
   const duplicates = new Set<string>();
   const pending: Position[] = [{ node: root, path: () => '', repeated: false }];
   for (let position = pending.pop(); position !== undefined; position = pending.pop()) {
@@ -64,7 +64,7 @@ export function duplicateFields(root: JsonNode, max = MAX_DUPLICATES): readonly 
 const MAX_DUPLICATES = 100;
 
 /** Converts an untyped JSON number like Go: to an int64 if it fits, otherwise to a float64. */
-export function numberValue(text: string): number | bigint {
+export function parseNumber(text: string): number | bigint {
   if (INTEGER_64.test(text)) {
     const integer = BigInt(text);
     if (BigInt.asIntN(64, integer) === integer) return Number.isSafeInteger(Number(integer)) ? Number(integer) : integer;
@@ -75,7 +75,7 @@ export function numberValue(text: string): number | bigint {
   return value + 0;
 }
 
-/** JSON integers that may fit into 64 bits. Longer ones do not fit, and take quadratic time to parse. */
+/** Pattern of JSON integers that may fit into 64 bits. Longer ones do not fit, and take quadratic time to parse. */
 export const INTEGER_64 = /^-?\d{1,19}$/;
 
 /** Returns all lists and objects of a document, outer ones first, without recursion: a response may have any depth. */
@@ -103,7 +103,7 @@ function fieldsOf(entries: readonly JsonEntry[], valueOf: (node: JsonNode) => Va
 
 function scalarValue(node: JsonScalar): Value {
   if (node.type === 'null') return null;
-  return node.type === 'number' ? numberValue(node.text) : node.value;
+  return node.type === 'number' ? parseNumber(node.text) : node.value;
 }
 
 interface Position {

@@ -1,11 +1,11 @@
-// Parses JSON like Go's encoding/json, with the same error messages.
-// Parses bytes instead of characters, because Go's messages contain bytes.
+// Parses JSON like Go's encoding/json, with the same error messages. The parser reads bytes instead of characters, because Go's messages
+// contain bytes.
 
 import { goQuote } from '../../std/go-text.ts';
 import { type JsonEntry, type JsonNode, type JsonScalar, MAX_DEPTH } from './json-node.ts';
 import { decodeUtf8 } from './utf8.ts';
 
-/** Parses a document, or throws an Error with Go's message. JSON that the server encoded may have any depth. */
+/** Parses a document, or throws an Error with Go's message. For JSON from the server itself, `maxDepth` can be infinite. */
 export function parseJson(body: Uint8Array, maxDepth = MAX_DEPTH): JsonNode {
   return new JsonScanner(body, maxDepth).document();
 }
@@ -60,7 +60,7 @@ class JsonScanner {
       let node = this.#begin();
       while (node !== undefined) {
         const parent = this.#open.at(-1);
-        if (parent === undefined) return this.#finished(node);
+        if (parent === undefined) return this.#finish(node);
         if (parent.type === 'array') parent.items.push(node);
         else parent.entries.push({ key: parent.key, value: node });
         node = this.#afterElement(parent);
@@ -127,7 +127,7 @@ class JsonScanner {
     return undefined;
   }
 
-  #finished(node: JsonNode): JsonNode {
+  #finish(node: JsonNode): JsonNode {
     if (this.#skipSpace() !== END) throw this.#unexpected('after top-level value');
     return node;
   }
@@ -221,7 +221,7 @@ class JsonScanner {
   /** Returns the error for the next byte inside a token, where Go treats the end of input like a space. */
   #unexpectedIn(context: string): Error {
     const char = this.#peek() === END ? ' ' : String.fromCharCode(this.#peek());
-    return new Error(`invalid character ${quotedChar(char)} ${context}`);
+    return new Error(`invalid character ${quoteChar(char)} ${context}`);
   }
 }
 
@@ -233,7 +233,7 @@ function isOneOf(byte: number, chars: string): boolean {
   return byte !== END && chars.includes(String.fromCharCode(byte));
 }
 
-function quotedChar(char: string): string {
+function quoteChar(char: string): string {
   if (char === "'") return "'\\''";
   return char === '"' ? `'"'` : `'${goQuote(char).slice(1, -1)}'`;
 }

@@ -5,7 +5,7 @@ import { checkOptions, type ListOptions } from './options.ts';
 import { flag, integer, text } from './query.ts';
 
 /** Returns the ListOptions of a query, or throws a StatusError (400). Does not validate them or parse selectors. */
-export function listOptions(query: URLSearchParams): ListOptions {
+export function parseListOptions(query: URLSearchParams): ListOptions {
   const timeoutSeconds = integer(query, 'timeoutSeconds');
   return {
     labelSelector: text(query, 'labelSelector'),
@@ -22,7 +22,7 @@ export function listOptions(query: URLSearchParams): ListOptions {
 }
 
 /**
- * Returns the options with explicit initial events for a plain watch, or throws a StatusError (422) for contradictory options.
+ * Validates options; throws a StatusError (422) if they are contradictory. In the result, the initial events of a plain watch are explicit.
  * `watch` is true for a watch request, by its query or by its path.
  */
 export function validateListOptions(options: ListOptions, { watch }: { readonly watch: boolean }): ListOptions {

@@ -1,16 +1,16 @@
 // The body of a long list in pieces, so that a large list does not block other requests.
 
 import { type BodyFormat, jsonToYaml, type ListParts } from './encode.ts';
-import { jsonIndenter } from './ordered-json.ts';
+import { createJsonIndenter } from './ordered-json.ts';
 
-/** Yields the result of `formatBody` for the list in pieces. */
+/** Yields the body that `formatBody` would return for the list, in pieces. */
 export function formatList(list: ListParts, { mediaType, pretty }: BodyFormat): Iterable<string> {
   if (mediaType === 'yaml') return yamlPieces(list);
-  return pretty ? jsonPieces(list).map(jsonIndenter()) : jsonPieces({ ...list, after: `${list.after}\n` });
+  return pretty ? jsonPieces(list).map(createJsonIndenter()) : jsonPieces({ ...list, after: `${list.after}\n` });
 }
 
 function* jsonPieces({ before, items, after }: ListParts): Generator<string> {
-  // The brackets of an empty list stay together, as in indented JSON.
+  // The brackets of an empty list are in one piece, because the indenter treats them as one token.
   let start = before;
   for (const item of items) {
     yield `${start}${item}`;
@@ -19,7 +19,7 @@ function* jsonPieces({ before, items, after }: ListParts): Generator<string> {
   yield start === before ? `${before}${after}` : after;
 }
 
-/** Yields YAML. Items are not indented below their key, so each item is encoded separately. */
+/** Yields YAML. Each item can be encoded separately, because items are not indented below their key. */
 function* yamlPieces({ before, items, after }: ListParts): Generator<string> {
   const empty = jsonToYaml(`${before}${after}`);
   const [head = '', key = '', tail = ''] = empty.split(EMPTY_LIST);
@@ -31,5 +31,5 @@ function* yamlPieces({ before, items, after }: ListParts): Generator<string> {
   yield start === '' ? tail : empty;
 }
 
-/** Only top-level values start at the beginning of a line. */
+/** Pattern of the empty list. Only top-level keys start at the beginning of a line. */
 const EMPTY_LIST = /^(items:|rows:) \[\]\n/m;

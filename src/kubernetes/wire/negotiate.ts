@@ -1,4 +1,4 @@
-// Content negotiation: the representation of the response, and of the body.
+// Content negotiation: the representation of a response.
 
 import { type StatusError, statusError } from '../status.ts';
 import { type AcceptClause, isRoutable, parseAccept } from './accept.ts';
@@ -19,7 +19,7 @@ export interface Representation {
   readonly as?: Conversion;
 }
 
-/** The parts of a request that decide its representation. */
+/** Parts of a request that determine the representation of the response. */
 export interface Preferences {
   readonly accept: string | undefined;
   readonly userAgent: string | undefined;
@@ -32,7 +32,7 @@ export interface Endpoint {
   readonly builtIn: boolean;
   /** True if the kind supports Table output. */
   readonly tables: boolean;
-  /** True for a watchable collection; the router's list of available media types depends on it. */
+  /** True for a watchable collection, for which the router's error lists more media types. */
   readonly watchable?: boolean;
 }
 
@@ -69,7 +69,7 @@ export function negotiateDocument(preferences: Preferences, { routed }: { readon
   return representation;
 }
 
-/** Returns the representation of a document in a form other than the plain one; undefined if the caller does not accept that form. */
+/** Chooses the representation of a document in a converted form; undefined if the caller does not accept that form. */
 export function negotiateConversion(preferences: Preferences, form: RequestedConversion): Representation | undefined {
   const { kind, version, group } = form;
   return firstAcceptable(preferences, ({ as, serverVersion }) => {
@@ -77,18 +77,18 @@ export function negotiateConversion(preferences: Preferences, form: RequestedCon
   });
 }
 
-/** Throws the 406 of go-restful, which routes requests to built-in APIs, unless one of the media types is requested. */
+/** Throws the 406 error of go-restful, which routes requests to built-in APIs, unless the caller accepts one of the media types. */
 export function checkRoutable(accept: string | undefined, available: readonly string[]): void {
   if (accept === undefined || accept === '' || isRoutable(accept, available)) return;
   throw statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`, {});
 }
 
-/** Throws a StatusError (406) for a representation that a watch does not have. kube-apiserver checks it after all options. */
+/** Throws a StatusError (406) unless the representation is JSON, the only one of watches. kube-apiserver checks it after all options. */
 export function checkStreamable({ mediaType }: Representation): void {
   if (mediaType !== 'json') throw notAcceptable(WATCH_TYPES);
 }
 
-/** Returns the representation of an error: without conversions, and indented JSON if no requested type is available. */
+/** Chooses the representation of an error: never converted, and indented JSON if no requested media type is available. */
 export function negotiateError(preferences: Preferences): Representation {
   return (
     firstAcceptable(preferences, isPlain) ?? {
@@ -99,7 +99,7 @@ export function negotiateError(preferences: Preferences): Representation {
   );
 }
 
-/** Returns whether a request wants indented JSON. */
+/** Returns whether a response is indented: on request, or by default for curl, Wget and browsers. */
 export function isPretty({ pretty = '', userAgent = '' }: Preferences): boolean {
   if (pretty !== '') return ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(pretty);
   return ['curl', 'Wget', 'Mozilla/5.0'].some((prefix) => userAgent.startsWith(prefix));
@@ -151,11 +151,11 @@ function matches(clause: AcceptClause, mediaType: MediaType): boolean {
 function requestedConversion(clause: AcceptClause): RequestedConversion | undefined {
   if (!['as', 'g', 'v'].some((name) => clause.params.has(name))) return undefined;
   const kind = parameter(clause, 'as');
-  // A substring would keep the whole header in memory during a watch.
+  // Returns the constant, because a substring would keep the whole header in memory during a watch.
   return { kind: CONVERSION_KINDS.find((each) => each === kind) ?? kind, version: parameter(clause, 'v'), group: parameter(clause, 'g') };
 }
 
-/** Returns a parameter of a clause; empty without one. */
+/** Returns a parameter of a clause; empty if absent. */
 function parameter({ params }: AcceptClause, name: string): string {
   return params.get(name) ?? '';
 }

@@ -40,9 +40,10 @@ export interface ListOptions {
 }
 
 /**
- * Returns the CreateOptions or UpdateOptions of a query, or throws a StatusError (422). `maxLength` is the maximum length of fieldManager.
+ * Returns the CreateOptions or UpdateOptions of a query, or throws a StatusError (422). `maxLength` is the maximum length of fieldManager,
+ * in characters.
  */
-export function writeOptions(
+export function parseWriteOptions(
   query: URLSearchParams,
   kind: 'CreateOptions' | 'UpdateOptions',
   maxLength = MAX_FIELD_MANAGER_BYTES,
@@ -52,7 +53,7 @@ export function writeOptions(
 }
 
 /** Returns the PatchOptions of a query, or throws a StatusError (422). `apply` is true for an apply patch. */
-export function patchOptions(query: URLSearchParams, apply: boolean): PatchOptions {
+export function parsePatchOptions(query: URLSearchParams, apply: boolean): PatchOptions {
   const errors: FieldError[] = [];
   if (apply && text(query, 'fieldManager') === '') errors.push(requiredValue('fieldManager', 'is required for apply patch'));
   if (!apply && query.has('force')) errors.push(forbiddenValue('force', 'may not be specified for non-apply patch'));
@@ -60,8 +61,8 @@ export function patchOptions(query: URLSearchParams, apply: boolean): PatchOptio
   return { ...parseAccepted(query), force: flag(query, 'force') };
 }
 
-/** Returns the `timeout` of a request in milliseconds, at most a minute, or throws a StatusError (400). */
-export function requestTimeoutMs(query: URLSearchParams): number {
+/** Returns the `timeout` of a request in milliseconds, at most one minute, or throws a StatusError (400). */
+export function parseTimeoutMs(query: URLSearchParams): number {
   const timeout = text(query, 'timeout');
   if (timeout === '') return MAX_TIMEOUT_MS;
   try {
@@ -94,7 +95,7 @@ export function dryRunErrors(dryRun: readonly string[]): FieldError[] {
   return dryRun.every((value) => value === 'All') ? [] : [unsupportedValue('dryRun', dryRun, ['All'])];
 }
 
-/** Throws the 422 of an options object if there are errors. */
+/** Throws the 422 error of an options object if `errors` is not empty. */
 export function checkOptions(kind: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', name: kind }, '', errors);
 }

@@ -4,11 +4,11 @@ export { goStructJson as orderedJson } from '../../std/go-text.ts';
 
 /** Indents compact JSON by two spaces like Go. */
 export function indentJson(compact: string): string {
-  return jsonIndenter()(compact);
+  return createJsonIndenter()(compact);
 }
 
-/** Indents compact JSON that arrives in pieces, each of whole tokens. */
-export function jsonIndenter(): (piece: string) => string {
+/** Returns a function that indents compact JSON piece by piece. Each piece must consist of whole tokens. */
+export function createJsonIndenter(): (piece: string) => string {
   let margin = '\n';
   const indented = (token: string) => {
     switch (token) {
@@ -31,5 +31,5 @@ export function jsonIndenter(): (piece: string) => string {
   return (piece) => piece.replace(TOKENS, indented);
 }
 
-/** Strings and empty containers stay unchanged. */
+/** Pattern of tokens. Strings and empty containers are one token each, and stay unchanged. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|\{\}|\[\]|[{}[\],:]/g;

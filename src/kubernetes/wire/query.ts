@@ -3,7 +3,7 @@
 import { goQuote } from '../../std/go-text.ts';
 import { badRequest } from '../status.ts';
 
-/** Returns a string; empty if absent. */
+/** Returns a string parameter; empty if absent. */
 export function text(query: URLSearchParams, name: string): string {
   return query.get(name) ?? '';
 }
@@ -14,7 +14,7 @@ export function flag(query: URLSearchParams, name: string): boolean {
   return value !== null && value !== '0' && value.toLowerCase() !== 'false';
 }
 
-/** Returns an int64; undefined if absent. Throws a StatusError (400). Above 2^53 it has the precision of a double. */
+/** Returns an int64 parameter; undefined if absent. Values above 2^53 are rounded. Throws a StatusError (400) if it is invalid. */
 export function integer(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
   if (value === null) return undefined;

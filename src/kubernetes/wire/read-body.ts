@@ -11,7 +11,7 @@ export interface BodyOptions {
   readonly maxBytes?: number | undefined;
   /** Aborts the wait for the body. */
   readonly signal?: AbortSignal | undefined;
-  /** Response to a caller that sent `Expect: 100-continue`. */
+  /** Response of a request with `Expect: 100-continue`; undefined for other requests. */
   readonly continueResponse?: ServerResponse | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface BodyOptions {
 export function readBody(message: IncomingMessage, { maxBytes = MAX_BYTES, signal, continueResponse }: BodyOptions = {}): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
-    // An aborted message does not emit another event.
+    // A destroyed message emits no more events.
     if (message.destroyed) throw new Error('the client has disconnected');
     if (Number(message.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
     continueResponse?.writeContinue();
@@ -43,7 +43,7 @@ export function readBody(message: IncomingMessage, { maxBytes = MAX_BYTES, signa
   });
 }
 
-/** Returns the 413 for a body above the limit. */
+/** Returns the 413 error for a body above the limit. */
 export function tooLarge(maxBytes: number): StatusError {
   return statusError('RequestEntityTooLarge', `Request entity too large: limit is ${maxBytes}`);
 }

@@ -12,7 +12,7 @@ import type { YamlLimits } from './yaml/parse.ts';
 export interface TypedBody {
   /** Type in the body; missing parts are empty. */
   readonly type: TypeMeta;
-  /** Returns the object, or throws an Error with Kubernetes' message. Protobuf has no unknown or repeated fields. */
+  /** Returns the object, or throws an Error with Kubernetes' message. Protobuf bodies have no strict errors. */
   readonly decode: (schema: Schema) => DecodedValue;
 }
 

@@ -2,17 +2,17 @@
 
 import { isUtf8 } from 'node:buffer';
 
-/** Decodes bytes. Node would merge the bytes of one invalid sequence. */
+/** Decodes bytes. Node would replace several bytes of an invalid sequence with one character. */
 export function decodeUtf8(bytes: Buffer): string {
   return decode(bytes, '\ufffd');
 }
 
-/** Returns the text of a header value in which Node represents each byte as one character. */
+/** Decodes a header value, in which Node represents each byte as one character. */
 export function decodeHeader(value: string): string {
   return decodeUtf8(Buffer.from(value, 'latin1'));
 }
 
-/** Decodes bytes that Go would keep: invalid ones become lone surrogates, which JSON escapes. */
+/** Decodes bytes of a string that Go does not decode. Invalid bytes become lone surrogates, which `goJsonString` escapes like Go. */
 export function decodeUtf8Lossless(bytes: Buffer): string {
   return decode(bytes, '\udfff');
 }

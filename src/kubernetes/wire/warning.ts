@@ -4,10 +4,10 @@ const TOTAL_RUNES = 4096;
 const TRUNCATED_RUNES = 256;
 
 /**
- * Returns the header values for these warnings without duplicates. If their total exceeds the limit, all are truncated, and those above the
- * budget are omitted. Values have one character per byte, as Node encodes headers.
+ * Returns the header values for these warnings without duplicates. If all warnings together exceed 4,096 characters, each is truncated to
+ * 256 characters, and those that still exceed the total are omitted. Values have one character per byte, as Node encodes headers.
  */
-export function warningHeaders(texts: readonly string[]): string[] {
+export function toWarningHeaders(texts: readonly string[]): string[] {
   let recorded: string[] = [];
   let written = 0;
   let truncating = false;
@@ -33,7 +33,7 @@ function runes(text: string): number {
   return Array.from(text).length;
 }
 
-/** Returns whether a warning fits into a header; Go omits others. */
+/** Returns whether a header can contain the warning; Go omits others. */
 function isWritable(text: string): boolean {
   return text !== '' && !/\p{Cc}/u.test(text) && text.isWellFormed();
 }

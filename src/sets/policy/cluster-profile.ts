@@ -22,7 +22,7 @@ export interface ClusterAccess {
   /** Name of the Secret. */
   readonly secretName: string;
   readonly server: string;
-  /** PEM certificates in base64; undefined for public authorities. */
+  /** PEM certificates in base64; undefined for public CAs. */
   readonly authority: string | undefined;
 }
 

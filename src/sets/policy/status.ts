@@ -4,7 +4,7 @@ import type { ManagedTokenSetCondition, ManagedTokenSetFailure, ManagedTokenSetS
 import { SetAnnotation, SetConditionType } from '../../api/names.ts';
 import { type ProfileReason, ReadyReason, SetReason } from '../../api/reasons.ts';
 import { withCondition } from '../../kubernetes/conditions.ts';
-import { type FieldError, fieldErrorText } from '../../kubernetes/field-error.ts';
+import { type FieldError, formatFieldError } from '../../kubernetes/field-error.ts';
 import { goJson } from '../../std/go-text.ts';
 import { sentence } from '../../std/sentence.ts';
 import type { ProfilesAspect } from './cluster-profile.ts';
@@ -56,7 +56,7 @@ export function desiredStatus(outcome: SetOutcome, now: number): ManagedTokenSet
 
 /** Returns the status of a set whose spec is invalid; the current object if nothing changes. */
 export function invalidStatus(set: StoredSet, problems: readonly FieldError[], now: number): ManagedTokenSetStatus {
-  const message = sentence(`${ReadyReason.InvalidSpec}: ${problems.map(fieldErrorText).join('; ')}`);
+  const message = sentence(`${ReadyReason.InvalidSpec}: ${problems.map(formatFieldError).join('; ')}`);
   const aspect = { status: 'False', reason: 'InvalidSpec', message } as const;
   const conditions = conditionsFor(set, [[SetConditionType.ready, aspect] as const, [SetConditionType.progressing, aspect] as const], now);
   return unlessSame(set, { ...set.status, observedGeneration: set.metadata.generation ?? 0, conditions });

@@ -3,7 +3,7 @@
 
 import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
-import { fieldErrorText } from '../../kubernetes/field-error.ts';
+import { formatFieldError } from '../../kubernetes/field-error.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import type { TokenLimits } from '../../targets/policy/grant.ts';
 import {
@@ -156,7 +156,7 @@ const suspended: Decision = ({ observation, state, now }) => {
 
 const invalid: Decision = ({ observation, state, now }, limits) => {
   const problems = specProblems(observation.token, limits);
-  return problems.length === 0 ? undefined : { ...held(state, now), failure: invalidSpecFailure(problems.map(fieldErrorText)) };
+  return problems.length === 0 ? undefined : { ...held(state, now), failure: invalidSpecFailure(problems.map(formatFieldError)) };
 };
 
 const clusterMissing: Decision = ({ observation: { token, cluster }, state, now }) => {

@@ -51,7 +51,7 @@ describe('toSecret', () => {
     });
   });
 
-  it('names public authorities for a context without a certificate authority', () => {
+  it('names public CAs for a context without a certificate authority', () => {
     expect(decode(toSecret({ ...EU, ca: undefined }, SECRET, TOKEN))['ca.crt']).toBe('system');
   });
 
@@ -119,7 +119,7 @@ describe('withKeptAuthorities', () => {
 
   it.each([
     ['other authorities', OTHER_CA],
-    ['public authorities', 'system'],
+    ['public CAs', 'system'],
     ['text that is not PEM', 'x'],
   ])('replaces %s in an existing Secret with the authorities of the context', (_, text) => {
     expect(withKeptAuthorities(EU, secretWith({ 'ca.crt': text })).ca).toBe(CA);

@@ -61,8 +61,12 @@ describe('Facade.open', () => {
   });
 
   it.each([
-    ['server', 'http://127.0.0.1:8056', 'must be an https URL such as https://purser.example.com, not "http://127.0.0.1:8056". '],
-    ['server', '', 'must be an https URL such as https://purser.example.com, not "". '],
+    [
+      'server',
+      'http://127.0.0.1:8056',
+      'must be an https URL without user, query or fragment, such as https://purser.example.com, not "http://127.0.0.1:8056". ',
+    ],
+    ['server', '', 'must be an https URL without user, query or fragment, such as https://purser.example.com, not "". '],
     ['server', 'nonsense', 'not "nonsense". Correct the ConfigMap, or set --facade\n'],
     ['path', '../x', 'not "../x". Correct the ConfigMap, or set --facade-path\n'],
     ['ca.crt', 'no PEM', 'Set --facade-ca to a PEM file\n'],

@@ -5,8 +5,8 @@ import { objectStruct } from '../../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
 import { decodeObject } from '../../../src/kubernetes/wire/decode.ts';
 import type { DecodedObject, DecodeRequest } from '../../../src/kubernetes/wire/decode-request.ts';
-import { writeOptions } from '../../../src/kubernetes/wire/options.ts';
-import { warningHeaders } from '../../../src/kubernetes/wire/warning.ts';
+import { parseWriteOptions } from '../../../src/kubernetes/wire/options.ts';
+import { toWarningHeaders } from '../../../src/kubernetes/wire/warning.ts';
 import { recordings } from '../../support/golden.ts';
 import { messageOf, queryOf, requestBody, warningsOf } from './recorded.ts';
 
@@ -61,13 +61,13 @@ describe('decodeObject with recorded token requests', () => {
   const mediaTypeOf = (contentType = '') => (contentType === 'application/yaml' ? 'yaml' : 'json');
 
   it.each(decodable.map((exchange) => [exchange.name, exchange] as const))('decodes or rejects as recorded: %s', (_, exchange) => {
-    const { fieldValidation } = writeOptions(queryOf(exchange), 'CreateOptions');
+    const { fieldValidation } = parseWriteOptions(queryOf(exchange), 'CreateOptions');
     const request = { mediaType: mediaTypeOf(exchange.request.headers?.['content-type']), fieldValidation } as const;
     const isRejected = exchange.response.status === 400 && /cannot be handled|unrecognized/.test(messageOf(exchange));
     if (isRejected) {
       expect(rejection(requestBody(exchange), request)).toBe(messageOf(exchange).replace(/scheme.go:\d+/, 'scheme.go:30'));
     } else {
-      expect(warningHeaders(decode(requestBody(exchange), request).warnings)).toEqual(warningsOf(exchange));
+      expect(toWarningHeaders(decode(requestBody(exchange), request).warnings)).toEqual(warningsOf(exchange));
     }
   });
 
@@ -276,11 +276,11 @@ describe('decodeObject for custom resources', () => {
   const posts = recordings('resources').filter(({ name }) => /^cr-create-(unknown|dup)/.test(name));
 
   it.each(posts.map((exchange) => [exchange.name, exchange] as const))('decodes as recorded: %s', (_, exchange) => {
-    const { fieldValidation } = writeOptions(queryOf(exchange), 'CreateOptions');
+    const { fieldValidation } = parseWriteOptions(queryOf(exchange), 'CreateOptions');
     const widget = { group: 'example.dev', version: 'v1alpha1', kind: 'Widget', builtIn: false, schema: recordedSchema() };
     const request = { kind: widget, fieldValidation };
     if (exchange.response.status === 400) expect(rejection(requestBody(exchange), request)).toBe(messageOf(exchange));
-    else expect(warningHeaders(decode(requestBody(exchange), request).warnings)).toEqual(warningsOf(exchange));
+    else expect(toWarningHeaders(decode(requestBody(exchange), request).warnings)).toEqual(warningsOf(exchange));
   });
 });
 

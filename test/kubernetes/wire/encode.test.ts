@@ -6,7 +6,14 @@ import { reviewKinds, TOKEN_REQUEST } from '../../../src/kubernetes/reviews.ts';
 import { bool, bytes, int64, list, map, objectStruct, pointer, raw, struct, text, time } from '../../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
 import { decodeTyped } from '../../../src/kubernetes/wire/decode-typed.ts';
-import { formatBody, itemText, listFrame, listText, objectText, watchEventText } from '../../../src/kubernetes/wire/encode.ts';
+import {
+  encodeItemJson,
+  encodeListFrame,
+  encodeObjectJson,
+  encodeWatchEvent,
+  formatBody,
+  joinList,
+} from '../../../src/kubernetes/wire/encode.ts';
 import { toNode, toValue } from '../../../src/kubernetes/wire/json-node.ts';
 import { parseJson } from '../../../src/kubernetes/wire/json-parse.ts';
 import { orderedJson } from '../../../src/kubernetes/wire/ordered-json.ts';
@@ -34,7 +41,7 @@ const objects: readonly RecordedObject[] = all.flatMap(({ name, response: { body
   return [{ name, body, object: toValue(parseJson(Buffer.from(body))) as unknown as KubeObject }];
 });
 
-describe('objectText and formatBody', () => {
+describe('encodeObjectJson and formatBody', () => {
   const builtIn = objects.filter(({ object: { apiVersion, kind } }) => schemas.has(`${apiVersion} ${kind}`));
   const custom = objects.filter(
     ({ object: { apiVersion } }) => apiVersion?.startsWith('example.dev/') || apiVersion?.startsWith('registry.'),
@@ -44,11 +51,11 @@ describe('objectText and formatBody', () => {
     const schema = schemas.get(`${object.apiVersion} ${object.kind}`) ?? {};
     const { value } = decodeTyped(parseJson(Buffer.from(body)), schema);
     const pretty = body.startsWith('{\n');
-    expect(formatBody(objectText(value as unknown as KubeObject, schema), { mediaType: 'json', pretty })).toBe(body);
+    expect(formatBody(encodeObjectJson(value as unknown as KubeObject, schema), { mediaType: 'json', pretty })).toBe(body);
   });
 
   it.each(custom.map((each) => [each.name, each] as const))('encodes %s as recorded', (_, { object, body }) => {
-    expect(formatBody(objectText(object), { mediaType: 'json', pretty: false })).toBe(body);
+    expect(formatBody(encodeObjectJson(object), { mediaType: 'json', pretty: false })).toBe(body);
   });
 
   it('compares more than 60 built-in and 20 custom objects', () => {
@@ -65,7 +72,7 @@ describe('objectText and formatBody', () => {
   });
 });
 
-describe('objectText', () => {
+describe('encodeObjectJson', () => {
   const schema = objectStruct('v1.Sample', {
     spec: struct('v1.SampleSpec', {
       count: int64(),
@@ -81,18 +88,18 @@ describe('objectText', () => {
   const object = (rest: object) => ({ apiVersion: 'v1', kind: 'Sample', metadata: {}, ...rest });
 
   it('encodes empty times and empty structs held by value', () => {
-    expect(objectText(object({}), schema)).toBe('{"kind":"Sample","apiVersion":"v1","metadata":{},"spec":{"at":null}}');
+    expect(encodeObjectJson(object({}), schema)).toBe('{"kind":"Sample","apiVersion":"v1","metadata":{},"spec":{"at":null}}');
   });
 
   it('omits zero values except those of pointers', () => {
     const spec = { count: 0, flag: false, maybe: false, names: [], ref: {}, unknown: 1 };
-    expect(objectText(object({ spec, data: {} }), schema)).toBe(
+    expect(encodeObjectJson(object({ spec, data: {} }), schema)).toBe(
       '{"kind":"Sample","apiVersion":"v1","metadata":{},"spec":{"maybe":false,"at":null,"ref":{}}}',
     );
   });
 
   it('sorts maps by bytes, keeps raw values and escapes like Go', () => {
-    expect(objectText(object({ data: { '\uffff': 'a', '😀': 'b', a: 'c' }, any: { b: '<&>\u2028', a: [1n, -0.5] } }), schema)).toBe(
+    expect(encodeObjectJson(object({ data: { '\uffff': 'a', '😀': 'b', a: 'c' }, any: { b: '<&>\u2028', a: [1n, -0.5] } }), schema)).toBe(
       '{"kind":"Sample","apiVersion":"v1","metadata":{},"spec":{"at":null},"data":{"a":"c","\uffff":"a","😀":"b"},' +
         String.raw`"any":{"b":"\u003c\u0026\u003e\u2028","a":[1,-0.5]}}`,
     );
@@ -108,31 +115,31 @@ describe('objectText', () => {
     fc.assert(
       fc.property(fc.record({ spec, data, any: fc.jsonValue() }), (fields) => {
         const { value } = decodeTyped(toNode(object(JSON.parse(JSON.stringify(fields)))), schema);
-        const again = decodeTyped(parseJson(Buffer.from(objectText(value as unknown as KubeObject, schema))), schema);
+        const again = decodeTyped(parseJson(Buffer.from(encodeObjectJson(value as unknown as KubeObject, schema))), schema);
         expect(again).toEqual({ value, strictErrors: [] });
       }),
     );
   });
 });
 
-describe('listText', () => {
+describe('joinList', () => {
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' } };
   const schema = objectStruct('v1.Secret', {});
 
   it('omits the type of items of built-in lists', () => {
     const head = { apiVersion: 'v1', kind: 'SecretList', metadata: { resourceVersion: '5', continue: '' } };
-    expect(listText({ ...listFrame(head, true), items: [itemText(secret, schema)] })).toBe(
+    expect(joinList({ ...encodeListFrame(head, true), items: [encodeItemJson(secret, schema)] })).toBe(
       '{"kind":"SecretList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"s"}}]}',
     );
   });
 
   it('sorts the keys of custom lists and always includes continue', () => {
     const head = { apiVersion: 'a/v1', kind: 'BList', metadata: { resourceVersion: '5' } };
-    expect(listText({ ...listFrame(head, false), items: [] })).toBe(
+    expect(joinList({ ...encodeListFrame(head, false), items: [] })).toBe(
       '{"apiVersion":"a/v1","items":[],"kind":"BList","metadata":{"continue":"","resourceVersion":"5"}}',
     );
     const page = { ...head, metadata: { resourceVersion: '5', continue: 'abc', remainingItemCount: 3 } };
-    expect(listText({ ...listFrame(page, false), items: [] })).toContain(
+    expect(joinList({ ...encodeListFrame(page, false), items: [] })).toContain(
       '"metadata":{"continue":"abc","remainingItemCount":3,"resourceVersion":"5"}',
     );
   });
@@ -144,8 +151,8 @@ describe('listText', () => {
       data: { k: 'v'.repeat(500) },
     };
     const before = process.cpuUsage();
-    const items = Array.from({ length: 10_000 }, () => itemText(object));
-    formatBody(listText({ ...listFrame({ apiVersion: 'v1', kind: 'List', metadata: {} }, false), items }), {
+    const items = Array.from({ length: 10_000 }, () => encodeItemJson(object));
+    formatBody(joinList({ ...encodeListFrame({ apiVersion: 'v1', kind: 'List', metadata: {} }, false), items }), {
       mediaType: 'json',
       pretty: true,
     });
@@ -171,8 +178,8 @@ describe('formatBody', () => {
   });
 });
 
-describe('watchEventText', () => {
+describe('encodeWatchEvent', () => {
   it('encodes an event as one line', () => {
-    expect(watchEventText('ADDED', '{"a":1}')).toBe('{"type":"ADDED","object":{"a":1}}\n');
+    expect(encodeWatchEvent('ADDED', '{"a":1}')).toBe('{"type":"ADDED","object":{"a":1}}\n');
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { duplicateFields, toNode, toValue } from '../../../src/kubernetes/wire/json-node.ts';
+import { findDuplicateFields, toNode, toValue } from '../../../src/kubernetes/wire/json-node.ts';
 import { parseJson } from '../../../src/kubernetes/wire/json-parse.ts';
 import { goJson } from '../../../src/std/go-text.ts';
 
@@ -119,15 +119,15 @@ describe('toValue', () => {
   });
 });
 
-describe('duplicateFields', () => {
+describe('findDuplicateFields', () => {
   it('returns repeated fields in the order of their second occurrence', () => {
     const text = '{"a":[{"b":1,"b":{"c":1,"c":2}}],"d":1,"d":{"e":1,"e":1,"e":1}}';
-    expect(duplicateFields(parseJson(Buffer.from(text)))).toEqual(['a[0].b', 'a[0].b.c', 'd', 'd.e']);
+    expect(findDuplicateFields(parseJson(Buffer.from(text)))).toEqual(['a[0].b', 'a[0].b.c', 'd', 'd.e']);
   });
 
   it('finds repeated fields in long lists', () => {
     const text = `[${Array.from({ length: 300_000 }, () => '{}').join(',')}]`;
-    expect(duplicateFields(parseJson(Buffer.from(text)))).toEqual([]);
+    expect(findDuplicateFields(parseJson(Buffer.from(text)))).toEqual([]);
   });
 });
 

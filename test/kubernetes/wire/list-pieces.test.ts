@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { formatBody, listFrame, listText } from '../../../src/kubernetes/wire/encode.ts';
+import { encodeListFrame, formatBody, joinList } from '../../../src/kubernetes/wire/encode.ts';
 import { formatList } from '../../../src/kubernetes/wire/list-pieces.ts';
 
 const FORMATS = [
@@ -10,8 +10,8 @@ const FORMATS = [
 ] as const;
 
 const FRAMES = [
-  listFrame({ apiVersion: 'a/v1', kind: 'BList', metadata: { resourceVersion: '5' } }, false),
-  listFrame({ apiVersion: 'v1', kind: 'SecretList', metadata: { resourceVersion: '5' } }, true),
+  encodeListFrame({ apiVersion: 'a/v1', kind: 'BList', metadata: { resourceVersion: '5' } }, false),
+  encodeListFrame({ apiVersion: 'v1', kind: 'SecretList', metadata: { resourceVersion: '5' } }, true),
   { before: '{"kind":"Table","columnDefinitions":[{"name":"items: []\\nrows: []"}],"rows":[', after: ']}' },
 ];
 
@@ -20,7 +20,7 @@ describe('formatList', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue({ maxDepth: 3 })), fc.constantFrom(...FRAMES), (values, frame) => {
         const list = { ...frame, items: values.map((value) => JSON.stringify(value)) };
-        for (const format of FORMATS) expect([...formatList(list, format)].join('')).toBe(formatBody(listText(list), format));
+        for (const format of FORMATS) expect([...formatList(list, format)].join('')).toBe(formatBody(joinList(list), format));
       }),
     );
   });

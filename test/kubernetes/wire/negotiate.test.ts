@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { StatusError } from '../../../src/kubernetes/status.ts';
-import { bodyMediaType, patchType } from '../../../src/kubernetes/wire/content-type.ts';
+import { parseBodyMediaType, parsePatchType } from '../../../src/kubernetes/wire/content-type.ts';
 import { formatBody } from '../../../src/kubernetes/wire/encode.ts';
 import { checkStreamable, isPretty, negotiate, negotiateError } from '../../../src/kubernetes/wire/negotiate.ts';
 import { orderedJson } from '../../../src/kubernetes/wire/ordered-json.ts';
@@ -150,7 +150,7 @@ describe('isPretty', () => {
   });
 });
 
-describe('bodyMediaType', () => {
+describe('parseBodyMediaType', () => {
   it.each([
     [undefined, 'json'],
     ['', 'json'],
@@ -160,11 +160,11 @@ describe('bodyMediaType', () => {
     ['application/json;', 'json'],
     ['application/yaml', 'yaml'],
   ])('parses %j as %s', (contentType, mediaType) => {
-    expect(bodyMediaType(contentType)).toBe(mediaType);
+    expect(parseBodyMediaType(contentType)).toBe(mediaType);
   });
 
   it.each(['text/plain', ';;;', 'application/json; charset', 'application/'])('rejects %j', (contentType) => {
-    const { status } = rejection(() => bodyMediaType(contentType));
+    const { status } = rejection(() => parseBodyMediaType(contentType));
     expect(status).toMatchObject({
       code: 415,
       message:
@@ -173,18 +173,18 @@ describe('bodyMediaType', () => {
   });
 });
 
-describe('patchType', () => {
+describe('parsePatchType', () => {
   it.each(['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'])(
     'accepts %s for every kind',
     (type) => {
-      expect(patchType(type, true)).toBe(type);
-      expect(patchType(`${type}; charset=utf-8`, false)).toBe(type);
+      expect(parsePatchType(type, true)).toBe(type);
+      expect(parsePatchType(`${type}; charset=utf-8`, false)).toBe(type);
     },
   );
 
   it('accepts strategic merge for built-in kinds only', () => {
-    expect(patchType('application/strategic-merge-patch+json', true)).toBe('application/strategic-merge-patch+json');
-    expect(rejection(() => patchType('application/strategic-merge-patch+json', false)).message).toBe(
+    expect(parsePatchType('application/strategic-merge-patch+json', true)).toBe('application/strategic-merge-patch+json');
+    expect(rejection(() => parsePatchType('application/strategic-merge-patch+json', false)).message).toBe(
       'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml',
     );
   });
@@ -192,7 +192,7 @@ describe('patchType', () => {
   it.each([undefined, '', 'application/json', 'APPLICATION/merge-patch+json'])(
     'rejects %j with the error of the built-in API router',
     (type) => {
-      const { status } = rejection(() => patchType(type, true));
+      const { status } = rejection(() => parsePatchType(type, true));
       expect(status).toMatchObject({ code: 415, message: '415: Unsupported Media Type', details: {} });
     },
   );

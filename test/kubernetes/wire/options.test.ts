@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { parseDeleteOptions } from '../../../apiserver/endpoints/write.ts';
 import type { StatusError } from '../../../src/kubernetes/status.ts';
 import { formatBody } from '../../../src/kubernetes/wire/encode.ts';
-import { listOptions, validateListOptions } from '../../../src/kubernetes/wire/list-options.ts';
-import { fieldManagerName, patchOptions, requestTimeoutMs, writeOptions } from '../../../src/kubernetes/wire/options.ts';
+import { parseListOptions, validateListOptions } from '../../../src/kubernetes/wire/list-options.ts';
+import { fieldManagerName, parsePatchOptions, parseTimeoutMs, parseWriteOptions } from '../../../src/kubernetes/wire/options.ts';
 import { orderedJson } from '../../../src/kubernetes/wire/ordered-json.ts';
 import { recordings } from '../../support/golden.ts';
 import { queryOf } from './recorded.ts';
@@ -24,16 +24,16 @@ function bodyOf({ status }: StatusError): string {
   return formatBody(orderedJson(status), { mediaType: 'json', pretty: false });
 }
 
-describe('writeOptions', () => {
+describe('parseWriteOptions', () => {
   const rejected = recordings('token-requests').filter(({ response: { body = '' } }) => body.includes('CreateOptions.meta.k8s.io'));
 
   it.each(rejected.map((exchange) => [exchange.name, exchange] as const))('rejects %s as recorded', (_, exchange) => {
-    expect(bodyOf(rejection(() => writeOptions(queryOf(exchange), 'CreateOptions')))).toBe(exchange.response.body);
+    expect(bodyOf(rejection(() => parseWriteOptions(queryOf(exchange), 'CreateOptions')))).toBe(exchange.response.body);
   });
 
   it('sets field validation to Warn by default', () => {
-    expect(writeOptions(query(''), 'CreateOptions')).toEqual({ dryRun: false, fieldManager: '', fieldValidation: 'Warn' });
-    expect(writeOptions(query('fieldValidation=&dryRun=All&dryRun=All&fieldManager=me'), 'UpdateOptions')).toEqual({
+    expect(parseWriteOptions(query(''), 'CreateOptions')).toEqual({ dryRun: false, fieldManager: '', fieldValidation: 'Warn' });
+    expect(parseWriteOptions(query('fieldValidation=&dryRun=All&dryRun=All&fieldManager=me'), 'UpdateOptions')).toEqual({
       dryRun: true,
       fieldManager: 'me',
       fieldValidation: 'Warn',
@@ -41,39 +41,39 @@ describe('writeOptions', () => {
   });
 
   it('returns the first value of a repeated parameter', () => {
-    expect(writeOptions(query('fieldValidation=Strict&fieldValidation=Nonsense'), 'CreateOptions').fieldValidation).toBe('Strict');
+    expect(parseWriteOptions(query('fieldValidation=Strict&fieldValidation=Nonsense'), 'CreateOptions').fieldValidation).toBe('Strict');
   });
 
   it('reports every unprintable character of a manager with its byte offset', () => {
-    expect(rejection(() => writeOptions(query('fieldManager=%C3%A9%0A%C2%A0'), 'UpdateOptions')).message).toBe(
+    expect(rejection(() => parseWriteOptions(query('fieldManager=%C3%A9%0A%C2%A0'), 'UpdateOptions')).message).toBe(
       String.raw`UpdateOptions.meta.k8s.io "" is invalid: [fieldManager: Invalid value: "é\n\u00a0": invalid character U+000A (at position 2), ` +
         String.raw`fieldManager: Invalid value: "é\n\u00a0": invalid character U+00A0 (at position 3)]`,
     );
   });
 
   it.each([128, 129])('reports the limit of kube-apiserver for a manager of %i characters if 127 are allowed', (length) => {
-    expect(rejection(() => writeOptions(query(`fieldManager=${'m'.repeat(length)}`), 'CreateOptions', 127)).message).toBe(
+    expect(rejection(() => parseWriteOptions(query(`fieldManager=${'m'.repeat(length)}`), 'CreateOptions', 127)).message).toBe(
       'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Too long: may not be more than 128 bytes',
     );
   });
 
   it('reports only the length of a manager that is too long', () => {
-    expect(rejection(() => writeOptions(query(`fieldManager=${'%01'.repeat(4_800)}`), 'CreateOptions')).message).toBe(
+    expect(rejection(() => parseWriteOptions(query(`fieldManager=${'%01'.repeat(4_800)}`), 'CreateOptions')).message).toBe(
       'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Too long: may not be more than 128 bytes',
     );
   });
 });
 
-describe('patchOptions', () => {
+describe('parsePatchOptions', () => {
   it('rejects an apply without a manager, and force without an apply', () => {
-    expect(rejection(() => patchOptions(query(''), true)).message).toBe(
+    expect(rejection(() => parsePatchOptions(query(''), true)).message).toBe(
       'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
     );
-    expect(rejection(() => patchOptions(query('force='), false)).message).toBe(
+    expect(rejection(() => parsePatchOptions(query('force='), false)).message).toBe(
       'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch',
     );
-    expect(patchOptions(query('fieldManager=me&force'), true).force).toBe(true);
-    expect(patchOptions(query('fieldManager=me&force=False'), true).force).toBe(false);
+    expect(parsePatchOptions(query('fieldManager=me&force'), true).force).toBe(true);
+    expect(parsePatchOptions(query('fieldManager=me&force=False'), true).force).toBe(false);
   });
 });
 
@@ -124,7 +124,7 @@ describe('parseDeleteOptions', () => {
   });
 });
 
-describe('listOptions', () => {
+describe('parseListOptions', () => {
   it.each([
     ['watch=zzz', true],
     ['watch=', true],
@@ -133,14 +133,14 @@ describe('listOptions', () => {
     ['watch=0&watch=1', false],
     ['', false],
   ])('parses the query %j as watch=%s', (text, watch) => {
-    expect(listOptions(query(text)).watch).toBe(watch);
+    expect(parseListOptions(query(text)).watch).toBe(watch);
   });
 
   const rejected = recordings('cluster-lists').filter(({ response: { body = '' } }) => /ListOptions|strconv.ParseInt/.test(body));
 
   it.each(rejected.map((exchange) => [exchange.name, exchange] as const))('rejects %s as recorded', (_, exchange) => {
     const run = () => {
-      const options = listOptions(queryOf(exchange));
+      const options = parseListOptions(queryOf(exchange));
       return validateListOptions(options, options);
     };
     expect(bodyOf(rejection(run))).toBe(exchange.response.body);
@@ -149,14 +149,14 @@ describe('listOptions', () => {
   const accepted = recordings('cluster-lists').filter(({ response: { status } }) => status === 200);
 
   it.each(accepted.map((exchange) => [exchange.name, exchange] as const))('accepts %s as recorded', (_, exchange) => {
-    const options = listOptions(queryOf(exchange));
+    const options = parseListOptions(queryOf(exchange));
     expect(() => validateListOptions(options, options)).not.toThrow();
   });
 });
 
 describe('validateListOptions', () => {
   it('requests the initial events of a watch without a start version', () => {
-    const started = (text: string) => validateListOptions(listOptions(query(text)), { watch: true });
+    const started = (text: string) => validateListOptions(parseListOptions(query(text)), { watch: true });
     expect(started('')).toMatchObject({ sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' });
     expect(started('resourceVersion=0')).toMatchObject({ sendInitialEvents: true });
     expect(started('resourceVersion=5').sendInitialEvents).toBeUndefined();
@@ -175,13 +175,13 @@ describe('validateListOptions', () => {
       '[resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided, resourceVersionMatch: Unsupported value: "Exact": supported values: "NotOlderThan"]',
     ],
   ])('rejects %s', (text, watch, message) => {
-    expect(rejection(() => validateListOptions(listOptions(query(text)), { watch })).message).toBe(
+    expect(rejection(() => validateListOptions(parseListOptions(query(text)), { watch })).message).toBe(
       `ListOptions.meta.k8s.io "" is invalid: ${message}`,
     );
   });
 });
 
-describe('requestTimeoutMs', () => {
+describe('parseTimeoutMs', () => {
   it.each([
     ['', 60_000],
     ['timeout=', 60_000],
@@ -190,7 +190,7 @@ describe('requestTimeoutMs', () => {
     ['timeout=-5s', 60_000],
     ['timeout=2m', 60_000],
   ])('parses %j as %d', (text, timeoutMs) => {
-    expect(requestTimeoutMs(query(text))).toBe(timeoutMs);
+    expect(parseTimeoutMs(query(text))).toBe(timeoutMs);
   });
 
   it.each([
@@ -198,7 +198,7 @@ describe('requestTimeoutMs', () => {
     ['5', 'time: missing unit in duration "5"'],
     ['5x', 'time: unknown unit "x" in duration "5x"'],
   ])('rejects %j', (text, message) => {
-    const error = rejection(() => requestTimeoutMs(query(`timeout=${text}`)));
+    const error = rejection(() => parseTimeoutMs(query(`timeout=${text}`)));
     expect(error.message).toBe(`invalid timeout specified in the request URL - ${message}`);
     expect(error.code).toBe(400);
   });

@@ -52,7 +52,7 @@ describe('desiredProfile', () => {
     expect([status.conditions, status.version]).toEqual([[], undefined]);
   });
 
-  it('omits certificates for public authorities', () => {
+  it('omits certificates for public CAs', () => {
     const { status } = desiredProfile(aCluster(), { ...ACCESS, authority: undefined });
     expect(Object.keys(status.accessProviders?.[0]?.cluster ?? {})).toEqual(['server', 'extensions']);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
+import { formatFieldError } from '../../../src/kubernetes/field-error.ts';
 import { specProblems } from '../../../src/tokens/policy/spec.ts';
 import { aToken } from '../../support/builders.ts';
 
@@ -66,7 +66,7 @@ describe('specProblems', () => {
       'spec.boundObjectRef: Forbidden: cannot be combined with revocation BoundSecret',
     ],
   ])('rejects %s', (_, spec, problem) => {
-    expect(specProblems(aToken().with(spec).build(), {}).map(fieldErrorText)).toEqual([problem]);
+    expect(specProblems(aToken().with(spec).build(), {}).map(formatFieldError)).toEqual([problem]);
   });
 
   it("rejects the façade's own audiences", () => {
@@ -82,21 +82,23 @@ describe('specProblems', () => {
     const token = aToken()
       .with({ audiences: ['api', audience] })
       .build();
-    expect(specProblems(token, { allowedAudiences: ['api', audience] }).map(fieldErrorText)).toEqual([
+    expect(specProblems(token, { allowedAudiences: ['api', audience] }).map(formatFieldError)).toEqual([
       `spec.audiences[1]: Invalid value: "${audience}": must not begin with purser:, which is reserved for Purser's own tokens`,
     ]);
   });
 
   it('rejects audiences that the settings do not allow', () => {
     const problems = specProblems(aToken().build(), { allowedAudiences: ['vault'] });
-    expect(problems.map(fieldErrorText)).toEqual([
+    expect(problems.map(formatFieldError)).toEqual([
       'spec.audiences[0]: Invalid value: "https://kubernetes.default.svc": must be an audience that Purser is configured to allow',
     ]);
   });
 
   it('rejects a ManagedToken in a namespace that holds cluster credentials', () => {
     const problems = (namespace: string) =>
-      specProblems(aToken().withMetadata({ namespace }).build(), { credentialNamespaces: ['purser-system', 'fleet'] }).map(fieldErrorText);
+      specProblems(aToken().withMetadata({ namespace }).build(), { credentialNamespaces: ['purser-system', 'fleet'] }).map(
+        formatFieldError,
+      );
     expect(problems('team-a')).toEqual([]);
     expect(problems('fleet')).toEqual([
       'metadata.namespace: Forbidden: holds cluster credentials; create the ManagedToken in another namespace',

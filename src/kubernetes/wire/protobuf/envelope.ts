@@ -8,11 +8,11 @@ import { decodeMessage } from './message.ts';
 export interface Envelope {
   /** Type in the envelope; missing or unreadable parts are empty. */
   readonly type: TypeMeta;
-  /** The message of the object. */
+  /** Encoded message of the object. */
   readonly raw: Buffer;
 }
 
-/** Opens an envelope, or throws an Error with Kubernetes' message. */
+/** Reads an envelope, or throws an Error with Kubernetes' message. */
 export function readEnvelope(body: Uint8Array): Envelope {
   const content = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (content.length === 0) throw new Error('empty data');
@@ -38,7 +38,7 @@ const UNKNOWN = struct('runtime.Unknown', {
   contentType: text(),
 });
 
-/** Returns the type in an envelope. A group without a version, or with more than two parts, is treated as missing. */
+/** Returns the type in an envelope. An apiVersion without a version, or with more than two parts, is treated as missing. */
 function typeOf({ apiVersion = '', kind = '' }: NonNullable<Unknown['typeMeta']>): TypeMeta {
   const [, version = ''] = /^(?:[^/]*\/)?([^/]+)$/.exec(apiVersion) ?? [];
   return { ...parseGroupVersion(version === '' ? '' : apiVersion), kind };

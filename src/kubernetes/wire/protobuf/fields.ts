@@ -12,7 +12,7 @@ export interface NumberedField {
 
 const NUMBERED = new WeakMap<Schema, ReadonlyMap<number, NumberedField>>();
 
-/** Returns the fields of a struct by number: consecutive in declared order, without the numbers that the declaration assigns. */
+/** Returns the fields of a struct by number. Fields without a declared number get the free numbers in declared order. */
 export function numberedFields(schema: Schema): ReadonlyMap<number, NumberedField> {
   const known = NUMBERED.get(schema);
   if (known !== undefined) return known;

@@ -7,7 +7,7 @@ import { isZero, zeroOf } from '../decode-typed.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { type NumberedField, numberedFields } from './fields.ts';
 import { DELIMITED, FIXED_64, ProtobufReader, VARINT } from './reader.ts';
-import { selfMessage, selfValue } from './self.ts';
+import { decodeSelfMessage, messageSchemaOf } from './self.ts';
 
 /** Decodes a message by the schema of its struct, or throws an Error with Go's message. Ignores unknown fields. */
 export function decodeMessage(bytes: Buffer, schema: Schema): Fields {
@@ -39,7 +39,7 @@ function readField(target: Open, reader: ProtobufReader, { name, goName, schema 
   else if (value !== undefined) target[name] = value;
 }
 
-/** Returns whether a field is a list or a map, which is never empty once it was sent; counting entries would take quadratic time. */
+/** Returns whether a field is a list or a map. A message contains it only with entries; counting them each time would be quadratic. */
 function isCollection({ items, additionalProperties }: Schema): boolean {
   return items !== undefined || typeof additionalProperties === 'object';
 }
@@ -117,10 +117,10 @@ function codecValue(
   { go = { type: '' } }: Schema,
   codec: NonNullable<NonNullable<Schema['go']>['codec']>,
 ): Value | undefined {
-  const message = selfMessage(go);
+  const message = messageSchemaOf(go);
   if (message === undefined) {
     if (bytes.length > 0) throw protobufNotSupported();
     return {};
   }
-  return bytes.length === 0 ? undefined : selfValue(codec, decodeMessage(bytes, message), message);
+  return bytes.length === 0 ? undefined : decodeSelfMessage(codec, decodeMessage(bytes, message), message);
 }

@@ -13,7 +13,7 @@ const START_GROUP = 3;
 const END_GROUP = 4;
 const FIXED_32 = 5;
 
-/** Reads one message from its start to its end. Every method throws an Error with Go's message. */
+/** Reads one message from its start to its end. Methods throw an Error with Go's message if the bytes are invalid. */
 export class ProtobufReader {
   readonly #bytes: Buffer;
   #at = 0;
@@ -26,7 +26,7 @@ export class ProtobufReader {
     return this.#at >= this.#bytes.length;
   }
 
-  /** Reads the tag of the next field of a struct, or of a map entry, which Go does not check. */
+  /** Reads the tag of the next field of a struct. Without `struct`, reads the tag of a map entry, which Go does not check. */
   tag(struct?: string): Tag {
     const wire = this.varint();
     const tag = { number: Number(BigInt.asIntN(32, wire >> 3n)), wireType: Number(wire & 7n) };

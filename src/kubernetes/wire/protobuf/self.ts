@@ -3,24 +3,24 @@
 import type { Fields, Value } from '../../object.ts';
 import { bytes, int32, int64, struct } from '../../schema/go-struct.ts';
 import type { GoField, Schema } from '../../schema/schema.ts';
-import { microTimeText, timeText } from '../go-time.ts';
+import { formatMicroTime, formatTime } from '../go-time.ts';
 import { toValue } from '../json-node.ts';
 import { parseJson } from '../json-parse.ts';
 
 type Codec = NonNullable<GoField['codec']>;
 
 /** Returns the protobuf message of a field whose type decodes itself; undefined for raw values, which exist only in JSON. */
-export function selfMessage({ codec }: GoField): Schema | undefined {
+export function messageSchemaOf({ codec }: GoField): Schema | undefined {
   return codec === undefined ? undefined : MESSAGES[codec];
 }
 
 /** Returns the value of a message; undefined for null. Throws an Error with Go's message. */
-export function selfValue(codec: Codec, message: Fields, { properties = {} }: Schema): Value | undefined {
+export function decodeSelfMessage(codec: Codec, message: Fields, { properties = {} }: Schema): Value | undefined {
   switch (codec) {
     case 'time':
-      return timeText(integer(message['seconds']));
+      return formatTime(integer(message['seconds']));
     case 'microTime':
-      return microTimeText(integer(message['seconds']), Math.trunc(integer(message['nanos']) / 1000));
+      return formatMicroTime(integer(message['seconds']), Math.trunc(integer(message['nanos']) / 1000));
     case 'bytes':
     case 'raw':
     case 'fieldsV1':
@@ -40,7 +40,7 @@ function integer(value: Value | undefined): number {
   return Number(value ?? 0);
 }
 
-/** Returns the first alternative that is set: a value, or bytes with its JSON. */
+/** Returns the value of the first field that is set. A string is the base64 of the value's JSON. */
 function chosenValue(alternatives: readonly (Value | undefined)[]): Value | undefined {
   const value = alternatives.find((each) => each !== undefined);
   return typeof value === 'string' ? toValue(parseJson(Buffer.from(value, 'base64'))) : value;

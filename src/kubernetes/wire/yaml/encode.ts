@@ -3,7 +3,7 @@
 import { goFloat, goJsonNumber } from '../../../std/go-text.ts';
 import { isFields, isList, type Value } from '../../object.ts';
 import { compareYamlKeys } from './keys.ts';
-import { doubleQuoted, isLineBreak, isSimpleKey, type ScalarStyle, scalarStyle } from './style.ts';
+import { chooseScalarStyle, escapeInDoubleQuotes, isLineBreak, isSimpleKey, type ScalarStyle } from './style.ts';
 
 /** Encodes a JSON value as YAML for `Accept: application/yaml`. */
 export function encodeYaml(value: Value): string {
@@ -19,7 +19,7 @@ class YamlWriter {
   text = '';
   #column = 0;
   /** True while the line contains only indentation and indicators. */
-  #indention = true;
+  #isIndentation = true;
   /** True if the next word needs no space before it. */
   #spaced = true;
 
@@ -56,12 +56,12 @@ class YamlWriter {
         this.#startLine(indent);
         this.#indicator(':');
       }
-      this.#node(fields[key], indent, !this.#indention);
+      this.#node(fields[key], indent, !this.#isIndentation);
     }
   }
 
   #string(text: string, indent: number, isKey: boolean): void {
-    const style = scalarStyle(text, isKey);
+    const style = chooseScalarStyle(text, isKey);
     if (style === 'literal') {
       this.#literal(text, indent);
       return;
@@ -75,7 +75,7 @@ class YamlWriter {
   #literal(text: string, indent: number): void {
     this.#word(`|${blockHints(text)}`);
     this.#lineBreak();
-    this.#indention = true;
+    this.#isIndentation = true;
     this.#spaced = true;
     this.#lines(text, indent);
   }
@@ -87,12 +87,12 @@ class YamlWriter {
       if (isLineBreak(part)) {
         this.text += part;
         this.#column = 0;
-        this.#indention = true;
+        this.#isIndentation = true;
       } else {
-        if (this.#indention) this.#startLine(indent);
+        if (this.#isIndentation) this.#startLine(indent);
         this.text += part;
         this.#column += part.length;
-        this.#indention = false;
+        this.#isIndentation = false;
       }
     }
   }
@@ -107,7 +107,7 @@ class YamlWriter {
         this.#startLine(indent);
         if (next === ' ') this.#put('\\');
       } else {
-        if (this.#indention && isLineBreak(chars[index - 1] ?? '')) this.#startLine(indent);
+        if (this.#isIndentation && isLineBreak(chars[index - 1] ?? '')) this.#startLine(indent);
         this.#put(style === 'plain' ? char : escapeChar(char, style));
       }
     }
@@ -119,24 +119,24 @@ class YamlWriter {
   }
 
   #indicator(text: string): void {
-    const indention = this.#indention;
+    const isIndentation = this.#isIndentation;
     this.#word(text);
-    this.#indention = indention;
+    this.#isIndentation = isIndentation;
   }
 
   #put(text: string): void {
     if (text === '') return;
     this.text += text;
     this.#column += Array.from(text).length;
-    this.#indention = false;
+    this.#isIndentation = false;
     this.#spaced = false;
   }
 
   #startLine(indent: number): void {
-    if (!this.#indention || this.#column > indent || (this.#column === indent && !this.#spaced)) this.#lineBreak();
+    if (!this.#isIndentation || this.#column > indent || (this.#column === indent && !this.#spaced)) this.#lineBreak();
     this.text += ' '.repeat(Math.max(0, indent - this.#column));
     this.#column = Math.max(indent, this.#column);
-    this.#indention = true;
+    this.#isIndentation = true;
     this.#spaced = true;
   }
 
@@ -161,23 +161,23 @@ function formatWord(value: Value | undefined): string {
   return String(value ?? null);
 }
 
-/** Returns whether a number above int64 is encoded as an integer: positive numbers of up to 64 bits are. */
+/** Returns whether Go encodes the number as an integer: a safe integer, or an unsigned integer of 64 bits. */
 function isInteger64(value: number): boolean {
   return Number.isSafeInteger(value) || (value >= 2 ** 63 && value < 2 ** 64);
 }
 
-/** Returns whether a space may be folded: only the first of several, and before another one only if a backslash can preserve it. */
+/** Returns whether a line can break at this space. Of several spaces, only the first can, and only in double quotes. */
 function isFoldable(chars: readonly string[], index: number, style: ScalarStyle): boolean {
   if (chars[index] !== ' ' || chars[index - 1] === ' ' || index === 0 || index === chars.length - 1) return false;
   return style === 'double' || chars[index + 1] !== ' ';
 }
 
 function escapeChar(char: string, style: ScalarStyle): string {
-  if (style === 'double') return doubleQuoted(char);
+  if (style === 'double') return escapeInDoubleQuotes(char);
   return char === "'" ? "''" : char;
 }
 
-/** Returns the indentation indicator of a string with leading space, and the chomping indicator for trailing line breaks. */
+/** Returns the indicators of a block scalar: of its indentation if it has leading space, and of its trailing line breaks. */
 function blockHints(text: string): string {
   const indentation = /^[ \n\u2028\u2029]/.test(text) ? String(INDENT) : '';
   if (!/[\n\u2028\u2029]$/.test(text)) return `${indentation}-`;

@@ -1,4 +1,4 @@
-// Problems in lexemes that the YAML library accepts, but the YAML library of Kubernetes rejects.
+// Problems in lexemes that the `yaml` package accepts, but the YAML library of Kubernetes rejects.
 
 /** Checks the lexemes of a document in order. */
 export class LexemeCheck {
@@ -12,7 +12,7 @@ export class LexemeCheck {
 
   /** Returns the problem with a lexeme; undefined if there is none. `next` is the character after it. */
   problemOf(lexeme: string, next = ' '): string | undefined {
-    // Scalars without quotes, and those in block style, follow a mark.
+    // The lexer marks scalars without quotes and in block style with a lexeme before them.
     const isMarked = this.#previous === SCALAR;
     const problem = isMarked ? this.#plainProblem(lexeme) : (markProblem(lexeme) ?? this.#colonProblem(lexeme, next));
     if (!isMarked) this.#countFlow(lexeme);
@@ -26,7 +26,7 @@ export class LexemeCheck {
     return this.#flowLevel > 0 && /^[:?]/.test(lexeme) ? 'found character that cannot start any token' : undefined;
   }
 
-  /** In a flow collection, a plain key ends only before a colon with a space, and every key is on one line. */
+  /** Returns the problem with a colon. In a flow collection, a plain key ends only before a colon and a space; a key is on one line. */
   #colonProblem(lexeme: string, next: string): string | undefined {
     if (this.#flowLevel === 0 || lexeme !== ':') return undefined;
     const isPartOfKey = this.#isAfterPlain && !/\s/.test(next);
@@ -39,13 +39,13 @@ export class LexemeCheck {
   }
 }
 
-/** Returns true if a string escapes one half of a surrogate pair, which YAML does not allow. */
+/** Returns whether a string contains the escape of one half of a surrogate pair, which YAML does not allow. */
 export function hasSurrogateEscape(text: string): boolean {
   if (!SURROGATE.test(text)) return false;
   return text.matchAll(ESCAPE).some(([escape]) => SURROGATE.test(escape));
 }
 
-/** Lexeme before every scalar without quotes. */
+/** Lexeme before every scalar without quotes or in block style. */
 const SCALAR = '\u001f';
 const SURROGATE = /\\ud[89a-f]/i;
 const ESCAPE = /\\(?:u.{4}|.)/gs;

@@ -2,11 +2,11 @@
 
 import { isUtf8 } from 'node:buffer';
 import { Composer, type CST, type Document, Lexer, LineCounter, Parser } from 'yaml';
-import { duplicateFields, type JsonNode, toNode, toValue } from '../json-node.ts';
+import { findDuplicateFields, type JsonNode, toNode, toValue } from '../json-node.ts';
 import { parseJson } from '../json-parse.ts';
 import { tooLarge } from '../read-body.ts';
 import { hasSurrogateEscape, LexemeCheck } from './lexemes.ts';
-import { MAX_YAML_DEPTH, TOO_DEEP, yamlProblem } from './problem.ts';
+import { formatYamlProblem, MAX_YAML_DEPTH, TOO_DEEP } from './problem.ts';
 import { YamlReader } from './reader.ts';
 
 export interface YamlDocument {
@@ -19,7 +19,7 @@ export interface YamlDocument {
 export interface YamlLimits {
   /** Maximum size, in bytes. */
   readonly maxBytes: number;
-  /** False to reject aliases. A document can repeat a large value with many of them. */
+  /** False to reject aliases: with many of them, a small document can repeat a large value. */
   readonly allowAliases: boolean;
 }
 
@@ -28,7 +28,7 @@ const UNLIMITED: YamlLimits = { maxBytes: Number.POSITIVE_INFINITY, allowAliases
 /** Parses the first document of a YAML stream, or throws an Error whose message starts with `yaml: `; 413 above `maxBytes`. */
 export function parseYaml(body: Uint8Array, { maxBytes, allowAliases }: YamlLimits = UNLIMITED): YamlDocument {
   checkCharacters(body);
-  const json = asJson(body);
+  const json = parseAsJson(body);
   if (json !== undefined) return { node: json };
   if (body.length > maxBytes) throw tooLarge(maxBytes);
   const text = Buffer.from(body).toString();
@@ -36,9 +36,9 @@ export function parseYaml(body: Uint8Array, { maxBytes, allowAliases }: YamlLimi
   const lines = new LineCounter();
   const document = firstDocument(text, lines);
   if (document === undefined) return { node: { type: 'null' } };
-  // Only errors of the lexer remain.
+  // The composer throws its errors, so only errors of the lexer remain.
   const [problem] = document.errors;
-  if (problem !== undefined) throw new Error(yamlProblem(problem, lines));
+  if (problem !== undefined) throw new Error(formatYamlProblem(problem, lines));
   const reader = new YamlReader(document, lines, allowAliases);
   const node = reader.read();
   if (reader.duplicates.length === 0) return { node };
@@ -56,15 +56,15 @@ const UNICODE_BREAKS = /[\u0085\u2028\u2029]/;
 const NOT_ALLOWED = /[^\t\n\r\x20-\x7e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 /**
- * Parses JSON, which is YAML, much faster; only errors for repeated keys need the line numbers of YAML. Returns undefined for JSON
- * that YAML rejects.
+ * Parses the body as JSON, which is much faster. Returns undefined if the body is not JSON, if YAML would reject it, or if it has repeated
+ * keys, because errors for them need the line numbers of YAML.
  */
-function asJson(body: Uint8Array): JsonNode | undefined {
+function parseAsJson(body: Uint8Array): JsonNode | undefined {
   const source = Buffer.from(body).toString();
   if (hasSurrogateEscape(source) || UNICODE_BREAKS.test(source)) return undefined;
   try {
     const node = parseJson(body);
-    return duplicateFields(node, 1).length === 0 ? toNode(toValue(node)) : undefined;
+    return findDuplicateFields(node, 1).length === 0 ? toNode(toValue(node)) : undefined;
   } catch {
     return undefined;
   }
@@ -73,8 +73,8 @@ function asJson(body: Uint8Array): JsonNode | undefined {
 function firstDocument(text: string, lines: LineCounter): Document.Parsed | undefined {
   const composer = new Composer({ version: '1.1', schema: 'failsafe', uniqueKeys: false, lineCounter: lines });
   // The library would continue and create an error for each problem and warning, which is slower than all the rest.
-  Object.assign(composer, { onError: throwProblem(lines) });
-  // The parser must return a document, even an invalid one, for its errors.
+  Object.assign(composer, { onError: createProblemHandler(lines) });
+  // `true` requests a document even for invalid text, because the document contains the errors.
   const [document] = composer.compose(tokensOf(text, lines), true, 0);
   return document;
 }
@@ -82,33 +82,33 @@ function firstDocument(text: string, lines: LineCounter): Document.Parsed | unde
 /** Position, range or token of a problem. */
 type ProblemSource = number | readonly number[] | { readonly offset: number };
 
-/** Returns a function that receives problems and warnings of the composer, and always throws the first problem. */
-function throwProblem(lines: LineCounter) {
-  // The library catches errors of its own functions, and reports them as problems.
+/** Returns a function that receives problems and warnings of the composer. For each problem, it throws the error of the first one. */
+function createProblemHandler(lines: LineCounter) {
+  // The library catches some of these errors and reports them as new problems.
   let first: Error | undefined;
   return (source: ProblemSource, _code: string, message: string, isWarning = false): void => {
     if (isWarning) return;
     const [at = 0] = [source].flat().map((start) => (typeof start === 'number' ? start : start.offset));
-    first ??= new Error(yamlProblem({ message, pos: [at, at] }, lines));
+    first ??= new Error(formatYamlProblem({ message, pos: [at, at] }, lines));
     throw first;
   };
 }
 
-/** Yields tokens up to the first invalid one, because every character may be invalid. Throws if they are nested too deeply. */
+/** Yields tokens up to the first invalid one: each character may be an invalid token. Throws if tokens are nested too deeply. */
 function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
   lines.addNewLine(0);
   const parser = new Parser(lines.addNewLine);
   const check = new LexemeCheck();
   for (const lexeme of new Lexer().lex(text)) {
     const problem = check.problemOf(lexeme, text[parser.offset + lexeme.length]);
-    if (problem !== undefined) throw new Error(yamlProblem({ message: problem, pos: [parser.offset, parser.offset] }, lines));
+    if (problem !== undefined) throw new Error(formatYamlProblem({ message: problem, pos: [parser.offset, parser.offset] }, lines));
     for (const token of parser.next(lexeme)) {
       yield token;
       if (token.type === 'error') return;
     }
     // The first entry is the document. On a deep stack, the library runs out of memory before it reports an error.
     const { stack, offset } = parser;
-    if (stack.length > MAX_YAML_DEPTH + 1) throw new Error(yamlProblem({ message: TOO_DEEP, pos: [offset, offset] }, lines));
+    if (stack.length > MAX_YAML_DEPTH + 1) throw new Error(formatYamlProblem({ message: TOO_DEEP, pos: [offset, offset] }, lines));
   }
   yield* parser.end();
 }

@@ -1,4 +1,4 @@
-// Syntax errors of YAML with the messages of Kubernetes' YAML library, if the parser here reports the same problem.
+// Syntax errors of YAML with the messages of Kubernetes' YAML library, for problems that the `yaml` package also detects.
 
 import type { LineCounter, YAMLParseError } from 'yaml';
 
@@ -7,13 +7,13 @@ export const MAX_YAML_DEPTH = 500;
 export const TOO_DEEP = `exceeded max depth of ${MAX_YAML_DEPTH}`;
 
 interface Wording {
-  /** Pattern of the message of the parser here. */
+  /** Pattern of the message of the `yaml` package. */
   readonly found: RegExp;
   /** Message of Kubernetes' library. */
   readonly text: string;
   /** Origin of the error in Kubernetes' library: its parser counts lines from zero, its scanner from one. */
   readonly by: 'scanner' | 'parser';
-  /** Lines between the positions that the two libraries report. */
+  /** Number of lines by which Kubernetes' library reports a later position; 0 by default. */
   readonly later?: number;
 }
 
@@ -33,7 +33,7 @@ const WORDINGS: readonly Wording[] = [
 ];
 
 /** Returns the message for invalid YAML. A problem on the first line has no line number. */
-export function yamlProblem({ message, pos: [at] }: Pick<YAMLParseError, 'message' | 'pos'>, lines: LineCounter): string {
+export function formatYamlProblem({ message, pos: [at] }: Pick<YAMLParseError, 'message' | 'pos'>, lines: LineCounter): string {
   const wording = WORDINGS.find(({ found }) => found.test(message));
   const line = lines.linePos(at).line + (wording?.later ?? 0);
   const shown = wording?.by === 'parser' ? line - 1 : line;

@@ -15,8 +15,8 @@ import {
 } from 'yaml';
 import { compareUtf8, goJsonNumber } from '../../../std/go-text.ts';
 import { type JsonEntry, type JsonNode } from '../json-node.ts';
-import { MAX_YAML_DEPTH, TOO_DEEP, yamlProblem } from './problem.ts';
-import { resolveTagged, type YamlScalar, yamlKey } from './tag.ts';
+import { formatYamlProblem, MAX_YAML_DEPTH, TOO_DEEP } from './problem.ts';
+import { resolveTagged, toYamlKey, type YamlScalar } from './tag.ts';
 
 /** Entries of a mapping by the identity of their keys. */
 type FieldsById = Map<string, JsonEntry>;
@@ -74,7 +74,7 @@ export class YamlReader {
     for (const { key, value } of pairs) {
       if (isMergeKey(key)) this.#merge(fields, value);
       else {
-        const name = yamlKey(this.#keyOf(key));
+        const name = toYamlKey(this.#keyOf(key));
         const node = this.#node(value);
         if (fields.has(name.id)) this.duplicates.push(`line ${this.#lineOf(value, key)}: key ${name.shown} already set in map`);
         fields.set(name.id, { key: name.text, value: node });
@@ -105,7 +105,7 @@ export class YamlReader {
   #throughAlias<T>(alias: Alias, read: (target: unknown) => T): T {
     if (!this.#allowAliases) {
       const [at = 0] = alias.range ?? [];
-      throw new Error(yamlProblem({ message: 'aliases are not supported', pos: [at, at] }, this.#lines));
+      throw new Error(formatYamlProblem({ message: 'aliases are not supported', pos: [at, at] }, this.#lines));
     }
     const target = this.#targets.get(alias);
     if (target === undefined) throw new Error(`yaml: unknown anchor '${alias.source}' referenced`);
@@ -132,7 +132,7 @@ export class YamlReader {
   }
 }
 
-/** Returns the target of every alias: the last node with its name before it. The library would search the whole document for each. */
+/** Returns the target of every alias: the last node with its anchor before the alias. The library would search the document for each. */
 function aliasTargets(document: Document.Parsed): ReadonlyMap<Alias, Node> {
   const anchors = new Map<string, Node>();
   const targets = new Map<Alias, Node>();

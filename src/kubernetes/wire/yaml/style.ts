@@ -5,7 +5,7 @@ import { resolveScalar } from './scalar.ts';
 export type ScalarStyle = 'plain' | 'single' | 'double' | 'literal';
 
 /** Chooses the style of a string; keys stay on one line. */
-export function scalarStyle(text: string, isKey: boolean): ScalarStyle {
+export function chooseScalarStyle(text: string, isKey: boolean): ScalarStyle {
   const isSpecial = SPECIAL.test(text) || SPACE_BEFORE_BREAK.test(text);
   if (text.includes('\n')) return isKey || isSpecial || text.endsWith(' ') ? 'double' : 'literal';
   if (isSpecial || !resolvesToText(text) || (isKey && LINE_BREAK.test(text))) return 'double';
@@ -18,13 +18,13 @@ export function isSimpleKey(key: string): boolean {
   return !LINE_BREAK.test(key) && Buffer.byteLength(key) <= 128;
 }
 
-/** Returns whether a character ends a line, except those that are always escaped. */
+/** Returns whether a character is a line break. Excludes CR and NEL, which are always escaped. */
 export function isLineBreak(char: string): boolean {
   return char === '\n' || char === '\u2028' || char === '\u2029';
 }
 
 /** Returns a character as it is written within double quotes. */
-export function doubleQuoted(char: string): string {
+export function escapeInDoubleQuotes(char: string): string {
   const named = ESCAPES[char];
   if (named !== undefined) return named;
   if (!SPECIAL.test(char) && !LINE_BREAK.test(char)) return char;
@@ -37,9 +37,9 @@ export function doubleQuoted(char: string): string {
 const LINE_BREAK = /[\r\n\u0085\u2028\u2029]/;
 const SPACE_BEFORE_BREAK = / [\r\n\u0085\u2028\u2029]/;
 const SPACE_AFTER_BREAK = /[\r\n\u0085\u2028\u2029] /;
-/** Characters that the YAML library does not consider printable, among them tabs and all above the basic plane. */
+/** Characters that the YAML library does not consider printable, such as tabs and all characters above the Basic Multilingual Plane. */
 const SPECIAL = /[^\n\x20-\x7e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
-/** Spaces at either end, line breaks, and characters that start another construct in a block. */
+/** Pattern of text that cannot be plain: spaces at either end, line breaks, and characters that start another construct. */
 const NOT_PLAIN = /^ | $|[\n\u2028\u2029]|^(?:---|\.\.\.|[#,[\]{}&*!|>'"%@`]|[?:-](?: |$))|:(?: |$)| #/;
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -63,5 +63,5 @@ function resolvesToText(text: string): boolean {
   return resolveScalar(text).type === 'string' && !BASE_60.test(text);
 }
 
-/** Numbers in base 60 are not parsed here, but other parsers may read them as numbers. */
+/** Pattern of numbers in base 60. `resolveScalar` treats them as text, but other parsers may read them as numbers. */
 const BASE_60 = /^[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?$/;

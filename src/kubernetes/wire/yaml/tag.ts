@@ -34,12 +34,12 @@ export interface YamlKey {
   readonly id: string;
   /** Key in JSON. */
   readonly text: string;
-  /** Key in Go's format. */
+  /** Key in Go's format, for errors. */
   readonly shown: string;
 }
 
 /** Returns a scalar as a mapping key, or throws an Error with Kubernetes' message. */
-export function yamlKey(key: YamlScalar): YamlKey {
+export function toYamlKey(key: YamlScalar): YamlKey {
   if (key.type === 'null') throw new Error('unsupported map key of type: %!s(<nil>), key: <nil>');
   if (key.type === 'string') return { id: `"${key.value}`, text: key.value, shown: goQuote(key.value) };
   const text = key.type === 'float' ? formatFloat32(key.value) : String(key.value);
@@ -55,13 +55,13 @@ const TAG_OF: Readonly<Record<YamlScalar['type'], string>> = {
   float: '!!float',
 };
 
-/** Keeps timestamps as text. */
+/** Resolves a plain scalar; keeps timestamps as text. */
 function resolveWithoutTimestamps(text: string): YamlScalar {
   const scalar = resolveScalar(text);
   return 'value' in scalar || scalar.type === 'null' ? scalar : { type: 'string', value: text };
 }
 
-/** Formats with the precision of a float32, as Kubernetes does for keys. */
+/** Formats a key with the precision of a float32, as Kubernetes does. */
 function formatFloat32(value: number): string {
   if (Number.isNaN(value)) return '.nan';
   if (!Number.isFinite(value)) return value > 0 ? '.inf' : '-.inf';

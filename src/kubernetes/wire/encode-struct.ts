@@ -1,4 +1,4 @@
-// Encodes a value as Go encodes the struct of its schema: fields in declared order, zero values by declaration.
+// Encodes a value as Go encodes the struct of its schema: fields in declared order, zero values omitted or written as declared.
 
 import { compareUtf8, goJsonString } from '../../std/go-text.ts';
 import { type Fields, isFields, isList } from '../object.ts';
@@ -6,10 +6,10 @@ import type { Schema } from '../schema/schema.ts';
 import { orderedJson } from './ordered-json.ts';
 
 /** Returns the compact JSON of a struct without fields that are unknown to the schema. */
-export function structText(value: Readonly<Record<string, unknown>>, schema: Schema): string {
+export function encodeStruct(value: Readonly<Record<string, unknown>>, schema: Schema): string {
   let text = '';
   for (const field of declaredFields(schema)) {
-    const fieldText = field.text(value[field.name]);
+    const fieldText = field.encode(value[field.name]);
     if (fieldText !== undefined) text += `${text === '' ? '' : ','}${field.key}${fieldText}`;
   }
   return `{${text}}`;
@@ -19,8 +19,8 @@ interface DeclaredField {
   readonly name: string;
   /** Encoded name with a colon. */
   readonly key: string;
-  /** Returns the text of a value; undefined if the field is omitted. */
-  readonly text: (value: unknown) => string | undefined;
+  /** Returns the JSON of a value; undefined if the field is omitted. */
+  readonly encode: (value: unknown) => string | undefined;
 }
 
 const DECLARED = new WeakMap<Schema, readonly DeclaredField[]>();
@@ -32,7 +32,7 @@ function declaredFields(schema: Schema): readonly DeclaredField[] {
   const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => ({
     name,
     key: `${goJsonString(name)}:`,
-    text: (value: unknown) => (isEmpty(value, field) ? emptyText(value, field) : valueText(value, field)),
+    encode: (value: unknown) => (isEmpty(value, field) ? encodeEmpty(value, field) : encodeValue(value, field)),
   }));
   DECLARED.set(schema, fields);
   return fields;
@@ -47,24 +47,24 @@ export function isEmpty(value: unknown, { go, properties }: Schema): boolean {
   return value === '' || value === 0 || value === false;
 }
 
-function emptyText(value: unknown, schema: Schema): string | undefined {
+function encodeEmpty(value: unknown, schema: Schema): string | undefined {
   const { go } = schema;
   if (go?.zero !== undefined) return orderedJson(value ?? go.zero);
-  return go?.struct !== undefined && !go.pointer ? structText({}, schema) : undefined;
+  return go?.struct !== undefined && !go.pointer ? encodeStruct({}, schema) : undefined;
 }
 
-function valueText(value: unknown, schema: Schema): string {
-  if (isList(value)) return schema.items === undefined ? orderedJson(value) : listText(value, schema.items);
+function encodeValue(value: unknown, schema: Schema): string {
+  if (isList(value)) return schema.items === undefined ? orderedJson(value) : encodeList(value, schema.items);
   if (!isFields(value) || schema.go?.codec !== undefined) return orderedJson(value);
-  if (schema.properties !== undefined) return structText(value, schema);
-  return typeof schema.additionalProperties === 'object' ? mapText(value, schema.additionalProperties) : orderedJson(value);
+  if (schema.properties !== undefined) return encodeStruct(value, schema);
+  return typeof schema.additionalProperties === 'object' ? encodeMap(value, schema.additionalProperties) : orderedJson(value);
 }
 
-function listText(items: readonly unknown[], schema: Schema): string {
-  return `[${items.map((item) => valueText(item, schema)).join(',')}]`;
+function encodeList(items: readonly unknown[], schema: Schema): string {
+  return `[${items.map((item) => encodeValue(item, schema)).join(',')}]`;
 }
 
-function mapText(map: Fields, schema: Schema): string {
+function encodeMap(map: Fields, schema: Schema): string {
   const keys = Object.keys(map).sort(compareUtf8);
-  return `{${keys.map((key) => `${goJsonString(key)}:${valueText(map[key], schema)}`).join(',')}}`;
+  return `{${keys.map((key) => `${goJsonString(key)}:${encodeValue(map[key], schema)}`).join(',')}}`;
 }
