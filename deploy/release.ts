@@ -20,7 +20,7 @@ export const IMAGE = `docker.io/library/purser:${version}`;
 const FOLDERS = ['deploy/samples', 'deploy/target'];
 
 /** Returns the manifests of the base and of the admission policies. */
-export function installManifests(kustomize: Kustomize): string {
+export function renderInstallManifests(kustomize: Kustomize): string {
   return ['base', 'components/admission'].map(kustomize).join('---\n');
 }
 
@@ -30,7 +30,7 @@ function writeFiles(folder: string, image: string | undefined): void {
   if (image === undefined) buildImage(archive);
   else copyFileSync(image, archive);
   const kustomize: Kustomize = (path) => output('kubectl', 'kustomize', join(import.meta.dirname, path));
-  writeFileSync(join(folder, 'install.yaml'), installManifests(kustomize));
+  writeFileSync(join(folder, 'install.yaml'), renderInstallManifests(kustomize));
   output('helm', 'package', join(import.meta.dirname, 'chart'), '--destination', folder);
   // The npm package has the same name as the package of the chart.
   renameSync(join(folder, `purser-${version}.tgz`), join(folder, `purser-chart-${version}.tgz`));

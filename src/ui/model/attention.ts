@@ -36,7 +36,7 @@ export type Attention = ClusterAttention | TokenAttention;
 const URGENT: ReadonlySet<TokenState> = new Set<TokenState>(['expired', 'failing', 'expiring']);
 
 /** Returns the objects that need attention. Tokens that fail because of a listed cluster are counted there. */
-export function attentionOf(clusters: Iterable<Cluster>, tokens: Iterable<Token>, now: number): readonly Attention[] {
+export function findAttention(clusters: Iterable<Cluster>, tokens: Iterable<Token>, now: number): readonly Attention[] {
   const failing = new Map([...clusters].flatMap((cluster) => (clusterState(cluster) === 'ready' ? [] : [[cluster.key, cluster] as const])));
   const caused = new Map<string, TokenAttention[]>();
   const others: TokenAttention[] = [];

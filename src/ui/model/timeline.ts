@@ -33,7 +33,7 @@ export interface Scale {
 }
 
 /** Returns the scale of a span around now. */
-export function scaleOf(zoom: Zoom, now: number): Scale {
+export function toScale(zoom: Zoom, now: number): Scale {
   const span = ZOOMS[zoom];
   return { from: now - span * PAST, to: now + span * (1 - PAST), now };
 }
@@ -69,7 +69,7 @@ export interface Lane {
 }
 
 /** Returns the lane of a token. */
-export function laneOf({ issuedAt, renewsAt, expiresAt }: Token, scale: Scale): Lane {
+export function toLane({ issuedAt, renewsAt, expiresAt }: Token, scale: Scale): Lane {
   if (expiresAt === undefined) return { bars: [], renewal: undefined, expiry: undefined, beyond: undefined };
   const { now } = scale;
   const start = issuedAt ?? Math.min(now, expiresAt);
@@ -110,7 +110,7 @@ const STEPS = [5 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 1
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
 
 /** Returns at most `most` ticks of a scale. `zoneMs` is the offset of the time zone from UTC, in milliseconds. */
-export function ticksOf(scale: Scale, most: number, zoneMs = 0): readonly Tick[] {
+export function toTicks(scale: Scale, most: number, zoneMs = 0): readonly Tick[] {
   const step = STEPS.find((each) => (scale.to - scale.from) / each <= most);
   const times = step === undefined ? monthsOf(scale, most, zoneMs) : stepsOf(scale, step, zoneMs);
   return times.map((at) => ({ position: positionOf(at, scale), ...labelOf(at + zoneMs, step ?? 30 * DAY) }));
@@ -152,7 +152,7 @@ export interface Bin {
 }
 
 /** Returns the planned renewals and the expiries of tokens that are not renewed, in equal periods from now. */
-export function binsOf(tokens: Iterable<Token>, now: number, spanMs: number, count: number): readonly Bin[] {
+export function toBins(tokens: Iterable<Token>, now: number, spanMs: number, count: number): readonly Bin[] {
   const width = spanMs / count;
   const bins = Array.from({ length: count }, (_, index) => ({ from: now + index * width, renewals: 0, expiries: 0 }));
   for (const { renewsAt, expiresAt, rotationFailing } of tokens) {

@@ -1,7 +1,7 @@
 // The lane of a token on the timeline, and the axis above all lanes.
 
 import type { Token } from '../model/objects.ts';
-import { type Bar, laneOf, positionOf, type Scale, ticksOf } from '../model/timeline.ts';
+import { type Bar, positionOf, type Scale, toLane, toTicks } from '../model/timeline.ts';
 import { formatRelative, formatTime } from '../model/times.ts';
 import { html } from './html.ts';
 
@@ -11,7 +11,7 @@ function percent(position: number): string {
 
 /** Returns the lane: elapsed time, valid time, reserve after the renewal, and marks of renewal and expiry. */
 export function lane(token: Token, scale: Scale, tone: string) {
-  const { bars, renewal, expiry, beyond } = laneOf(token, scale);
+  const { bars, renewal, expiry, beyond } = toLane(token, scale);
   return html`<svg class="lane ${tone}" role="img" aria-label=${laneText(token, scale.now)}>
     <title>${laneTitle(token)}</title>
     ${bars.map(({ kind, left, right }) => bar(kind, percent(left), percent(right)))}
@@ -59,7 +59,7 @@ function laneTitle({ issuedAt, renewsAt, expiresAt }: Token): string {
 
 /** Returns the ticks in the time zone of the browser. */
 function localTicks(scale: Scale) {
-  return ticksOf(scale, MOST_TICKS, -new Date(scale.now).getTimezoneOffset() * 60_000);
+  return toTicks(scale, MOST_TICKS, -new Date(scale.now).getTimezoneOffset() * 60_000);
 }
 
 /** Number of ticks that fit. */

@@ -2,7 +2,7 @@
 
 import { useMemo } from 'preact/hooks';
 import { type Address, formatAddress, START } from '../model/address.ts';
-import { type Attention, attentionOf } from '../model/attention.ts';
+import { type Attention, findAttention } from '../model/attention.ts';
 import {
   CLUSTER_STATES,
   CLUSTER_WORDS,
@@ -14,7 +14,7 @@ import {
   type TokenState,
   tokenState,
 } from '../model/states.ts';
-import { type Bin, binsOf } from '../model/timeline.ts';
+import { type Bin, toBins } from '../model/timeline.ts';
 import { formatCount, formatRelative } from '../model/times.ts';
 import { html } from './html.ts';
 import { RelativeTime } from './parts.ts';
@@ -30,8 +30,8 @@ export function Overview({ session, address, now }: ViewProps) {
   const { items, revision } = session.tokens;
   const { clusters } = session;
   const second = Math.floor(now / 1_000);
-  const attention = useMemo(() => attentionOf(clusters.values(), items.values(), now), [revision, session.clusterRevision, second]);
-  const bins = useMemo(() => binsOf(items.values(), now, DAY, BINS), [revision, second]);
+  const attention = useMemo(() => findAttention(clusters.values(), items.values(), now), [revision, session.clusterRevision, second]);
+  const bins = useMemo(() => toBins(items.values(), now, DAY, BINS), [revision, second]);
   const tokenCounts = useMemo(
     () =>
       countBy(

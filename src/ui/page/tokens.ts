@@ -5,7 +5,7 @@ import { type Address, formatAddress } from '../model/address.ts';
 import { ORDERS, selectTokens } from '../model/filters.ts';
 import type { Token } from '../model/objects.ts';
 import { countBy, TOKEN_STATES, TOKEN_WORDS, tokenState } from '../model/states.ts';
-import { type Scale, scaleOf, ZOOM_NAMES, ZOOM_WORDS } from '../model/timeline.ts';
+import { type Scale, toScale, ZOOM_NAMES, ZOOM_WORDS } from '../model/timeline.ts';
 import { formatCount } from '../model/times.ts';
 import { Grid } from './grid.ts';
 import { html } from './html.ts';
@@ -35,7 +35,7 @@ export function Tokens({ session, address, now, go }: ViewProps) {
     [revision, query, state, order, state === undefined ? 0 : second],
   );
   previous.current = found;
-  const scale = scaleOf(zoom, now);
+  const scale = toScale(zoom, now);
   return html`<section class="tokens" aria-label="Tokens" style=${tickLines(scale)}>
     <h1 class="unseen">Tokens</h1>
     <div class="tools" style=${{ '--digits': formatCount(items.size).length }}>

@@ -124,7 +124,7 @@ describe('showCluster', () => {
         'Name:             eu',
         'Labels:           env=prod',
         'Version:          v1.36.4, Kubernetes',
-        'Authority:        caBundle',
+        'CA:               caBundle',
         'Active endpoint:  https://eu.example.com',
         'Latency:          12ms',
         'Last probe:       10s ago',
