@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { causeOf, findAttention } from '../../../src/ui/model/attention.ts';
+import { findAttention, toCause } from '../../../src/ui/model/attention.ts';
 import { aCluster, aToken, condition, HOUR, MINUTE, NOW } from './tokens.ts';
 
 const unreachable = aCluster('down', [condition('Ready', 'False', 'Timeout')]);
@@ -47,7 +47,7 @@ describe('findAttention', () => {
   });
 });
 
-describe('causeOf', () => {
+describe('toCause', () => {
   it.each([
     [
       'a suspended token',
@@ -80,6 +80,6 @@ describe('causeOf', () => {
       { reason: 'Forbidden', message: expect.stringMatching(/Forbidden happened/) },
     ],
   ] as const)('returns the cause and remedy of %s', (_name, change, state, cause) => {
-    expect(causeOf(aToken(change), state, NOW)).toMatchObject(cause);
+    expect(toCause(aToken(change), state, NOW)).toMatchObject(cause);
   });
 });
