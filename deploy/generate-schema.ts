@@ -38,7 +38,7 @@ function optionsSchema(): object {
   };
 }
 
-/** Requires a value, or none, as the option does. Purser validates the value itself. */
+/** Returns a schema that requires a value, or true for an option without a value. Purser validates the value at startup. */
 function schemaOf({ value, description }: Option): object {
   if (value === undefined) return { description, const: true };
   return { description, type: NUMBERS.has(value) ? ['string', 'integer'] : 'string', minLength: 1 };
