@@ -1,11 +1,12 @@
-// Prints the cached credential of `purser credential`, which kubectl runs for every command. Supports Node 20 and later.
+// Prints the cached credential of `purser credential` with the Node that runs the launcher: kubectl runs the plugin for every command, and
+// another process would take longer.
 'use strict';
 
 const { existsSync } = require('fs');
 const { join } = require('path');
 const { pathToFileURL } = require('url');
 
-/** Prints the cached credential for the arguments of `purser credential`; calls `otherwise` if there is none. */
+/** Prints the cached credential for the arguments of `purser credential`. Calls `otherwise` if the full command has to run. */
 async function printCached(root, args, otherwise) {
   const source = join(root, 'src/cli/credential/print-cached.mjs');
   const path = existsSync(source) ? source : join(root, 'dist/src/cli/credential/print-cached.mjs');
@@ -20,7 +21,7 @@ async function printCached(root, args, otherwise) {
     },
     notify: (text) => process.stderr.write(text),
   });
-  // `otherwise` reads the cache again, and prints the warnings itself.
+  // The full command reads the cache again, and prints the same warnings.
   if (code === undefined) return otherwise();
   process.stderr.write(warnings);
   process.exitCode = code;

@@ -6,6 +6,7 @@
 const { existsSync } = require('fs');
 const { join } = require('path');
 
+/** Minimum major version of Node that runs the command line. */
 const NEEDED = 24;
 const ROOT = join(__dirname, '..');
 const MAJOR = Number.parseInt(process.versions.node, 10);
@@ -49,7 +50,7 @@ function installedNode() {
 function launchWith(node, args) {
   if (node === undefined) {
     process.stderr.write(
-      `purser: requires Node ${NEEDED}, found ${process.version}; install Node ${NEEDED} from nodejs.org, or on Linux run npm install with --include=optional\n`,
+      `purser: requires Node ${NEEDED}, found ${process.version}; install Node ${NEEDED} from nodejs.org or, on Linux, run npm install with --include=optional\n`,
     );
     process.exit(2);
   }

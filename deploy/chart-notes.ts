@@ -15,7 +15,7 @@ Register a cluster, then create a ManagedToken:
   {{ $.Values.repositoryURL }}/deploy/samples/ci-deployer.yaml
 {{- if $.Values.facade.ingress.enabled }}
 
-Callers reach the façade at https://{{ $.Values.facade.ingress.host }}. Its certificate must include this name.
+Callers reach the façade at https://{{ $.Values.facade.ingress.host }}. The façade's certificate must include this name.
 {{- end }}
 {{- if not $.Values.admission.enabled }}
 

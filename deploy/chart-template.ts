@@ -1,4 +1,4 @@
-// Turns an object of a kustomization into a template of the Helm chart, with values and conditions.
+// Converts an object of a kustomization to a template of the Helm chart, with values and conditions.
 
 import { Document, isMap } from 'yaml';
 
@@ -26,7 +26,7 @@ export function toTemplate(object: Manifest): string {
   return placeholders.fill(document.toString({ lineWidth: 0 }).replaceAll('{{', '{{ "{{" }}'));
 }
 
-/** Returns the loop over the values that an object is repeated for. */
+/** Returns the loop over the values for which the chart repeats an object; empty for an object that is not repeated. */
 function rangesOf({ kind, metadata }: Manifest): readonly string[] {
   if (kind === 'ServiceAccount' && metadata.name === FEDERATED) return [`range $serviceAccount := ${FEDERATED_VALUES}`];
   const named = NAMED_NAMESPACES.get(metadata.namespace);
@@ -46,8 +46,9 @@ function belongsToOwnCA({ kind, metadata }: Manifest): boolean {
 }
 
 const FACADE_CERTIFICATE = 'purser-facade';
-/** Example service account for federation, with the chart expression that lists the configured ones. */
+/** Example service account for federation in the kustomizations. */
 const FEDERATED = 'purser-federated';
+/** Chart expression for the configured service accounts for federation. */
 const FEDERATED_VALUES = '$.Values.federation.serviceAccounts';
 const FEDERATION = 'purser-federation';
 const OWN_NAMESPACE = 'purser-system';
@@ -127,7 +128,7 @@ type Insertion = (document: Document, placeholders: Placeholders, object: Manife
 
 /** Functions that insert values of the chart, by kind. */
 const INSERTIONS: Readonly<Record<string, Insertion>> = {
-  // Deleting the definition would delete every ManagedToken and every Secret.
+  // If Helm deleted the definitions, Kubernetes would delete all Clusters, ManagedTokens and Secrets of ManagedTokens.
   CustomResourceDefinition: (document) => document.setIn(['metadata', 'annotations', 'helm.sh/resource-policy'], 'keep'),
   ClusterRoleBinding: (document, placeholders) => {
     if (document.getIn(['subjects', 0, 'kind']) !== 'Group') return;
@@ -160,7 +161,7 @@ const INSERTIONS: Readonly<Record<string, Insertion>> = {
     const issuer = `{{- toYaml ($.Values.certManager.issuerRef | default ${own}) | nindent INDENT }}`;
     document.setIn(['spec', 'issuerRef'], { [placeholders.lines(issuer)]: null });
   },
-  // Purser itself does not run as the service accounts for federation.
+  // The annotations are for the service accounts that Purser runs as, not for those for federation.
   ServiceAccount: (document, placeholders, { metadata }) => {
     if (metadata.name === FEDERATED) return;
     document.setIn(['metadata', placeholders.optional('annotations', '$.Values.serviceAccount.annotations')], null);

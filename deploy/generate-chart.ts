@@ -12,7 +12,7 @@ import { type Manifest, toConditionalTemplate, toTemplate } from './chart-templa
 export type Kustomize = (path: string) => string;
 
 /** Returns the text of each template by file name. Omits the Namespace, which must exist before Helm stores a release in it. */
-export function chartTemplates(kustomize: Kustomize): ReadonlyMap<string, string> {
+export function generateTemplates(kustomize: Kustomize): ReadonlyMap<string, string> {
   const render = (path: string) =>
     parseAllDocuments(kustomize(path))
       .map((document) => document.toJS() as Manifest)
@@ -95,7 +95,7 @@ function exclusions(object: Manifest, variants: readonly Variant[], isExcluded: 
 if (import.meta.main) {
   const folder = join(import.meta.dirname, 'chart/templates');
   const kustomize: Kustomize = (path) => execFileSync('kubectl', ['kustomize', join(import.meta.dirname, path)], { encoding: 'utf8' });
-  const files = chartTemplates(kustomize);
+  const files = generateTemplates(kustomize);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
   for (const [name, text] of files) writeFileSync(join(folder, name), text);

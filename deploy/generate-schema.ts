@@ -7,7 +7,7 @@ import { OPTIONS, type Option } from '../src/config/options.ts';
 const SCHEMA = new URL('chart/values.schema.json', import.meta.url);
 
 /** Returns the text of values.schema.json with the current options. */
-export async function schemaWithOptions(): Promise<string> {
+export async function generateSchema(): Promise<string> {
   const schema = JSON.parse(await readFile(SCHEMA, 'utf8')) as { readonly properties: object };
   const properties = { ...schema.properties, options: optionsSchema() };
   return `${JSON.stringify({ ...schema, properties }, null, 2)}\n`;
@@ -38,7 +38,7 @@ function optionsSchema(): object {
   };
 }
 
-/** Requires a value, or none, as the option does. Purser validates the value itself. */
+/** Returns a schema that requires a value, or true for an option without a value. Purser validates the value at startup. */
 function schemaOf({ value, description }: Option): object {
   if (value === undefined) return { description, const: true };
   return { description, type: NUMBERS.has(value) ? ['string', 'integer'] : 'string', minLength: 1 };
@@ -47,4 +47,4 @@ function schemaOf({ value, description }: Option): object {
 /** Placeholders of values that YAML may parse as numbers; 0 is a valid DURATION. */
 const NUMBERS: ReadonlySet<string> = new Set(['N', 'DURATION']);
 
-if (import.meta.main) await writeFile(SCHEMA, await schemaWithOptions());
+if (import.meta.main) await writeFile(SCHEMA, await generateSchema());

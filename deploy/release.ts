@@ -13,14 +13,14 @@ import type { Kustomize } from './generate-chart.ts';
 const REPOSITORY = resolve(import.meta.dirname, '..');
 const { version } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')) as { readonly version: string };
 
-/** Name of the image in the manifests, as nodes expand it. A node with the image under this name needs no registry. */
+/** Full name of the image in the manifests, as a container runtime expands it. A node with an image of this name needs no registry. */
 export const IMAGE = `docker.io/library/purser:${version}`;
 
 /** Folders of a checkout that the commands of the README use. */
 const FOLDERS = ['deploy/samples', 'deploy/target'];
 
 /** Returns the manifests of the base and of the admission policies. */
-export function installManifests(kustomize: Kustomize): string {
+export function renderInstallManifests(kustomize: Kustomize): string {
   return ['base', 'components/admission'].map(kustomize).join('---\n');
 }
 
@@ -29,30 +29,30 @@ function writeFiles(folder: string, image: string | undefined): void {
   const archive = join(folder, `purser-${version}-image.tar`);
   if (image === undefined) buildImage(archive);
   else copyFileSync(image, archive);
-  const kustomize: Kustomize = (path) => output('kubectl', 'kustomize', join(import.meta.dirname, path));
-  writeFileSync(join(folder, 'install.yaml'), installManifests(kustomize));
-  output('helm', 'package', join(import.meta.dirname, 'chart'), '--destination', folder);
+  const kustomize: Kustomize = (path) => run('kubectl', 'kustomize', join(import.meta.dirname, path));
+  writeFileSync(join(folder, 'install.yaml'), renderInstallManifests(kustomize));
+  run('helm', 'package', join(import.meta.dirname, 'chart'), '--destination', folder);
   // The npm package has the same name as the package of the chart.
   renameSync(join(folder, `purser-${version}.tgz`), join(folder, `purser-chart-${version}.tgz`));
-  output('npm', 'pack', '--pack-destination', folder);
-  writeFileSync(join(folder, `purser-${version}-sbom.json`), output('npm', 'sbom', '--sbom-format=cyclonedx', '--omit=dev'));
+  run('npm', 'pack', '--pack-destination', folder);
+  writeFileSync(join(folder, `purser-${version}-sbom.json`), run('npm', 'sbom', '--sbom-format=cyclonedx', '--omit=dev'));
   for (const path of FOLDERS) cpSync(join(REPOSITORY, path), join(folder, path), { recursive: true });
 }
 
 /** Builds the image for the platform of this machine, and writes it into an OCI archive. */
 function buildImage(file: string): void {
   if (spawnSync('docker', ['info']).status === 0) {
-    output('docker', 'build', '--tag', IMAGE, '.');
-    // An OCI archive since Docker 25.
-    output('docker', 'save', '--output', file, IMAGE);
+    run('docker', 'build', '--tag', IMAGE, '.');
+    // `docker save` writes an OCI archive since Docker 25.
+    run('docker', 'save', '--output', file, IMAGE);
   } else {
-    output('buildah', 'build', '--tag', IMAGE, '.');
-    output('buildah', 'push', IMAGE, `oci-archive:${file}:${IMAGE}`);
+    run('buildah', 'build', '--tag', IMAGE, '.');
+    run('buildah', 'push', IMAGE, `oci-archive:${file}:${IMAGE}`);
   }
 }
 
 /** Returns the checksums of all files in a folder, in the format of sha256sum. */
-function checksums(folder: string): string {
+function formatChecksums(folder: string): string {
   const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => statSync(join(folder, path)).isFile());
   const hash = (path: string) =>
     createHash('sha256')
@@ -64,7 +64,7 @@ function checksums(folder: string): string {
     .join('');
 }
 
-function output(program: string, ...args: readonly string[]): string {
+function run(program: string, ...args: readonly string[]): string {
   return execFileSync(program, args, { cwd: REPOSITORY, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], maxBuffer: 2 ** 26 });
 }
 
@@ -74,5 +74,5 @@ if (import.meta.main) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   writeFiles(folder, values.image);
-  writeFileSync(join(folder, 'SHA256SUMS'), checksums(folder));
+  writeFileSync(join(folder, 'SHA256SUMS'), formatChecksums(folder));
 }

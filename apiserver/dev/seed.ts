@@ -3,7 +3,7 @@
 
 import { DefaultNamespace, FederatedServiceAccount } from '../../src/api/names.ts';
 import { Clusters, ManagedTokenSets, ManagedTokens, Secrets } from '../../src/api/resources.ts';
-import { targetAccess } from '../../src/cli/manifests.ts';
+import { renderTargetAccess } from '../../src/cli/manifests.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { waitUntilServed } from '../../src/kube/discovery.ts';
 import { applyAll, applyMissing, parseManifests, readManifests } from '../../src/kube/manifests.ts';
@@ -48,7 +48,7 @@ async function issueCredential(target: KubeClient): Promise<Readonly<Record<stri
 
 /** Grants permissions on a target to the federated user, and lets the target read the hub's keys. Returns data of the credential Secret. */
 async function federate(hub: KubeClient, target: KubeClient): Promise<Readonly<Record<string, string>>> {
-  await applyAll(target, parseManifests(await targetAccess({ user: FEDERATED_USER })));
+  await applyAll(target, parseManifests(await renderTargetAccess({ user: FEDERATED_USER })));
   const federation = await readManifests('deploy/components/federation/access.yaml');
   // In a local run, Purser is an administrator of the hub and needs no roles there.
   await applyAll(hub, [...federation.filter(({ kind }) => kind === 'ServiceAccount'), ISSUER_DISCOVERY]);

@@ -1,4 +1,4 @@
-// Prompts for the user of a terminal.
+// Prompts for a user at a terminal.
 
 import { createInterface } from 'node:readline/promises';
 
@@ -8,9 +8,9 @@ export interface Terminal {
   readonly stderr: NodeJS.WritableStream;
 }
 
-/** Asks a question, and returns the line that the user enters; empty at the end of the input. Throws if the signal aborts. */
+/** Prints a question to stderr, and returns the line that the user enters; empty at the end of the input. Throws if the signal aborts. */
 export async function askUser(question: string, { stdin, stderr }: Terminal, signal: AbortSignal): Promise<string> {
-  // The terminal stays in its own mode, so that Ctrl-C sends SIGINT.
+  // With `terminal: true`, readline would switch the terminal to raw mode, in which Ctrl-C sends no SIGINT.
   const lines = createInterface({ input: stdin, output: stderr, terminal: false });
   try {
     const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));

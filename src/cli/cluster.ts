@@ -12,9 +12,9 @@ import { addExamples, defineCommand, parsedArgument, parsedOption, repeatableOpt
 import type { Connections } from './connection.ts';
 import {
   contextOption,
-  federatedAccount,
+  federatedServiceAccount,
   hubContextOption,
-  issuableOption,
+  issuableNamespacesOption,
   kubeconfigOption,
   outputOption,
   ownNamespaceOption,
@@ -56,32 +56,32 @@ interface AddOptions extends SharedOptions {
 function addCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'add', 'register a target cluster')
     .description(
-      "Register a target cluster: create Purser's service account and permissions there, create its credential and Cluster on the hub, and wait until the Cluster is Ready.",
+      "Register a target cluster: create Purser's service account and permissions on it, create a credential Secret and a Cluster on the hub, and wait until the Cluster is Ready.",
     )
     .addArgument(nameArgument('<NAME>'))
     .addOption(targetContextOption('context of the target cluster, with permission to create cluster roles').makeOptionMandatory())
     .addOption(hubContextOption())
     .addOption(kubeconfigOption())
     .addOption(ownNamespaceOption())
-    .addOption(issuableOption())
+    .addOption(issuableNamespacesOption())
     .addOption(singleOption('--server <URL>', ADDRESS, anyText).default(undefined, 'the address of the context'))
     .option('--allow-loopback', 'accept an address of this machine, if Purser runs here with --allow-loopback')
     .addOption(repeatableOption('--label <KEY=VALUE>', 'label of the Cluster', label))
     .addOption(setOption())
     .option('--federated', 'store no credential: the target cluster trusts tokens issued by the hub')
-    .addOption(singleOption('--service-account <NAME>', FEDERATED, federatedAccount).default(undefined, FederatedServiceAccount))
-    .option('--dry-run', 'print the objects for both clusters without sending requests, with TOKEN in place of the token')
+    .addOption(singleOption('--service-account <NAME>', FEDERATED, federatedServiceAccount).default(undefined, FederatedServiceAccount))
+    .option('--dry-run', 'send no requests, and print the objects for both clusters, with TOKEN in place of the token')
     .addOption(outputOption(['yaml', 'json']))
     .addOption(timeoutOption('1m', 'maximum time to wait until the Cluster is Ready (0 does not wait)'));
   addExamples(command, {
     'Register the cluster of the context prod-eu': 'purser cluster add prod-eu --context prod-eu --hub-context hub',
     'Limit Purser to two namespaces, and label the Cluster':
       'purser cluster add prod-eu --context prod-eu --namespaces deploy,argocd --label env=prod --set prod',
-    'Register a kind cluster by the address that a hub on the same machine can reach':
+    'Register a kind cluster with an address that a hub on the same machine can reach':
       'purser cluster add dev --context kind-dev --server https://dev-control-plane:6443',
   });
   return command.action(async (name: string, options: AddOptions) => {
-    checkTogether(options);
+    checkCombination(options);
     await using connections = await connect(host, options);
     const { addCluster, printObjects } = await import('./cluster/add.ts');
     const registration = await registrationFor(connections, name, options);
@@ -93,10 +93,10 @@ function addCommand(host: CommandHost): Command {
   });
 }
 
-/** Throws a StartError for options that need others. */
-function checkTogether({ serviceAccount, federated, output, dryRun }: AddOptions): void {
+/** Throws a StartError for an option without the option that it requires. */
+function checkCombination({ serviceAccount, federated, output, dryRun }: AddOptions): void {
   if (serviceAccount !== undefined && federated !== true)
-    throw new StartError('--service-account needs --federated; Purser uses its own service account on the target cluster otherwise');
+    throw new StartError('--service-account needs --federated; set --federated, or omit --service-account');
   if (output !== undefined && dryRun !== true) throw new StartError('--output needs --dry-run');
 }
 
@@ -155,7 +155,7 @@ function renewCommand(host: CommandHost): Command {
     .addArgument(nameArgument('[NAME]'))
     .option(
       '--all',
-      'renew the credentials of all Clusters; for a cluster whose address is in a context, use a new token from that context',
+      'renew the credentials of all Clusters; if a context has the address of a Cluster, supply a new token with that context',
     )
     .addOption(targetContextOption(SUPPLY))
     .addOption(hubContextOption())
@@ -173,8 +173,10 @@ function renewCommand(host: CommandHost): Command {
     await using connections = await connect(host, options);
     const { renewAll, renewCredential } = await import('./cluster/renew.ts');
     const hub = await openHub(connections, options.hubContext);
-    if (name !== undefined) return await renewCredential({ name, hub, target: await openTargetIf(connections, context), timeoutMs }, host);
-    const findTarget = async (addresses: readonly string[]) => await openTargetIf(connections, await connections.contextAt(addresses));
+    if (name !== undefined)
+      return await renewCredential({ name, hub, target: await openOptionalTarget(connections, context), timeoutMs }, host);
+    const findTarget = async (addresses: readonly string[]) =>
+      await openOptionalTarget(connections, await connections.contextAt(addresses));
     await renewAll({ hub, timeoutMs, findTarget }, host);
   });
 }
@@ -195,10 +197,10 @@ function revokeCommand(host: CommandHost): Command {
   });
   return command.action(async (name: string, options: SharedOptions) => {
     await using connections = await connect(host, options);
-    const { revoke } = await import('./cluster/revoke.ts');
+    const { revokeEarlierTokens } = await import('./cluster/revoke.ts');
     const hub = await openHub(connections, options.hubContext);
-    const target = await openTargetIf(connections, options.context);
-    await revoke({ name, hub, target, timeoutMs: options.timeout ?? 0 }, host);
+    const target = await openOptionalTarget(connections, options.context);
+    await revokeEarlierTokens({ name, hub, target, timeoutMs: options.timeout ?? 0 }, host);
   });
 }
 
@@ -231,7 +233,7 @@ function removeCommand(host: CommandHost): Command {
     await using connections = await connect(host, options);
     const { removeCluster } = await import('./cluster/remove.ts');
     const hub = await openHub(connections, options.hubContext);
-    const target = await openTargetIf(connections, context);
+    const target = await openOptionalTarget(connections, context);
     await removeCluster({ name, namespace, hub, target, isConfirmed: options.yes === true }, host);
   });
 }
@@ -249,7 +251,7 @@ async function openTarget(connections: Connections, context: string): Promise<Pe
   return { role: 'target cluster', context, client: await connections.open(context) };
 }
 
-async function openTargetIf(connections: Connections, context: string | undefined): Promise<Peer | undefined> {
+async function openOptionalTarget(connections: Connections, context: string | undefined): Promise<Peer | undefined> {
   return context === undefined ? undefined : await openTarget(connections, context);
 }
 

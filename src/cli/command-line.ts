@@ -55,7 +55,7 @@ export function parsedArgument<T>(name: string, description: string, parser: Par
   return argument.argParser((text: string) => parseValue({ long: argument.name() }, parser, text));
 }
 
-/** Adds examples to a command's help: command lines, keyed by the comments above them. */
+/** Adds examples to a command's help. `examples` maps the comment above each command line to the command line. */
 export function addExamples(command: Command, examples: Readonly<Record<string, string>>): Command {
   const lines = Object.entries(examples).map(([comment, line]) => `  # ${comment}\n  ${line}`);
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n\n')}`);
@@ -97,7 +97,7 @@ class CommandLine extends Command {
   #causeOf(message: string, code: string | undefined): string {
     // If a mandatory option is missing, the cause is usually a misspelled option.
     const misspelled = code === MISSING_OPTION ? this.args.find((arg) => /^--?\w/.test(arg)) : undefined;
-    if (misspelled !== undefined) return unknownWord('option', misspelled, this.createHelp().visibleOptions(this).map(longName));
+    if (misspelled !== undefined) return describeUnknownWord('option', misspelled, this.createHelp().visibleOptions(this).map(longName));
     const unknown = /^error: unknown option '(--?\w[^'=]*)/.exec(message)?.[1];
     const isOfCommand = commandsOf(this).some(({ options }) => options.some(({ long, short }) => unknown === long || unknown === short));
     return unknown !== undefined && isOfCommand ? `${unknown} is an option of a command; write it after the command name` : message;
@@ -110,13 +110,13 @@ class CommandLine extends Command {
     const problem = args.map((arg, index) => valueProblem(this.options, arg, argv[index + 1])).find((each) => each !== undefined);
     if (problem !== undefined) return this.error(problem);
     const parsed = super.parseOptions(argv);
-    // Groups pass unknown options on to their commands. The value of an unknown option is removed: it may be secret, and would prevent a
-    // match with a similar name.
+    // A command group passes unknown options on to its commands. A command removes the value of an unknown option from the error: the value
+    // may be secret, and would prevent a match with a similar name.
     return this.commands.length > 0 ? parsed : { ...parsed, unknown: parsed.unknown.map((arg) => arg.replace(/^(--\w[^=]*)=.*/s, '$1')) };
   }
 }
 
-/** Returns the commands of a group and of its groups. */
+/** Returns all commands below a group, at any depth. */
 function commandsOf(group: Command): readonly Command[] {
   return group.commands.flatMap((command) => [command, ...commandsOf(command)]);
 }
@@ -128,13 +128,13 @@ function longName({ long = '' }: Option): string {
   return long;
 }
 
-/** Returns commander's message for an unknown word, with the most similar word of `known`. */
-export function unknownWord(type: 'command' | 'option', word: string, known: readonly string[]): string {
+/** Returns a message like commander's for an unknown word, with the most similar word of `known`. */
+export function describeUnknownWord(type: 'command' | 'option', word: string, known: readonly string[]): string {
   const similar = findSimilar(word, known);
   return `unknown ${type} '${word}'${similar === undefined ? '' : `; did you mean ${similar}?`}`;
 }
 
-/** Returns the problem of an argument with a missing or unexpected value; undefined without one. `next` is the next argument. */
+/** Returns a message for an option with a missing or unexpected value; undefined if `arg` is correct. `next` is the next argument. */
 function valueProblem(options: readonly Option[], arg: string, next: string | undefined): string | undefined {
   const [flag = '', inline] = arg.startsWith('--') ? arg.split(/=(.*)/s) : [arg];
   const option = options.find(({ long, short }) => long === flag || short === flag);

@@ -1,4 +1,4 @@
-// Commands of the command line: the process that runs them, and their failures.
+// Types that all commands share: the process that runs a command, exit codes, and failures.
 
 import type { Env } from '../config/variables.ts';
 import type { Clock } from '../std/clock.ts';
@@ -22,7 +22,7 @@ export interface CommandHost {
 /** Exit codes of all commands. */
 export const ExitCode = { done: 0, failed: 1, wrongUse: 2, notReady: 3 } as const;
 
-/** Remedy if Purser has not changed an object in time. */
+/** Remedy for messages about an object that Purser has not changed in time. */
 export const CHECK_PURSER = 'check that Purser is running: kubectl get pods -n purser-system';
 
 /** A failed command, with its exit code. The message is one line: cause, then remedy. An empty message prints nothing. */

@@ -11,7 +11,7 @@ type Candidate = readonly [value: string, description: string];
 
 /**
  * Prints one candidate per line, with a tab before its description, and a last line with a directive for the shell. Candidates come from
- * the commands below `root`, from the kubeconfig, and from the hub; failures print no candidates.
+ * the commands below `root`, from the kubeconfig, and from the hub. Prints no candidates if a request fails.
  */
 export async function complete(root: Command, words: readonly string[], host: CommandHost): Promise<void> {
   const line = parseLine(root, words.slice(0, -1));
@@ -37,7 +37,7 @@ const MAX_NAMES = 500;
 /** Cobra directives; `default` lets the shell complete file names. */
 const Directive = { default: 0, noFiles: 4 } as const;
 
-/** The words before the last one. */
+/** The command line before its last word. */
 interface Line {
   readonly command: Command;
   /** Positional arguments of the command. */
@@ -76,7 +76,7 @@ function findOption(command: Command, flag: string): Option | undefined {
   return command.options.find(({ long, short }) => flag === long || flag === short);
 }
 
-/** The kind of the last word: fixed candidates, file names, or names that a placeholder selects. */
+/** Kind of the last word: one of fixed candidates, a file name, or the name of an object whose kind the placeholder determines. */
 type Kind =
   | { readonly type: 'fixed'; readonly candidates: readonly Candidate[] }
   | { readonly type: 'files' }

@@ -17,7 +17,7 @@ export function completionCommand(host: CommandHost): Command {
   return command.action((shell: keyof typeof SCRIPTS) => host.print(SCRIPTS[shell]));
 }
 
-/** Reads the line itself: bash splits its words at `:` and `=`, which contexts contain. */
+/** Script for bash. It splits COMP_LINE at spaces, because COMP_WORDS is also split at `:` and `=`, which names of contexts contain. */
 const BASH = `# bash completion for purser
 _purser() {
   local line=\${COMP_LINE:0:COMP_POINT} words candidates directive current prefix
@@ -76,7 +76,7 @@ function __purser_complete
     set -q lines[1]; or return
     set -l prefix (string match -r -- '^--[^=]+=' $current)
     if test (count $lines) -gt 1
-        # Quoted, because fish expands an undefined prefix to no candidate at all.
+        # Quoted, because fish expands a string with an unquoted empty variable to nothing.
         printf '%s\\n' "$prefix"$lines[1..-2]
     else if test "$lines[-1]" = ':0'
         printf '%s\\n' "$prefix"(__fish_complete_path (string replace -r -- '^--[^=]+=' '' $current))

@@ -16,15 +16,15 @@ export class Connections implements AsyncDisposable {
   readonly #clients: KubeClient[] = [];
 
   /**
-   * `kubeconfig` is the value of `--kubeconfig`; undefined selects KUBECONFIG, or the default file of kubectl. Throws a StartError without
-   * a home folder: a file in the current folder could name any program as a credential plugin.
+   * `kubeconfig` is the value of `--kubeconfig`; undefined selects KUBECONFIG, or else kubectl's default file. Throws a StartError if that
+   * file is needed and HOME is not absolute: a kubeconfig in the current folder could run any program as a credential plugin.
    */
   constructor(host: CommandHost, kubeconfig: string | undefined) {
     this.#host = host;
     this.#paths = kubeconfig ?? (host.env['KUBECONFIG'] || defaultFile());
   }
 
-  /** Returns a client of the cluster of a context; undefined selects the current context. Throws a StartError. */
+  /** Returns a client for the cluster of a context; undefined selects the current context. Throws a StartError. */
   async open(context: string | undefined): Promise<KubeClient> {
     const { clock, env } = this.#host;
     return await this.#use(async (paths) => {
@@ -39,11 +39,11 @@ export class Connections implements AsyncDisposable {
     return await this.#use(async (paths) => await readServer(await loadKubeConfig(paths, context)));
   }
 
-  /** Returns the first context whose API server has one of these addresses; undefined without one. Sends no request. Throws a StartError. */
+  /** Returns the first context whose API server has one of the addresses; undefined without one. Sends no request. Throws a StartError. */
   async contextAt(addresses: readonly string[]): Promise<string | undefined> {
     const wanted = new Set(addresses.map(serverUrl));
     for (const { name } of (await this.contexts()).contexts) {
-      // A context that is not usable must not hide the others.
+      // An unusable context must not end the search.
       const server = await this.serverOf(name).catch(() => undefined);
       if (server !== undefined && wanted.has(serverUrl(server.server))) return name;
     }

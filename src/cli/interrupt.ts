@@ -16,7 +16,10 @@ export interface Interruption {
 /** Exit code of an interrupted command. */
 export const INTERRUPTED = 130;
 
-/** Makes SIGINT and SIGTERM abort a command: the process exits with 130 within a second. An uncaught error exits with 1. */
+/**
+ * Makes SIGINT and SIGTERM abort a command: the process exits with 130 within a second. Exits with 141 if the reader of the output has
+ * exited, and with 1 on any other uncaught error.
+ */
 export function handleInterrupts(host: Host, clock: Clock): Interruption {
   const stopping = new AbortController();
   let isReleased = false;
@@ -42,13 +45,13 @@ export function handleInterrupts(host: Host, clock: Clock): Interruption {
   };
 }
 
-/** Returns the stack of a defect, and the message of a failed system call, such as a write to a full disk. */
+/** Returns the stack of an error, or only the message if a system call failed, such as a write to a full disk. */
 function uncaughtText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return 'syscall' in error ? error.message : (error.stack ?? error.message);
 }
 
-/** Exit code of a program that SIGPIPE ends; Node.js ignores this signal. */
+/** Exit code of a program that SIGPIPE terminates. Node.js ignores this signal and throws EPIPE. */
 const BROKEN_PIPE = 141;
 
 /** Returns whether the reader of the output, such as `head`, has exited. */
@@ -56,5 +59,5 @@ function isBrokenPipe(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE';
 }
 
-/** Maximum time to end after a signal, in milliseconds. */
+/** Maximum time between a signal and the exit, in milliseconds. */
 const STOP_MS = 1_000;

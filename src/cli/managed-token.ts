@@ -9,7 +9,7 @@ import { contextOption, kubeconfigOption, namespaceOption, type SharedOptions, t
 import type { TokenAction } from './token-actions.ts';
 
 /** Returns the name in `mt/NAME`, `managedtoken/NAME` or `NAME`. Throws a StartError for another resource. */
-export function managedTokenName(text: string): string {
+export function parseManagedTokenName(text: string): string {
   const [resource = '', name = '', ...rest] = text.includes('/') ? text.split('/') : ['mt', text];
   const [kind = ''] = resource.split('.');
   if (!['mt', 'managedtoken', 'managedtokens'].includes(kind.toLowerCase()) || dns1123SubdomainProblems(name).length > 0 || rest.length > 0)
@@ -25,13 +25,13 @@ export function managedTokenCommands(host: CommandHost): readonly Command[] {
 const DESCRIPTIONS: Readonly<Record<TokenAction, readonly [summary: string, description: string]>> = {
   rotate: [
     'replace a token now',
-    'Replace the token of a ManagedToken now, and wait for the new one. The old token stays valid until its expiry.',
+    'Replace the token of a ManagedToken now, and wait for the new one. The old token stays valid until it expires.',
   ],
   revoke: [
     'revoke a token now',
     'Revoke the token of a ManagedToken with spec.revocation BoundSecret, and wait for the new one. The target cluster rejects the old token within seconds.',
   ],
-  suspend: ['suspend rotation of a token', 'Suspend the rotation of a ManagedToken. Its token stays in the Secret until its expiry.'],
+  suspend: ['suspend rotation of a token', 'Suspend the rotation of a ManagedToken. The token stays in the Secret until it expires.'],
   resume: ['resume rotation of a token', 'Resume the rotation of a ManagedToken, and wait for a valid token.'],
 };
 
@@ -48,7 +48,7 @@ function changeCommand(host: CommandHost, action: TokenAction): Command {
     [`${description.slice(0, description.indexOf('.')).split(',')[0]}`]: `purser ${action} mt/ci-deployer -n team-a`,
   });
   return command.action(async (text: string, options: SharedOptions) => {
-    const name = managedTokenName(text);
+    const name = parseManagedTokenName(text);
     const { Connections } = await import('./connection.ts');
     const { callPeer } = await import('./cluster/peer.ts');
     const { requestChange } = await import('./token-actions.ts');

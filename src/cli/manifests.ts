@@ -7,12 +7,12 @@ import { repositoryPath } from '../kube/manifests.ts';
 export interface TargetAccessOptions {
   /** Namespaces of the service accounts that Purser can issue tokens for; undefined for all. */
   readonly namespaces?: readonly string[];
-  /** User of a federated Purser; undefined for a service account on the target. */
+  /** Name of the user that Purser has on the target with federation; undefined for a service account on the target. */
   readonly user?: string;
 }
 
 /** Returns Purser's service account and permissions on a target cluster. */
-export async function targetAccess({ namespaces: names, user }: TargetAccessOptions): Promise<string> {
+export async function renderTargetAccess({ namespaces: names, user }: TargetAccessOptions): Promise<string> {
   const documents = (await readManifest('deploy/target/access.yaml')).split(SEPARATOR);
   const limited = names === undefined ? documents : documents.flatMap((document) => limitToNamespaces(document, names));
   // A federated Purser has no credential to renew, and no service account on the target.
@@ -21,8 +21,8 @@ export async function targetAccess({ namespaces: names, user }: TargetAccessOpti
   return targetRecipe(names, user) + [...granted, ...renewal].join(SEPARATOR);
 }
 
-/** Returns a Cluster to edit, in a set if one is given. */
-export async function registration(set?: string): Promise<string> {
+/** Returns the manifest of a Cluster to edit, with the label of `set` if it is given. */
+export async function renderRegistration(set?: string): Promise<string> {
   const cluster = await readManifest('deploy/samples/cluster.yaml');
   // Quoted: YAML would read some names as numbers.
   const labeled = set === undefined ? cluster : cluster.replace('  labels:\n', (labels) => `${labels}    ${Label.clusterSet}: '${set}'\n`);
@@ -39,7 +39,11 @@ export interface HubAccessOptions {
 }
 
 /** Returns the service accounts for federation, and Purser's permission to request their tokens. */
-export async function hubAccess({ serviceAccount: names, namespace: own, apart: isApart = false }: HubAccessOptions): Promise<string> {
+export async function renderHubAccess({
+  serviceAccount: names,
+  namespace: own,
+  apart: isApart = false,
+}: HubAccessOptions): Promise<string> {
   const apart = ['controller', 'facade'].map((part) => SUBJECT.replace(/\n$/, `-${part}\n`)).join('');
   const text = (await readManifest('deploy/components/federation/access.yaml')).replace(SUBJECT, isApart ? apart : SUBJECT);
   const [serviceAccount = '', ...others] = text.split(SEPARATOR);
@@ -59,13 +63,13 @@ async function readManifest(path: string): Promise<string> {
 }
 
 function registrationRecipe(set: string | undefined): string {
-  return `# Set name, addresses and caBundle to the values in the Secret of purser print target-rbac, then apply to the hub:
+  return `# Set name, addresses and caBundle to the values in the credential Secret (see purser print target-rbac), then apply to the hub:
 #   purser print registration${set === undefined ? '' : ` --set ${set}`} > target-1.yaml
 #   kubectl --context HUB apply -f target-1.yaml
 `;
 }
 
-/** Permissions to renew Purser's credential, which permissions in all namespaces include. */
+/** Manifest of the permissions to renew Purser's credential. Permissions in all namespaces include them. */
 const RENEWAL = 'deploy/target/namespaces/renewal.yaml';
 
 /** Name of Purser's service account on a target cluster, of its role and of the role binding. */
@@ -96,7 +100,8 @@ const TOKEN_RECIPE = `# On the hub, create a Secret with a token for the service
 
 function federationRecipe(user: string): string {
   const serviceAccount = user.split(':').at(-1);
-  return `# For the configuration of its API server, run purser print authentication-config; for the permissions on the hub, purser print hub-rbac.
+  return `# For the configuration of the target's API server, run purser print authentication-config; for the permissions on the hub, run
+# purser print hub-rbac.
 # On the hub, create a Secret with the name of the service account, and the Cluster, addresses and CA that its tokens are for:
 #   kubectl --context HUB -n purser-system create secret generic target-1-credential --from-literal=serviceAccount=${serviceAccount} \\
 #     --from-literal=cluster=target-1 --from-literal=server=https://target-1.example.com:6443 --from-file=ca.crt=ca.crt
@@ -110,7 +115,10 @@ function limitToNamespaces(document: string, names: readonly string[]): readonly
   return names.map((name) => document.replace(wide, `kind: RoleBinding\nmetadata:\n  name: ${SERVICE_ACCOUNT}\n  namespace: ${name}\n`));
 }
 
-/** Grants to a user instead of Purser's service account; omits the service account, its namespace, and permissions for its own tokens. */
+/**
+ * Replaces Purser's service account with a user in the subjects of a binding. Omits the service account, its namespace, and the permission
+ * to list anchors of its tokens.
+ */
 function grantToUser(document: string, user: string): readonly string[] {
   if (/^kind: (Namespace|ServiceAccount)$|^ {2}name: purser-anchors$/m.test(document)) return [];
   // The replacement is a function, because `$` in a user name would be special in a replacement string.

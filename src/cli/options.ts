@@ -1,4 +1,4 @@
-// Options that several commands share, with the names that kubectl has.
+// Options that several commands share, with kubectl's names.
 
 import { Option } from 'commander';
 import { DefaultNamespace, Label, OwnServiceAccounts } from '../api/names.ts';
@@ -19,7 +19,7 @@ export interface SharedOptions {
   readonly namespace?: string;
   readonly allNamespaces?: true;
   readonly output?: OutputFormat;
-  /** In milliseconds. */
+  /** Maximum time to wait for Purser, in milliseconds. */
   readonly timeout?: number;
 }
 
@@ -28,17 +28,17 @@ export function kubeconfigOption(): Option {
   return parsedOption('--kubeconfig <FILE>', 'kubeconfig file to use', anyText).default(undefined, 'KUBECONFIG, or ~/.kube/config');
 }
 
-/** Defines `--context` of the hub, for commands with one cluster. */
+/** Defines `--context` for commands that use only the hub. */
 export function contextOption(): Option {
   return parsedOption('--context <CONTEXT>', 'context of the hub', anyText).default(undefined, 'the current context');
 }
 
-/** Defines `--context` of a target cluster, which has no default. */
+/** Defines `--context` for commands that use a target cluster; it has no default. */
 export function targetContextOption(description: string): Option {
   return parsedOption('--context <CONTEXT>', description, anyText);
 }
 
-/** Defines `--hub-context`, for commands with a target cluster and the hub. */
+/** Defines `--hub-context` for commands that use a target cluster and the hub. */
 export function hubContextOption(): Option {
   return parsedOption('--hub-context <CONTEXT>', 'context of the hub', anyText).default(undefined, 'the current context');
 }
@@ -54,7 +54,7 @@ export function ownNamespaceOption(): Option {
 }
 
 /** Defines `--namespaces`: the namespaces in which Purser has permissions on a target. */
-export function issuableOption(): Option {
+export function issuableNamespacesOption(): Option {
   return singleOption('--namespaces <NS,NS>', ISSUABLE, namespaces).default(undefined, 'all');
 }
 
@@ -63,15 +63,15 @@ export function setOption(): Option {
   return singleOption('--set <NAME>', `set of Clusters to add the Cluster to, as label ${Label.clusterSet}`, labelValue);
 }
 
-/** Parses the value of a label that is not empty. */
+/** Parses a label value that is not empty. */
 const labelValue: Parser<string> = (text) => {
   if (text === '' || labelValueProblems(text).length > 0)
     throw new ValueError('a name of at most 63 letters, digits, dots, hyphens and underscores');
   return text;
 };
 
-/** Parses the name of a service account for federation. */
-export const federatedAccount: Parser<string> = (text) => {
+/** Parses the name of a service account for federation, which must differ from those that Purser runs as. */
+export const federatedServiceAccount: Parser<string> = (text) => {
   const name = objectName(text);
   if (OwnServiceAccounts.includes(name)) throw new ValueError('a service account that Purser does not run as');
   return name;

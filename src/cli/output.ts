@@ -17,7 +17,7 @@ export interface Column<T> {
   readonly text: (row: T) => string;
 }
 
-/** Objects to print, and how to print them. */
+/** Resource, columns and format of printed objects. */
 export interface Printing<T extends ApiObject> {
   readonly resource: Resource<T>;
   readonly columns: readonly Column<T>[];
@@ -65,7 +65,7 @@ export function formatDocument(value: unknown, output: 'json' | 'yaml'): string 
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {
     Scalar(_, node) {
-      // Only double quotes permit escapes.
+      // YAML permits escapes only in double-quoted strings.
       if (typeof node.value === 'string' && CONTROL.test(node.value)) node.type = 'QUOTE_DOUBLE';
     },
   });
@@ -79,7 +79,7 @@ function escapeControls(text: string, toEscape: (character: string) => string): 
   return text.replace(new RegExp(CONTROL, 'gu'), toEscape);
 }
 
-/** Returns the JSON escape of a character, as a surrogate pair beyond 16 bits. */
+/** Returns the JSON escape of a character; a surrogate pair for a character beyond 16 bits. */
 function toJsonEscape(character: string): string {
   const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
@@ -98,7 +98,7 @@ export function toCell(text: string): string {
   return visible === '' ? '<none>' : visible;
 }
 
-/** Adds apiVersion and kind, and omits managedFields, as kubectl does. */
+/** Returns an object with apiVersion and kind and without managedFields, as kubectl prints it. */
 function toPrinted<T extends ApiObject>(resource: Resource<T>, object: T): object {
   const { managedFields: _, ...metadata } = object.metadata as T['metadata'] & { readonly managedFields?: unknown };
   return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object, metadata };

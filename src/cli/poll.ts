@@ -1,4 +1,4 @@
-// Waiting for Purser: a command reads an object repeatedly until Purser has changed it.
+// Waits for Purser: a command reads an object repeatedly until Purser has changed it.
 
 import { sleep } from '../std/clock.ts';
 import type { CommandHost } from './command.ts';

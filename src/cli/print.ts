@@ -8,7 +8,7 @@ import type { AuthenticationOptions } from './authentication-config.ts';
 import type { CommandHost } from './command.ts';
 import { addExamples, defineCommand, repeatableOption, singleOption } from './command-line.ts';
 import type { HubAccessOptions, TargetAccessOptions } from './manifests.ts';
-import { federatedAccount, issuableOption, ownNamespaceOption, setOption } from './options.ts';
+import { federatedServiceAccount, issuableNamespacesOption, ownNamespaceOption, setOption } from './options.ts';
 
 /** Returns `purser print` with its commands. */
 export function printCommand(host: CommandHost): Command {
@@ -23,14 +23,14 @@ export function printCommand(host: CommandHost): Command {
 function targetAccessCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'target-rbac', "print Purser's service account and permissions, for the target cluster")
     .description("Print Purser's service account and permissions, to apply to the target cluster.")
-    .addOption(issuableOption())
+    .addOption(issuableNamespacesOption())
     .addOption(singleOption('--user <USER>', FEDERATED_USER, userName));
   addExamples(command, {
     'Grant the permissions in two namespaces': 'purser print target-rbac --namespaces deploy,argocd | kubectl --context TARGET apply -f -',
   });
   return command.action(async (options: TargetAccessOptions) => {
-    const { targetAccess } = await import('./manifests.ts');
-    host.print(await targetAccess(options));
+    const { renderTargetAccess } = await import('./manifests.ts');
+    host.print(await renderTargetAccess(options));
   });
 }
 
@@ -41,23 +41,23 @@ function registrationCommand(host: CommandHost): Command {
     .description('Print a Cluster manifest to edit and apply to the hub.')
     .addOption(setOption())
     .action(async ({ set }: { readonly set?: string }) => {
-      const { registration } = await import('./manifests.ts');
-      host.print(await registration(set));
+      const { renderRegistration } = await import('./manifests.ts');
+      host.print(await renderRegistration(set));
     });
 }
 
 function hubAccessCommand(host: CommandHost): Command {
-  const command = defineCommand(host, 'hub-rbac', 'print the permissions for federation to apply to the hub')
+  const command = defineCommand(host, 'hub-rbac', 'print the service account and permissions for federation, for the hub')
     .description("Print the service account for federation, and Purser's permission to request its tokens, to apply to the hub.")
-    .addOption(repeatableOption('--service-account <NAME>', HUB_ACCOUNT, federatedAccount).makeOptionMandatory())
+    .addOption(repeatableOption('--service-account <NAME>', HUB_ACCOUNT, federatedServiceAccount).makeOptionMandatory())
     .addOption(ownNamespaceOption())
     .option('--apart', 'grant the permissions to the separate service accounts of the controller and the façade');
   addExamples(command, {
     'Let Purser request tokens for a service account': `purser print hub-rbac --service-account ${FederatedServiceAccount}`,
   });
   return command.action(async (options: HubAccessOptions) => {
-    const { hubAccess } = await import('./manifests.ts');
-    host.print(await hubAccess(options));
+    const { renderHubAccess } = await import('./manifests.ts');
+    host.print(await renderHubAccess(options));
   });
 }
 
@@ -76,9 +76,7 @@ function authenticationCommand(host: CommandHost): Command {
       ),
     )
     .addOption(ownNamespaceOption())
-    .addOption(
-      singleOption('--ca <FILE>', 'PEM file with the certificate authority of the issuer', anyText).default(undefined, 'public CAs'),
-    )
+    .addOption(singleOption('--ca <FILE>', "PEM file with the CA of the issuer's certificate", anyText).default(undefined, 'public CAs'))
     .addOption(singleOption('--discovery-url <URL>', "URL of the hub's discovery document, if it differs from the issuer's", httpsUrl))
     .addOption(
       singleOption('--kubernetes-version <VERSION>', 'version of the target cluster, such as 1.30', minorVersion).default(
@@ -91,8 +89,8 @@ function authenticationCommand(host: CommandHost): Command {
       'purser print authentication-config --issuer https://hub.example.com --server https://target-1.example.com:6443',
   });
   return command.action(async (options: AuthenticationOptions) => {
-    const { authenticationConfig } = await import('./authentication-config.ts');
-    host.print(await authenticationConfig(options));
+    const { renderAuthenticationConfig } = await import('./authentication-config.ts');
+    host.print(await renderAuthenticationConfig(options));
   });
 }
 
@@ -108,7 +106,7 @@ const userName: Parser<string> = (text) => {
 const httpsUrl: Parser<string> = (text) => {
   const url = URL.parse(text);
   const isPlain = url !== null && url.protocol === 'https:' && url.search === '' && url.hash === '' && url.username === '';
-  if (!isPlain || /[\s"\\]/.test(text)) throw new ValueError('an https URL without query');
+  if (!isPlain || /[\s"\\]/.test(text)) throw new ValueError('an https URL without user, query and fragment');
   return text;
 };
 

@@ -26,16 +26,16 @@ export interface ProgramOptions {
 }
 
 /**
- * Runs the program that `start` returns until SIGINT or SIGTERM, then stops it and exits with 0; a second signal exits immediately. The
- * signal of `start` aborts the startup. Prints a StartError on one line and exits with 2. An uncaught error exits with 1, and Kubernetes
- * restarts the process.
+ * Runs the program that `start` returns until SIGINT or SIGTERM, then stops it and exits with 0; a second signal exits immediately. `start`
+ * receives an AbortSignal that aborts the startup. Prints a StartError on one line and exits with 2. Exits with 1 on any other error, so
+ * that Kubernetes restarts the process.
  */
 export async function runProgram(
   options: ProgramOptions,
   start: (stopped: AbortSignal) => Promise<RunningProgram | undefined>,
 ): Promise<void> {
   const { host } = options;
-  const stopped = stopSignal(options);
+  const stopped = createStopSignal(options);
   host.on('uncaughtException', handleUncaught(host));
   try {
     const running = await start(stopped);
@@ -51,7 +51,7 @@ export async function runProgram(
   }
 }
 
-/** Handles uncaught exceptions and unhandled rejections. */
+/** Returns a handler of uncaught exceptions and unhandled rejections, which logs the error and exits with 1. */
 function handleUncaught(host: Host): (error: unknown) => void {
   const log = createLogger({ level: 'fatal', readable: host.stderr.isTTY === true, write: (line) => host.stderr.write(line) });
   return (error) => {
@@ -64,7 +64,7 @@ function handleUncaught(host: Host): (error: unknown) => void {
 const SAME_SIGNAL_MS = 300;
 const KILLED_BY_SIGINT = 130;
 
-function stopSignal({ host, clock, stopMs }: ProgramOptions): AbortSignal {
+function createStopSignal({ host, clock, stopMs }: ProgramOptions): AbortSignal {
   const stopping = new AbortController();
   let stoppedAt = 0;
   const onSignal = (): void => {
@@ -73,7 +73,7 @@ function stopSignal({ host, clock, stopMs }: ProgramOptions): AbortSignal {
       return;
     }
     stoppedAt = clock.now();
-    // Acknowledged writes are on disk by then.
+    // Exits with 0 even if `stop` takes longer, because acknowledged writes are already on disk.
     clock.wakeAt(stoppedAt + stopMs, () => host.exit(0));
     stopping.abort();
   };

@@ -6,7 +6,7 @@ import { withoutTokens } from '../std/sensitive.ts';
 import { versionText } from '../telemetry/build.ts';
 import { clusterCommand } from './cluster.ts';
 import { CommandError, type CommandHost, ExitCode } from './command.ts';
-import { addExamples, defineCommand, unknownWord } from './command-line.ts';
+import { addExamples, defineCommand, describeUnknownWord } from './command-line.ts';
 import { completionCommand } from './completion.ts';
 import { credentialCommand } from './credential/command.ts';
 import { kubeconfigCommand } from './kubeconfig/command.ts';
@@ -47,7 +47,7 @@ export async function run(argv: readonly string[], process: CommandHost, program
   }
 }
 
-/** Hidden command for shells; its words are passed on unparsed. */
+/** Hidden command that shells run for completion. Commander does not parse its arguments. */
 export const COMPLETE = '__complete';
 
 /** Returns the root command with all commands. */
@@ -87,7 +87,7 @@ function helpCommand(host: CommandHost): Command {
     let found = command.parent as Command;
     for (const name of names) {
       const next = found.commands.find((each) => each.name() === name);
-      if (next === undefined) return found.error(unknownWord('command', name, found.commands.map(nameOf)));
+      if (next === undefined) return found.error(describeUnknownWord('command', name, found.commands.map(nameOf)));
       found = next;
     }
     found.outputHelp();

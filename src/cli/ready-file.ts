@@ -11,7 +11,10 @@ export interface ReadyFile {
   remove(): Promise<void>;
 }
 
-/** Removes the ready file of an earlier run, and returns the new one. Throws a StartError if the folder is not writable. */
+/**
+ * Removes the ready file of an earlier run, and returns the new one; an undefined path disables the file. Throws a StartError if the folder
+ * is not writable.
+ */
 export async function prepareReadyFile(path: string | undefined): Promise<ReadyFile> {
   if (path === undefined) return { write: async () => {}, remove: async () => {} };
   try {

@@ -61,11 +61,11 @@ function addOptions(command: Command, isHidden: (option: ServeOption) => boolean
     const description = initial === undefined ? option.description : `${option.description} (default ${initial})`;
     const flags = usageOf(name, option).replace(/ (.+)$/, ' <$1>');
     const declared = new Option(flags, description).hideHelp(isHidden(option));
-    // For completion only: parseConfig reports invalid values together.
+    // For shell completion only: parseConfig reports all invalid values together.
     if (option.parse.words !== undefined) declared.argChoices = [...option.parse.words];
     command.addOption(declared);
   }
-  // The error of readConfig is clearer for users of npm.
+  // readConfig rejects excess arguments, with a hint for users of npm.
   command.allowExcessArguments();
 }
 
@@ -74,7 +74,7 @@ function readConfig(command: Command, host: CommandHost): Config {
   const [unexpected] = command.args;
   if (unexpected !== undefined) command.error(`unexpected argument ${JSON.stringify(unexpected)}; with npm, write options after --`);
   try {
-    return parseConfig(givenOptions(command), host.env);
+    return parseConfig(readGivenOptions(command), host.env);
   } catch (error) {
     if (error instanceof StartError) return command.error(error.message);
     throw error;
@@ -82,7 +82,7 @@ function readConfig(command: Command, host: CommandHost): Config {
 }
 
 /** Returns the options of the command line in the order of their declaration; the last occurrence of each applies. */
-function givenOptions(command: Command): OptionTexts {
+function readGivenOptions(command: Command): OptionTexts {
   return new Map(
     command.options.flatMap((option): (readonly [OptionName, OptionText])[] => {
       const key = option.attributeName();

@@ -27,7 +27,7 @@ export async function requestChange(change: TokenChange, host: CommandHost): Pro
   const { check, patch, isDone, done } = ACTIONS[action];
   const title = `ManagedToken ${namespace}/${name}`;
   const found = await undefinedFor(hub.get(ManagedTokens, { namespace, name }), 'NotFound');
-  if (found === undefined) throw new CommandError(`${title} was not found; list them with kubectl get managedtokens -A`);
+  if (found === undefined) throw new CommandError(`${title} was not found; list ManagedTokens with kubectl get managedtokens -A`);
   const problem = check?.(found);
   if (problem !== undefined) throw new CommandError(`${title} ${problem}`);
   const value = new Date(host.clock.now()).toISOString();
@@ -57,7 +57,7 @@ const ACTIONS: Readonly<Record<TokenAction, Action>> = {
     check: ({ spec }) =>
       spec.revocation === 'BoundSecret'
         ? undefined
-        : 'does not have spec.revocation BoundSecret, so its token cannot be revoked; it is valid until its expiry',
+        : 'does not have spec.revocation BoundSecret, so its token cannot be revoked; the token is valid until it expires',
     patch: (value) => ({ metadata: { annotations: { [Annotation.revoke]: value } } }),
     isDone: (token, value) => token.status?.lastRevokeRequest === value && (token.spec.rotation.suspend || isReady(token)),
     done: (token, now) =>
@@ -88,7 +88,7 @@ function expiry({ status }: ManagedToken, now: number): string {
   return at === undefined ? 'an unknown time' : humanDuration(at - now);
 }
 
-/** Returns the ManagedToken when the change is made. Throws a CommandError with the cause after the timeout. */
+/** Waits until `isDone`, and returns the ManagedToken. Throws a CommandError with the cause after the timeout. */
 async function waitUntil(
   { hub, namespace, name, action, timeoutMs }: TokenChange,
   host: CommandHost,

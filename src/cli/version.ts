@@ -8,7 +8,7 @@ import { outputOption } from './options.ts';
 
 /** Returns `purser version`. */
 export function versionCommand(host: CommandHost): Command {
-  return defineCommand(host, 'version', 'print the versions of Purser and Node.js')
+  return defineCommand(host, 'version', 'print the version of Purser')
     .description('Print the version of Purser; with -o json or -o yaml, also the version of Node.js.')
     .addOption(outputOption(['json', 'yaml']))
     .action(async ({ output }: { readonly output?: 'json' | 'yaml' }) => {

@@ -1,5 +1,5 @@
-// The files of the web UI, in memory: page, model, and the packages that the page uses. Specifiers of packages become relative, because
-// an import map would be inline code.
+// The files of the web UI, in memory: page, model, and the packages that the page uses. Imports of packages become relative paths, because
+// the content security policy forbids an inline import map.
 
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ interface Asset {
 
 type Coding = 'br' | 'gzip' | 'identity';
 
-/** Response with a file, or the statement that it has not changed. */
+/** Response with a file, with status 304 and no body if the file has not changed, or with a redirect. */
 export interface AssetReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export interface AssetOptions {
   readonly needsLogin: boolean;
 }
 
-/** Headers of every response with a file of the web UI. Only the files and the API of the same origin can be loaded. */
+/** Headers of every response with a file of the web UI. The page can load files and use the API of its own origin only. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
@@ -57,7 +57,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Packages that the page imports, and their paths. */
+/** Packages that the page imports, and the paths at which they are served. */
 const PACKAGES: Readonly<Record<string, string>> = {
   htm: 'vendor/htm.js',
   preact: 'vendor/preact.js',
@@ -87,17 +87,17 @@ export class Assets {
     const page = (statics.get(PAGE) ?? '').replace('<!-- modules -->', preloads).replace('LOGIN', needsLogin ? 'token' : 'none');
     statics.delete(PAGE);
     const assets = new Map<string, Asset>();
-    // One after another: each compression takes megabytes while it runs.
+    // One after another, because each compression uses megabytes of memory.
     for (const [path, text] of [...modules, ...statics, ['', page] as const]) assets.set(path, await toAsset(path, text));
     return new Assets(assets);
   }
 
-  /** Total size of all files, compressed for browsers, in bytes. */
+  /** Total size of all files after Brotli compression, in bytes. */
   get compressedBytes(): number {
     return [...this.#assets.values()].reduce((sum, { bodies }) => sum + bodies.br.length, 0);
   }
 
-  /** Returns the response for a path below the page's path. Throws 404 for another path. */
+  /** Returns the response for a path relative to the page. Throws a StatusError with code 404 for an unknown path. */
   reply(path: string, { acceptEncoding = '', ifNoneMatch = '' }: AssetRequest): AssetReply {
     const asset = this.#assets.get(path);
     if (asset === undefined) throw pathNotFound();
@@ -112,7 +112,7 @@ export class Assets {
 
 const EMPTY = Buffer.alloc(0);
 
-/** Returns the redirect from the path without a trailing slash, at which relative addresses would be wrong. */
+/** Returns a redirect from the path without a trailing slash, at which relative URLs of the page would be wrong. */
 export function redirectTo(location: string): AssetReply {
   return { status: 308, headers: { ...SECURITY_HEADERS, location }, body: EMPTY };
 }
@@ -178,7 +178,7 @@ async function toAsset(path: string, text: string): Promise<Asset> {
   };
 }
 
-/** Quality 11 is 5% smaller, and takes thirty times as long at each start. */
+/** Quality of Brotli compression. With quality 11, files are 5% smaller, but each start takes thirty times as long to compress them. */
 const BROTLI_QUALITY = 9;
-/** 64 KiB, about the size of the files. */
+/** Binary logarithm of the window of Brotli: 64 KiB, about the size of the files. */
 const BROTLI_WINDOW = 16;

@@ -3,8 +3,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { Stored } from '../../src/api/resources.ts';
-import { fleetStatus } from '../../src/cli/status/fleet.ts';
-import { fleetText } from '../../src/cli/status/text.ts';
+import { toFleetStatus } from '../../src/cli/status/fleet.ts';
+import { formatFleet } from '../../src/cli/status/text.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { aCluster, aToken } from '../support/builders.ts';
 import { round } from './process-usage.ts';
@@ -33,5 +33,5 @@ const now = Date.now();
 const tokens = Array.from({ length: Number(count) }, (_, index) => createToken(index, now));
 await delay(0);
 const startedAt = performance.now();
-const text = fleetText(fleetStatus({ tokens, clusters: [aCluster()], sets: [] }, now), now, (_, plain) => plain);
+const text = formatFleet(toFleetStatus({ tokens, clusters: [aCluster()], sets: [] }, now), now, (_, plain) => plain);
 console.log(JSON.stringify({ tokens: tokens.length, milliseconds: round(performance.now() - startedAt), characters: text.length }));

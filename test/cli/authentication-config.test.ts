@@ -85,7 +85,7 @@ describe('purser print authentication-config', () => {
     expect(text).toContain(`purser print target-rbac --user 'hub:${SUBJECT}'`);
     expect(text).not.toContain('WARNING');
     const local = ['--issuer', 'https://kubernetes.default.svc.cluster.local', ...SERVER];
-    expect(await print(...local)).toContain('# WARNING: this issuer');
+    expect(await print(...local)).toContain('# WARNING: many clusters have this issuer');
     expect(await print(...local, '--target-issuer', 'https://target-1.example.com')).not.toContain('WARNING');
   });
 
@@ -93,7 +93,7 @@ describe('purser print authentication-config', () => {
     [[], "required option '--issuer URL' not specified"],
     [ISSUER, "required option '--server ADDRESS' not specified"],
     [SERVER, "required option '--issuer URL' not specified"],
-    [['--issuer', 'http://hub', ...SERVER], '--issuer must be an https URL without query, not "http://hub"'],
+    [['--issuer', 'http://hub', ...SERVER], '--issuer must be an https URL without user, query and fragment, not "http://hub"'],
     [['--issuer', 'https://hub?a', ...SERVER], '--issuer must be an https URL'],
     [[...ISSUER, '--server', 'http://a'], '--server must be an https URL, or a host with a port'],
     [[...ISSUER, '--server', 'https://a b'], '--server must be an https URL, or a host with a port'],

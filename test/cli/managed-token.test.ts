@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { managedTokenName } from '../../src/cli/managed-token.ts';
+import { parseManagedTokenName } from '../../src/cli/managed-token.ts';
 
-describe('managedTokenName', () => {
+describe('parseManagedTokenName', () => {
   it.each(['mt/ci', 'managedtoken/ci', 'managedtokens/ci', 'ManagedToken/ci', 'managedtoken.tokens.purser.dev/ci', 'ci'])(
     'returns the name in %s',
     (text) => {
-      expect(managedTokenName(text)).toBe('ci');
+      expect(parseManagedTokenName(text)).toBe('ci');
     },
   );
 
   it.each(['secret/ci', 'mt/', 'mt/a/b', '/ci', ''])('rejects %j', (text) => {
-    expect(() => managedTokenName(text)).toThrow('write mt/NAME');
+    expect(() => parseManagedTokenName(text)).toThrow('write mt/NAME');
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import { RoleBindings, Roles, ServiceAccounts } from '../../src/api/resources.ts';
 import type { Peer } from '../../src/cli/cluster/peer.ts';
 import type { CommandHost } from '../../src/cli/command.ts';
-import { chainOf } from '../../src/cli/status/chain.ts';
+import { toLinks } from '../../src/cli/status/chain.ts';
 import { type InspectionOptions, inspect } from '../../src/cli/status/inspect.ts';
 import { requestChange, type TokenAction } from '../../src/cli/token-actions.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
@@ -81,7 +81,7 @@ describe('requestChange', () => {
 
   it('fails for a ManagedToken that does not exist', async () => {
     expect(await run('rotate', { name: 'other' })).toBe(
-      `1: ManagedToken ${world.namespace}/other was not found; list them with kubectl get managedtokens -A`,
+      `1: ManagedToken ${world.namespace}/other was not found; list ManagedTokens with kubectl get managedtokens -A`,
     );
   });
 
@@ -113,7 +113,7 @@ describe('inspect', () => {
       name: { namespace: world.namespace, name: 'ci' },
       ...more,
     };
-    const links = chainOf(await inspect(inspection), world.clock.now());
+    const links = toLinks(await inspect(inspection), world.clock.now());
     return Object.fromEntries(links.map((link) => [link.name, link.verdict === 'unchecked' ? link.message : link.verdict]));
   };
 

@@ -4,7 +4,7 @@ import { existsSync, globSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
-import { targetAccess } from '../../src/cli/manifests.ts';
+import { renderTargetAccess } from '../../src/cli/manifests.ts';
 import { optionOf, variableOf } from '../../src/config/options.ts';
 import { FacadeVariable } from '../../src/config/variables.ts';
 import { readText } from '../support/repository.ts';
@@ -150,7 +150,7 @@ describe('documentation', () => {
 
   it('shows an npm command that prints only manifests', async () => {
     const { output } = await run('npm', ['run', 'purser', '--silent', '--', 'print', 'target-rbac'], PLAIN);
-    expect(output).toBe(await targetAccess({}));
+    expect(output).toBe(await renderTargetAccess({}));
   });
 
   it('names only existing tests after the language of a fenced block', () => {

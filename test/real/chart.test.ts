@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { Manifest } from '../../deploy/chart-template.ts';
-import { chartTemplates } from '../../deploy/generate-chart.ts';
+import { generateTemplates } from '../../deploy/generate-chart.ts';
 import { newFolder } from '../support/folders.ts';
 import { findBinary, helmBinary } from '../support/kube-binaries.ts';
 import { run } from '../support/run.ts';
@@ -103,7 +103,7 @@ describe('Helm chart', () => {
       'components/monitoring',
     ])
       rendered.set(path, await runForOutput('kubectl', ['kustomize', join(DEPLOY, path)]));
-    const expected = chartTemplates((path) => rendered.get(path) ?? '');
+    const expected = generateTemplates((path) => rendered.get(path) ?? '');
     const names = (await readdir(join(CHART, 'templates'))).sort();
     const texts = await Promise.all(names.map((name) => readFile(join(CHART, 'templates', name), 'utf8')));
 

@@ -314,7 +314,7 @@ describe('purser cluster add', () => {
     const { code, stderr } = await purser(ADD.replace(' eu ', ' us '));
     expect([code, stderr]).toEqual([
       1,
-      expect.stringContaining('Secret purser-system/us-credential exists and describes other, not us at'),
+      expect.stringContaining('Secret purser-system/us-credential already exists with a credential for other, not for us at'),
     ]);
     await admin.hub.delete(Secrets, secret);
   });
@@ -470,7 +470,7 @@ describe('purser cluster', () => {
       code: 2,
       output: '',
       stderr:
-        'ManagedTokens that use Cluster eu, whose Secrets keep the current tokens until these expire: 1\n  team-a/ci\npurser: removal requires confirmation; set --yes\n',
+        'ManagedTokens that use Cluster eu: 1. Their Secrets keep the current tokens until the tokens expire.\n  team-a/ci\npurser: removal requires confirmation; set --yes\n',
     });
     await admin.hub.delete(ManagedTokens, { namespace: 'team-a', name: 'ci' });
   });

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll } from '@jest/globals';
-import { installManifests } from '../../deploy/release.ts';
+import { renderInstallManifests } from '../../deploy/release.ts';
 import { type Block, blocksOf, documents, stepsOf } from '../docs/documents.ts';
 import { type Ran, runSteps, type Shell } from '../docs/shell.ts';
 import { newFolder } from '../support/folders.ts';
@@ -40,7 +40,7 @@ export async function createShell(config: object, ...options: readonly string[])
   const folder = join(parent, 'purser');
   for (const name of ['purser', 'home', 'bin']) await mkdir(join(parent, name));
   for (const name of ['deploy', 'crds']) await symlink(join(REPOSITORY, name), join(folder, name));
-  await writeFile(join(folder, 'install.yaml'), installManifests(renderText));
+  await writeFile(join(folder, 'install.yaml'), renderInstallManifests(renderText));
   const kubeconfig = join(parent, 'kubeconfig');
   await writeFile(kubeconfig, JSON.stringify(config));
   await writeFile(join(parent, 'bin', 'purser'), purserScript(options));

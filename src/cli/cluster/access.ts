@@ -17,7 +17,7 @@ import { applyAll, deleteAll, parseManifests } from '../../kube/manifests.ts';
 import { nameOf, objectKey } from '../../kube/paths.ts';
 import { subjectOf } from '../../kubernetes/service-account.ts';
 import { undefinedFor } from '../../kubernetes/status.ts';
-import { targetAccess } from '../manifests.ts';
+import { renderTargetAccess } from '../manifests.ts';
 
 export interface AccessOptions {
   /** Purser's namespace on the hub. */
@@ -28,11 +28,11 @@ export interface AccessOptions {
   readonly namespaces: readonly string[] | undefined;
 }
 
-/** Returns the objects of Purser's access, as `purser print target-rbac` prints them. */
-export async function accessObjects({ namespace, serviceAccount, namespaces }: AccessOptions): Promise<readonly ApiObject[]> {
-  // The user as purser print authentication-config names it.
+/** Returns the objects that grant Purser access to a target, as `purser print target-rbac` prints them. */
+export async function toAccessObjects({ namespace, serviceAccount, namespaces }: AccessOptions): Promise<readonly ApiObject[]> {
+  // With the output of `purser print authentication-config`, the target maps the service account to this user.
   const user = serviceAccount === undefined ? {} : { user: `hub:${subjectOf({ namespace, name: serviceAccount })}` };
-  return parseManifests(await targetAccess({ ...(namespaces && { namespaces }), ...user }));
+  return parseManifests(await renderTargetAccess({ ...(namespaces && { namespaces }), ...user }));
 }
 
 /** Applies the objects, and keeps additional subjects of existing bindings. */
@@ -44,7 +44,10 @@ export async function grantAccess(client: KubeClient, objects: readonly ApiObjec
   }
 }
 
-/** Removes the subjects of the objects from bindings, and deletes bindings without subjects, and roles without bindings. */
+/**
+ * Removes the subjects of the given bindings from the bindings on the cluster. Deletes bindings without other subjects, and roles that none
+ * of the kept bindings refers to.
+ */
 export async function withdrawAccess(client: KubeClient, objects: readonly ApiObject[], options: CallOptions): Promise<void> {
   const usedRoles = new Set<string>();
   for (const binding of objects.filter(isBinding)) {
@@ -65,8 +68,8 @@ export async function withdrawAccess(client: KubeClient, objects: readonly ApiOb
   );
 }
 
-/** Returns the objects of several sets without duplicates, except for the service account and its namespace. */
-export function permissionsIn(...sets: readonly (readonly ApiObject[])[]): readonly ApiObject[] {
+/** Returns the roles and bindings among several sets of objects, without duplicates. Omits the service account and its namespace. */
+export function selectPermissions(...sets: readonly (readonly ApiObject[])[]): readonly ApiObject[] {
   const all = sets.flat().filter(({ kind }) => kind !== Namespaces.kind && kind !== ServiceAccounts.kind);
   return [...new Map(all.map((object) => [`${object.kind} ${objectKey(object)}`, object])).values()];
 }

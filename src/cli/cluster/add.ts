@@ -17,17 +17,17 @@ import { applyMissing, parseManifests } from '../../kube/manifests.ts';
 import type { NamespacedName } from '../../kube/paths.ts';
 import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
 import { CommandError, type CommandHost } from '../command.ts';
-import { hubAccess } from '../manifests.ts';
+import { renderHubAccess } from '../manifests.ts';
 import { formatDocument } from '../output.ts';
-import { accessObjects, grantAccess } from './access.ts';
+import { grantAccess, toAccessObjects } from './access.ts';
 import { decodeKey, findCluster, issueBootstrapToken, SERVICE_ACCOUNT } from './credential.ts';
 import { callPeer, contextText, type Peer } from './peer.ts';
-import { outdatedVersion, waitUntilReady } from './readiness.ts';
+import { outdatedVersionOf, waitUntilReady } from './readiness.ts';
 import {
-  credentialName,
   isSameCluster,
   isSameData,
   isSameSpec,
+  resolveSecretName,
   type SuppliedCredential,
   type TargetRegistration,
   TOKEN_PLACEHOLDER,
@@ -46,7 +46,7 @@ export interface Addition {
   readonly timeoutMs: number;
 }
 
-/** Registers the cluster. Throws a CommandError. */
+/** Registers the cluster. Throws a CommandError if a request fails, or if the Cluster is not Ready within the timeout. */
 export async function addCluster(addition: Addition, host: CommandHost): Promise<void> {
   const { hub, target, registration, timeoutMs } = addition;
   const { name } = registration;
@@ -62,7 +62,7 @@ export async function addCluster(addition: Addition, host: CommandHost): Promise
   host.print(`Cluster ${name} is Ready: Purser can issue tokens for ${contextText(target)}.\n`);
 }
 
-/** Objects that a registration consists of, on both sides. */
+/** Objects of a registration, by the cluster that they are for. */
 interface Objects {
   readonly target: readonly ApiObject[];
   readonly hub: readonly ApiObject[];
@@ -82,12 +82,12 @@ export async function printObjects(
 }
 
 async function registrationObjects({ registration, serviceAccount }: Pick<Addition, 'registration' | 'serviceAccount'>): Promise<Objects> {
-  const secretName = credentialName(registration, undefined);
+  const secretName = resolveSecretName(registration, undefined);
   const credential = serviceAccount === undefined ? { token: TOKEN_PLACEHOLDER } : { serviceAccount };
   const { data = {}, ...secret } = toSecret(registration, secretName, credential);
   const stringData = Object.fromEntries(Object.keys(data).map((key) => [key, decodeKey({ metadata: secret.metadata, data }, key)]));
   return {
-    target: await accessObjects({ ...registration, serviceAccount }),
+    target: await toAccessObjects({ ...registration, serviceAccount }),
     hub: [
       ...(await hubObjects(registration, serviceAccount)),
       { apiVersion: 'v1', kind: Secrets.kind, ...secret, stringData } as ApiObject,
@@ -119,8 +119,8 @@ export async function checkIsNotHub({ hub, target }: Pick<Addition, 'hub' | 'tar
 }
 
 /**
- * Reads the existing objects, and sends the writes to the hub as a dry run, so that a missing permission or an invalid object is found before
- * the target changes.
+ * Reads the existing objects, and sends the writes to the hub as a dry run, so that a missing permission or an invalid object is found
+ * before the target changes.
  */
 async function prepare(addition: Addition, options: CallOptions): Promise<Found> {
   const { hub, serviceAccount } = addition;
@@ -136,7 +136,7 @@ async function prepare(addition: Addition, options: CallOptions): Promise<Found>
 
 async function readFound(client: KubeClient, { registration }: Addition, options: CallOptions): Promise<Found> {
   const cluster = await findCluster(client, registration.name, options);
-  const secretName = credentialName(registration, cluster);
+  const secretName = resolveSecretName(registration, cluster);
   const secret = await undefinedFor(client.get(Secrets, secretName, options), 'NotFound');
   return { cluster, secret, secretName };
 }
@@ -158,7 +158,7 @@ const MAX_ATTEMPTS = 5;
 /** Applies Purser's permissions on the target and, for federation, on the hub. */
 async function grant({ hub, target, registration, serviceAccount }: Addition, host: CommandHost): Promise<void> {
   const options = { signal: host.signal };
-  const objects = await accessObjects({ ...registration, serviceAccount });
+  const objects = await toAccessObjects({ ...registration, serviceAccount });
   await callPeer(target, (client) => grantAccess(client, objects, options));
   host.print(`Purser's permissions applied to the target cluster, ${contextText(target)}.\n`);
   if (registration.namespaces !== undefined && serviceAccount === undefined) await warnOfWideBinding(target, host);
@@ -180,7 +180,10 @@ async function warnOfWideBinding(target: Peer, host: CommandHost): Promise<void>
   );
 }
 
-/** Returns the credential for the Secret: a new one-hour token, or the existing one if the target accepts Purser's credential. */
+/**
+ * Returns the credential for the Secret: the service account for federation, the existing token if the target authorizes Purser, or else a
+ * new one-hour token.
+ */
 async function supply({ target, serviceAccount }: Addition, { cluster, secret }: Found, host: CommandHost): Promise<SuppliedCredential> {
   if (serviceAccount !== undefined) return { serviceAccount };
   const existing = decodeKey(secret, CredentialSecretKey.token);
@@ -193,8 +196,8 @@ function isAuthorized(cluster: Cluster | undefined): boolean {
 }
 
 /**
- * Writes the Secret and then the Cluster, if they differ: Purser must find the credential. Returns the version of the Cluster whose status
- * is outdated; undefined if the status applies.
+ * Writes the Secret and the Cluster if they differ; the Secret first, so that Purser finds the credential. Returns the resourceVersion of
+ * the Cluster if its status is older than the change; undefined if the status applies.
  */
 async function register(addition: Addition, found: Found, credential: SuppliedCredential, host: CommandHost): Promise<string | undefined> {
   const { hub, registration } = addition;
@@ -213,7 +216,7 @@ async function register(addition: Addition, found: Found, credential: SuppliedCr
   });
   host.print(`Cluster ${registration.name} ${outcome(found.cluster, isSame)}.\n`);
   const isOutdated = !isSecretSame || !isSpecSame;
-  return isOutdated && stored !== undefined ? outdatedVersion(stored) : undefined;
+  return isOutdated && stored !== undefined ? outdatedVersionOf(stored) : undefined;
 }
 
 function toObjects({ registration }: Addition, { cluster, secret, secretName }: Found, credential: SuppliedCredential) {
@@ -221,7 +224,7 @@ function toObjects({ registration }: Addition, { cluster, secret, secretName }: 
   return { secret: toSecret(kept, secretName, credential, secret), cluster: toCluster(kept, secretName, cluster) };
 }
 
-/** Creates an object, or replaces the version that was read: never an object that another user created or changed since. */
+/** Creates an object, or replaces the version that was read. Throws a StatusError if another client created or changed the object since. */
 async function write<T extends ApiObject>(
   client: KubeClient,
   resource: Resource<T>,
@@ -237,10 +240,10 @@ function outcome(found: unknown, isSame: boolean): string {
 }
 
 async function hubObjects({ namespace }: TargetRegistration, serviceAccount: string | undefined): Promise<readonly ApiObject[]> {
-  return serviceAccount === undefined ? [] : parseManifests(await hubAccess({ serviceAccount: [serviceAccount], namespace }));
+  return serviceAccount === undefined ? [] : parseManifests(await renderHubAccess({ serviceAccount: [serviceAccount], namespace }));
 }
 
-/** Returns the commands that make the target trust the hub. */
+/** Returns instructions to make the target trust the hub. */
 async function trustNote({ hub, target, registration, serviceAccount }: Addition, options: CallOptions): Promise<string> {
   const { issuer = '' } = await callPeer(hub, (client) => readJson(client, '/.well-known/openid-configuration', options));
   const { gitVersion = '' } = await callPeer(target, (client) => readJson(client, '/version', options));
@@ -252,11 +255,11 @@ async function trustNote({ hub, target, registration, serviceAccount }: Addition
   ];
   return `To make the target cluster trust the hub, configure its API server with the output of:
   ${words.join(' ')}
-If a private authority signs the certificate of the issuer, add --ca FILE with its certificate.
+If a private CA signed the certificate of the issuer, add --ca FILE with the CA certificate.
 `;
 }
 
-/** URL of an issuer without characters that a shell interprets. */
+/** Matches an issuer's URL that is safe to print as part of a shell command. */
 const ISSUER = /^https:\/\/[\w.~:/%[\]-]+$/;
 
 async function readJson(client: KubeClient, path: string, options: CallOptions): Promise<Readonly<Record<string, string | undefined>>> {

@@ -15,24 +15,25 @@ export interface AddressCheck {
 }
 
 /**
- * Throws a StartError for an address that Purser cannot use: not an https URL, this machine, or an address that Purser never connects to.
+ * Throws a StartError for an address that Purser cannot use: any string but an https URL without user, query and fragment; an address of
+ * this machine, unless loopback is allowed; or an address that Purser never connects to.
  */
 export async function checkAddress(server: string, { source, allowLoopback, findAddresses }: AddressCheck): Promise<void> {
   const url = serverUrl(server);
   if (url === undefined)
-    throw new StartError(`${server} in ${source} is not an https URL without user, query and fragment; set --server to such an address`);
+    throw new StartError(`Purser cannot use ${server} in ${source}; set --server to an https URL without user, query and fragment`);
   const addresses = await addressesOf(new URL(url).hostname.replace(/^\[|\]$/g, ''), findAddresses);
   if (!addresses.every(dialPolicy({ allowLoopback: true })))
     throw new StartError(
-      `Purser does not connect to ${server} in ${source}: link-local or metadata address; set --server to another address`,
+      `Purser does not connect to ${server} in ${source}, because it is a link-local or metadata address; set --server to another address`,
     );
   if (!allowLoopback && !addresses.every(dialPolicy({ allowLoopback: false }))) throw new StartError(`${server} in ${source} ${LOOPBACK}`);
 }
 
 const LOOPBACK =
-  'is an address of this machine, which the hub cannot reach; set --server to an address that the hub can reach (with kind, that of kind get kubeconfig --internal), or set --allow-loopback if Purser runs on this machine';
+  'is an address of this machine, which the hub cannot reach; set --server to an address that the hub can reach (for a kind cluster, kind get kubeconfig --internal prints it), or set --allow-loopback if Purser runs on this machine';
 
-/** Returns the IP addresses of a host as this machine resolves it; none for a name that only other machines may know. */
+/** Returns the IP addresses of a host; none if this machine cannot resolve the name, because the hub may be able to resolve it. */
 async function addressesOf(host: string, findAddresses: NameLookup): Promise<readonly string[]> {
   if (isIP(host) !== 0) return [host];
   if (host === 'localhost' || host.endsWith('.localhost')) return ['127.0.0.1'];

@@ -1,4 +1,4 @@
-// Purser's credential for a registered cluster, as the commands of an administrator read and replace it.
+// Purser's credential for a registered cluster, which the commands of `purser cluster` read and replace.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { CredentialSecretKey, DefaultNamespace } from '../../api/names.ts';
@@ -18,7 +18,7 @@ import { callPeer, type Peer } from './peer.ts';
 /** Purser's service account on targets, as `purser print target-rbac` creates it. */
 export const SERVICE_ACCOUNT = { namespace: DefaultNamespace, name: 'purser' };
 
-/** The Secrets of a Cluster's credential. */
+/** The Secrets that contain Purser's credential for a Cluster. */
 export interface StoredSecrets {
   readonly secretName: NamespacedName;
   readonly registered: Stored<Secret>;
@@ -62,31 +62,40 @@ export function secretNameOf({ spec }: Cluster): NamespacedName | undefined {
 export async function readRenewable(hub: Peer, name: string, options: CallOptions): Promise<StoredSecrets> {
   const cluster = await readCluster(hub, name, options);
   const secretName = secretNameOf(cluster);
-  if (secretName === undefined) throw new CommandError(`Cluster ${name} has no Secret in spec.authInfo.controller`);
+  if (secretName === undefined)
+    throw new CommandError(`Cluster ${name} has no Secret in spec.authInfo.controller, so Purser has no credential to renew or revoke`);
   if (cluster.spec.credential?.renewal === 'Manual')
     throw new CommandError(
       `Purser does not renew its credential for Cluster ${name}; set spec.credential.renewal to Auto, or replace the token yourself`,
     );
   const read = (secret: NamespacedName) => callPeer(hub, (client) => undefinedFor(client.get(Secrets, secret, options), 'NotFound'));
   const registered = await read(secretName);
-  if (registered === undefined) throw new CommandError(`Secret ${secretName.namespace}/${secretName.name} was not found on the hub`);
+  if (registered === undefined)
+    throw new CommandError(
+      `Secret ${secretName.namespace}/${secretName.name} was not found on the hub; to create it, run purser cluster add ${name}`,
+    );
   if (registered.data?.[CredentialSecretKey.token] === undefined)
-    throw new CommandError(`the Secret of Cluster ${name} contains no token, so Purser has none to renew or revoke`);
+    throw new CommandError(`the credential Secret of Cluster ${name} contains no token, so Purser has none to renew or revoke`);
   return { secretName, registered, renewed: await read({ ...secretName, name: renewedName(secretName.name) }) };
 }
 
 /** Purser's service account on a target. */
-export interface TargetAccount {
+export interface TargetServiceAccount {
   readonly serviceAccount: NamespacedName;
   /** The stored object; undefined if it does not exist. */
   readonly found: Stored<ServiceAccount> | undefined;
 }
 
 /**
- * Finds Purser's service account on the target by the token in the Secrets. Throws a CommandError unless the context refers to the registered
- * cluster, which the UID of the service account or a registered address proves.
+ * Finds Purser's service account on the target by the token in the Secrets. Throws a CommandError unless the context refers to the
+ * registered cluster, which the UID of the service account or a registered address proves.
  */
-export async function findAccount(target: Peer, name: string, secrets: StoredSecrets, options: CallOptions): Promise<TargetAccount> {
+export async function findServiceAccount(
+  target: Peer,
+  name: string,
+  secrets: StoredSecrets,
+  options: CallOptions,
+): Promise<TargetServiceAccount> {
   const { registered, renewed } = secrets;
   const claims = [renewed, registered].map(claimsOf).find((each) => each !== undefined);
   const serviceAccount = parseServiceAccount(claims?.subject ?? '');
@@ -106,26 +115,26 @@ export function isRegisteredAddress({ client }: Peer, registered: Secret): boole
   return servers.map(serverUrl).includes(serverUrl(client.transport.server));
 }
 
-/** Requests a one-hour token for a service account; the target may grant less. Throws a CommandError. */
+/** Requests a one-hour token for a service account; the target may grant another lifetime. Throws a CommandError. */
 export async function issueBootstrapToken(target: Peer, serviceAccount: NamespacedName, host: CommandHost): Promise<string> {
   const spec = { audiences: [], expirationSeconds: BOOTSTRAP_SECONDS };
   const { status } = await callPeer(target, (client) => client.createToken(serviceAccount, spec, { signal: host.signal }));
   const expiresAt = parseTimestamp(status?.expirationTimestamp);
   if (!status?.token || !isBearerToken(status.token) || expiresAt === undefined)
-    throw new CommandError('the target cluster issued no valid token; check its service account settings');
+    throw new CommandError('the target cluster issued no valid token; check the --service-account flags of its API server');
   const { namespace, name } = serviceAccount;
   host.print(`Token for service account ${namespace}/${name} issued, valid until ${formatTimestamp(expiresAt)}.\n`);
   return status.token;
 }
 
-/** Returns the text of a key of a Secret; empty without the key. */
+/** Returns the decoded value of a key of a Secret, without surrounding whitespace; empty if the Secret or the key does not exist. */
 export function decodeKey(secret: Secret | undefined, key: string): string {
   return Buffer.from(secret?.data?.[key] ?? '', 'base64')
     .toString('utf8')
     .trim();
 }
 
-/** Lifetime of the token in the registered Secret, in seconds. Purser replaces the token immediately. */
+/** Requested lifetime of the token in the registered Secret, in seconds. Purser replaces the token immediately. */
 const BOOTSTRAP_SECONDS = 3_600;
 
 function claimsOf(secret: Secret | undefined): TokenClaims | undefined {

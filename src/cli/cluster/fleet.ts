@@ -19,7 +19,7 @@ export interface FleetOptions {
   readonly selector: string | undefined;
 }
 
-/** Prints all Clusters that match, sorted by name. Throws a CommandError. */
+/** Prints all Clusters that match the selector, sorted by name. Throws a CommandError. */
 export async function listClusters(hub: Peer, { output, selector }: FleetOptions, host: CommandHost): Promise<void> {
   printList(host, await readClusters(hub, selector, host), { resource: Clusters, columns: columns(host), output });
 }
@@ -31,7 +31,7 @@ export async function showCluster(hub: Peer, name: string, output: OutputFormat 
   if (output !== undefined) return printObject(host, cluster, { resource: Clusters, columns: columns(host), output });
   const fieldSelector = `involvedObject.kind=${Clusters.kind},involvedObject.name=${name}`;
   const { items } = await callPeer(hub, (client) => client.list(Events, { ...options, fieldSelector }));
-  host.print(describe(cluster, items, host));
+  host.print(describeCluster(cluster, items, host));
 }
 
 /** Returns the columns of the fleet table. On a terminal, times are countdowns and ages; elsewhere they are timestamps. */
@@ -71,16 +71,16 @@ function pastText(time: string | undefined, { clock, columns: width }: CommandHo
   return at === undefined || width === undefined ? (time ?? '') : `${humanDuration(clock.now() - at)} ago`;
 }
 
-/** Returns the kind and name of the credential's object, `namespace/name`. */
+/** Returns kind, namespace and name of the object with the credential, for example `Secret purser-system/a`; empty without a credential. */
 function credentialText({ spec }: Cluster): string {
   const controller = spec.authInfo?.controller;
   return controller === undefined ? '' : `${controller.kind} ${controller.namespace}/${controller.name}`;
 }
 
-/** Maximum number of events that are shown. */
+/** Maximum number of events to print. */
 const MAX_EVENTS = 10;
 
-function describe(cluster: Stored<Cluster>, events: readonly Event[], host: CommandHost): string {
+function describeCluster(cluster: Stored<Cluster>, events: readonly Event[], host: CommandHost): string {
   const { serverEndpoints } = cluster.spec.orchestratorApiEndpoints;
   const latest = events.toSorted((a, b) => timeOf(b) - timeOf(a)).slice(0, MAX_EVENTS);
   return [
@@ -93,7 +93,7 @@ function describe(cluster: Stored<Cluster>, events: readonly Event[], host: Comm
   ].join('');
 }
 
-/** Returns the names and values of the fields above the tables. */
+/** Returns the names and values of the fields to print above the tables. */
 function fieldsOf(cluster: Stored<Cluster>, host: CommandHost): readonly (readonly [string, string])[] {
   const { metadata, spec, status = {} } = cluster;
   const labels = Object.entries(metadata.labels ?? {}).map(([key, value]) => `${key}=${value}`);

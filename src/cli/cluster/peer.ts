@@ -1,4 +1,4 @@
-// A cluster that a command sends requests to, with the user's own context, and the failures of these requests: cause, then remedy.
+// A cluster that a command sends requests to with the user's context, and messages with cause and remedy for failed requests.
 
 import { Namespaces } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -16,7 +16,7 @@ export interface Peer {
   readonly client: KubeClient;
 }
 
-/** Sends requests. Converts failures to a CommandError, except for an aborted command and for the CommandErrors of `send`. */
+/** Calls `send`. Converts a StatusError or TransportError to a CommandError with cause and remedy; other errors pass unchanged. */
 export async function callPeer<T>(peer: Peer, send: (client: KubeClient) => Promise<T>): Promise<T> {
   try {
     return await send(peer.client);
@@ -27,7 +27,7 @@ export async function callPeer<T>(peer: Peer, send: (client: KubeClient) => Prom
   }
 }
 
-/** Returns the context of a peer for messages. */
+/** Returns a phrase for messages that names the context of a peer. */
 export function contextText({ context }: Pick<Peer, 'context'>): string {
   return context === undefined ? 'the current context' : `context ${JSON.stringify(context)}`;
 }
@@ -47,7 +47,7 @@ function explainStatus(peer: Peer, error: StatusError): string {
   return `the ${role} responded: ${text}`;
 }
 
-/** Returns whether the server does not serve the requested kind: the 404 is for the path, and names no object. */
+/** Returns whether the server does not serve the requested kind: a 404 for an unknown path names no object. */
 function isUnknownKind(error: StatusError): boolean {
   return hasReason(error, 'NotFound') && error.status.details?.name === undefined;
 }

@@ -1,4 +1,4 @@
-// Waiting until a Cluster is Ready, with its conditions as they change.
+// Waits until a Cluster is Ready, and prints its conditions as they change.
 
 import type { Cluster, ClusterCondition } from '../../api/cluster.gen.ts';
 import { ClusterConditionType } from '../../api/names.ts';
@@ -8,17 +8,17 @@ import { poll } from '../poll.ts';
 import { toVisibleLine } from '../visible-text.ts';
 import { callPeer, type Peer } from './peer.ts';
 
-export interface Readiness {
+export interface WaitOptions {
   /** Name of the Cluster. */
   readonly name: string;
-  /** Version of the Cluster whose status is older than the registration; undefined if any status applies. */
+  /** resourceVersion of the Cluster at which its status is older than the registration; undefined if every status applies. */
   readonly outdated: string | undefined;
   /** Maximum time to wait, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 /** Waits until the Cluster is Ready, and prints each change to a condition. Throws a CommandError with the cause after the timeout. */
-export async function waitUntilReady(hub: Peer, { name, outdated, timeoutMs }: Readiness, host: CommandHost): Promise<void> {
+export async function waitUntilReady(hub: Peer, { name, outdated, timeoutMs }: WaitOptions, host: CommandHost): Promise<void> {
   const { signal } = host;
   let shown: readonly string[] = [];
   let conditions: readonly ClusterCondition[] = [];
@@ -41,13 +41,16 @@ export function conditionsOf({ status }: Cluster): readonly ClusterCondition[] {
   return [...all.filter((condition) => !isReady(condition)), ...all.filter(isReady)];
 }
 
-/** Returns the first condition that fails, or is unknown; undefined if all are True. */
-export function failingCondition(conditions: readonly ClusterCondition[]): ClusterCondition | undefined {
+/** Returns the first condition that is False or, without one, the first that is Unknown; undefined if all are True. */
+function findFailingCondition(conditions: readonly ClusterCondition[]): ClusterCondition | undefined {
   return conditions.find(({ status }) => status === 'False') ?? conditions.find(({ status }) => status === 'Unknown');
 }
 
-/** Returns the resourceVersion if the status of a Cluster is older than a write of its registration; undefined otherwise. */
-export function outdatedVersion({ metadata, status }: Stored<Cluster>): string | undefined {
+/**
+ * Returns the resourceVersion of a Cluster after a write of its registration: the conditions in this version are older than the write.
+ * Returns undefined if the Cluster has no conditions.
+ */
+export function outdatedVersionOf({ metadata, status }: Stored<Cluster>): string | undefined {
   return status?.conditions === undefined ? undefined : metadata.resourceVersion;
 }
 
@@ -56,9 +59,9 @@ function conditionLine({ type, status, reason = '' }: ClusterCondition): string 
 }
 
 function notReady(name: string, conditions: readonly ClusterCondition[]): CommandError {
-  const failing = failingCondition(conditions);
+  const failing = findFailingCondition(conditions);
   const cause = failing === undefined ? NO_CONDITION : `${conditionLine(failing)}: ${failing.message ?? ''}`;
   return new CommandError(`Cluster ${name} is not Ready yet: ${cause}`, ExitCode.notReady);
 }
 
-const NO_CONDITION = `Purser has not probed it; ${CHECK_PURSER}; check also that it reads Secrets in the namespace of the credential`;
+const NO_CONDITION = `Purser has not probed it; ${CHECK_PURSER}; then check that Purser can read Secrets in the namespace of the credential`;

@@ -15,28 +15,28 @@ export interface TargetRegistration {
   readonly name: string;
   /** Purser's namespace on the hub. */
   readonly namespace: string;
-  /** Address as an https URL, in the user's spelling. */
+  /** Address as an https URL, as the user spelled it. */
   readonly server: string;
-  /** PEM certificates of the authorities; undefined for public ones. */
+  /** PEM certificates of the CAs; undefined for public CAs. */
   readonly ca: string | undefined;
-  /** URL of the proxy for all of Purser's connections; undefined for none. */
+  /** URL of the proxy for Purser's connections to the cluster; undefined for none. */
   readonly proxy: string | undefined;
   /** Namespaces of the service accounts that Purser can issue tokens for; undefined for all. */
   readonly namespaces: readonly string[] | undefined;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The token, or the service account on the hub, that the Secret contains. */
+/** Credential in the Secret: a token, or the name of a service account on the hub. */
 export type SuppliedCredential = { readonly token: string } | { readonly serviceAccount: string };
 
-/** Value of the token in the output of a dry run. */
+/** Placeholder for the token in dry runs. */
 export const TOKEN_PLACEHOLDER = 'TOKEN';
 
 /**
- * Returns the name of the Secret, taken from an existing Cluster or derived from the Cluster's name. Throws a CommandError if the existing
- * Cluster describes another server.
+ * Returns the name of the credential Secret: the one that an existing Cluster refers to, or one derived from the Cluster's name. Throws a
+ * CommandError if the existing Cluster is being deleted, has other addresses, or represents the hub.
  */
-export function credentialName({ name, namespace, server }: TargetRegistration, found: Cluster | undefined): NamespacedName {
+export function resolveSecretName({ name, namespace, server }: TargetRegistration, found: Cluster | undefined): NamespacedName {
   const fallback = { namespace, name: `${name}-credential` };
   if (found === undefined) return fallback;
   if (found.metadata.deletionTimestamp !== undefined)
@@ -45,13 +45,13 @@ export function credentialName({ name, namespace, server }: TargetRegistration, 
   if (!addresses.map(serverUrl).includes(serverUrl(server)))
     throw nameTaken(`Cluster ${name} already exists with the address ${addresses.join(', ')}, not ${server}`, name);
   const controller = found.spec.authInfo?.controller;
-  if (controller?.kind === 'ServiceAccount') throw nameTaken(`Cluster ${name} exists and represents the hub`, name);
+  if (controller?.kind === 'ServiceAccount') throw nameTaken(`Cluster ${name} already exists and represents the hub`, name);
   return controller === undefined ? fallback : { namespace: controller.namespace, name: controller.name };
 }
 
 /**
- * Returns the registration with the authorities of the existing Secret if they include those of the registration: an administrator may have
- * added the authority of another address.
+ * Returns the registration with the CAs of the existing Secret if they include those of the registration: an administrator may have added
+ * the CA of another address.
  */
 export function withKeptAuthorities(registration: TargetRegistration, found: Secret | undefined): TargetRegistration {
   const { ca } = registration;
@@ -62,7 +62,7 @@ export function withKeptAuthorities(registration: TargetRegistration, found: Sec
   return isCovered ? { ...registration, ca: decodeText(found.data?.[CredentialSecretKey.authority]) } : registration;
 }
 
-/** Returns the Secret to write. Throws a CommandError if the existing Secret is for another Cluster or server, or if the result is invalid. */
+/** Returns the Secret to write. Throws a CommandError if the existing Secret is for another cluster, or if the result is invalid. */
 export function toSecret(
   registration: TargetRegistration,
   secretName: NamespacedName,
@@ -107,36 +107,37 @@ export function toCluster({ name, server, ca, labels }: TargetRegistration, secr
   };
 }
 
-/** Returns whether a write of the Secret would change Purser's registration. */
+/** Returns whether two Secrets have the same data. */
 export function isSameData(a: Secret | undefined, b: Secret): boolean {
   return encodeSorted(a?.data) === encodeSorted(b.data);
 }
 
-/** Returns whether a write of the Cluster would change its spec or labels. */
+/** Returns whether two Clusters have the same labels, addresses, CAs and credential. */
 export function isSameCluster(a: Cluster | undefined, b: Cluster): boolean {
   return a !== undefined && encodeSorted(a.metadata.labels) === encodeSorted(b.metadata.labels) && isSameSpec(a, b);
 }
 
-/** Returns whether two Clusters have the same addresses, authorities and credential. */
+/** Returns whether two Clusters have the same addresses, CAs and credential. */
 export function isSameSpec(a: Cluster | undefined, b: Cluster): boolean {
   return JSON.stringify(specOf(a)) === JSON.stringify(specOf(b));
 }
 
-/** Keys of an existing Secret that are kept: additional addresses and Clusters, and a proxy that only Purser needs. */
+/** Keys of an existing Secret to keep: they may list additional Clusters and addresses, or a proxy that the context does not have. */
 const KEPT_KEYS: ReadonlySet<string> = new Set([CredentialSecretKey.cluster, CredentialSecretKey.server, CredentialSecretKey.proxy]);
 
 function checkSecret({ name, server }: TargetRegistration, secretName: NamespacedName, found: Secret | undefined): void {
   if (found === undefined) return;
-  const text = `Secret ${secretName.namespace}/${secretName.name} exists`;
-  if (found.metadata.deletionTimestamp !== undefined) throw new CommandError(`${text} and is being deleted; run the command again later`);
-  if (Object.hasOwn(found.metadata.labels ?? {}, Label.managedBy)) throw nameTaken(`${text} and belongs to a ManagedToken`, name);
+  const text = `Secret ${secretName.namespace}/${secretName.name}`;
+  if (found.metadata.deletionTimestamp !== undefined) throw new CommandError(`${text} is being deleted; run the command again later`);
+  if (Object.hasOwn(found.metadata.labels ?? {}, Label.managedBy))
+    throw new CommandError(`${text} already exists and belongs to a ManagedToken; choose another name`);
   const { servers } = pinsOf(found);
   if (clustersOf(found).includes(name) && servers.includes(serverUrl(server) ?? '')) return;
   const described = [...clustersOf(found), ...servers].join(', ') || 'no cluster';
-  throw nameTaken(`${text} and describes ${described}, not ${name} at ${server}`, name);
+  throw nameTaken(`${text} already exists with a credential for ${described}, not for ${name} at ${server}`, name);
 }
 
-/** Returns no pins for an unreadable Secret. */
+/** Returns the addresses and CAs that a Secret pins; none for an invalid Secret. */
 function pinsOf(secret: Secret): Pick<Pins, 'servers' | 'authorities'> {
   try {
     return readPins(secret);

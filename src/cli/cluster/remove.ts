@@ -13,24 +13,24 @@ import { credentialLabel } from '../../targets/own-anchors.ts';
 import { anchorName } from '../../targets/policy/grant.ts';
 import { isRenewedSecret, renewedName } from '../../targets/policy/renewed-secret.ts';
 import { CommandError, type CommandHost, ExitCode } from '../command.ts';
-import { accessObjects, permissionsIn, withdrawAccess } from './access.ts';
+import { selectPermissions, toAccessObjects, withdrawAccess } from './access.ts';
 import { checkIsNotHub } from './add.ts';
-import { decodeKey, findAccount, findCluster, isRegisteredAddress, SERVICE_ACCOUNT, secretNameOf } from './credential.ts';
+import { decodeKey, findCluster, findServiceAccount, isRegisteredAddress, SERVICE_ACCOUNT, secretNameOf } from './credential.ts';
 import { callPeer, contextText, type Peer } from './peer.ts';
 
 export interface Removal {
   /** Name of the Cluster. */
   readonly name: string;
-  /** Purser's namespace on the hub, which is searched for a Secret without a Cluster. */
+  /** Purser's namespace on the hub, to search for the Secret if the Cluster no longer exists. */
   readonly namespace: string;
   readonly hub: Peer;
   /** The target, to remove Purser's access there; undefined to keep it. */
   readonly target: Peer | undefined;
-  /** True to remove without confirmation. */
+  /** True to remove without asking the user. */
   readonly isConfirmed: boolean;
 }
 
-/** Removes the registration. Throws a CommandError. */
+/** Removes the registration. Throws a CommandError if it was not found, if the user does not confirm, or if a request fails. */
 export async function removeCluster(removal: Removal, host: CommandHost): Promise<void> {
   const { name, hub, target } = removal;
   const options = { signal: host.signal };
@@ -88,10 +88,10 @@ async function listTokens(hub: Peer, name: string, options: CallOptions): Promis
   return tokens.filter(({ spec }) => spec.clusterName === name);
 }
 
-/** Lists the ManagedTokens that lose their cluster, and asks the user. Throws a CommandError without consent. */
+/** Lists the ManagedTokens that lose their cluster, and asks the user for confirmation. Throws a CommandError without it. */
 async function confirm({ name, target, isConfirmed }: Removal, tokens: readonly ManagedToken[], host: CommandHost): Promise<void> {
   if (tokens.length > 0) {
-    host.warn(`ManagedTokens that use Cluster ${name}, whose Secrets keep the current tokens until these expire: ${tokens.length}\n`);
+    host.warn(`ManagedTokens that use Cluster ${name}: ${tokens.length}. Their Secrets keep the current tokens until the tokens expire.\n`);
     for (const token of tokens) host.warn(`  ${objectKey(token)}\n`);
   }
   if (isConfirmed) return;
@@ -101,7 +101,7 @@ async function confirm({ name, target, isConfirmed }: Removal, tokens: readonly 
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError('nothing was removed');
 }
 
-/** Throws a CommandError unless the context refers to the registered cluster, and no other registration uses Purser's service account there. */
+/** Throws a CommandError if the context refers to another cluster, or if another registration uses the same service account. */
 async function checkTarget(
   { name, hub, target }: Removal & { readonly target: Peer },
   { secret }: Found,
@@ -117,21 +117,21 @@ async function checkTarget(
   }
   const { namespace, name: secretName } = secret.metadata;
   const renewed = await callPeer(hub, (client) => readSecret(client, { namespace, name: renewedName(secretName) }, options));
-  const { serviceAccount } = await findAccount(
+  const { serviceAccount } = await findServiceAccount(
     target,
     name,
     { secretName: { namespace, name: secretName }, registered: secret, renewed },
     options,
   );
-  const account = `service account ${serviceAccount.namespace}/${serviceAccount.name}`;
-  if (encodeObjectJson(serviceAccount) !== encodeObjectJson(SERVICE_ACCOUNT))
-    throw new CommandError(`Cluster ${name} uses ${account}, which purser cluster add does not create; omit --purge-target`);
+  const described = `service account ${serviceAccount.namespace}/${serviceAccount.name}`;
+  if (objectText(serviceAccount) !== objectText(SERVICE_ACCOUNT))
+    throw new CommandError(`Cluster ${name} uses ${described}, which purser cluster add does not create; omit --purge-target`);
   const labels = (await listAnchors(target, serviceAccount.namespace, options)).map(({ metadata }) => metadata.labels?.[Label.credential]);
   const other = labels.find((label) => label !== credentialLabel(secret.metadata.uid));
   if (other === undefined) return;
   const command = `kubectl --context ${target.context} -n ${serviceAccount.namespace} delete secrets -l ${Label.credential}=${other}`;
   throw new CommandError(
-    `another registration uses ${account} on the target cluster; omit --purge-target, or delete the anchors of a registration that no longer exists with ${command}`,
+    `another registration uses ${described} on the target cluster; omit --purge-target or, if that registration no longer exists, delete its anchors with ${command}`,
   );
 }
 
@@ -143,7 +143,7 @@ async function listAnchors(target: Peer, namespace: string, options: CallOptions
   );
 }
 
-/** Removes permissions first, so that Purser creates no more anchors, then anchors and the service account. */
+/** Removes Purser's access to the target: permissions first, so that Purser creates no more anchors; then anchors and service account. */
 async function purge(
   { name, target }: Removal & { readonly target: Peer },
   secret: Stored<Secret>,
@@ -162,8 +162,10 @@ async function purge(
     for (const anchor of anchors) await undefinedFor(client.delete(Secrets, anchor, options), 'NotFound');
     if (!isFederated(secret)) await undefinedFor(client.delete(ServiceAccounts, SERVICE_ACCOUNT, options), 'NotFound');
   });
-  const account = isFederated(secret) ? '' : ', its service account';
-  host.print(`Purser's permissions${account} and ${anchors.length} anchors deleted from the target cluster, ${contextText(target)}.\n`);
+  const serviceAccount = isFederated(secret) ? '' : ', service account';
+  host.print(
+    `Purser's permissions${serviceAccount} and anchors (${anchors.length}) deleted from the target cluster, ${contextText(target)}.\n`,
+  );
 }
 
 /** Returns the anchors of a ManagedToken on a cluster. */
@@ -172,17 +174,17 @@ function anchorsOn(cluster: string, { metadata, status }: Stored<ManagedToken>):
   return anchors.map(({ namespace }) => ({ namespace, name: anchorName(metadata.uid) }));
 }
 
-/** Returns Purser's permissions on a target, with those that earlier runs with other options may have left. */
+/** Returns Purser's permissions on a target, including those that earlier runs with other options may have created. */
 async function permissionsOf(secret: Stored<Secret>): Promise<readonly ApiObject[]> {
   const { namespace } = secret.metadata;
   const serviceAccount = decodeKey(secret, CredentialSecretKey.serviceAccount) || undefined;
   const words = decodeKey(secret, CredentialSecretKey.namespaces).split(/[\s,]+/);
   const namespaces = words.filter((word) => word !== '');
-  const limited = namespaces.length === 0 ? [] : await accessObjects({ namespace, serviceAccount, namespaces });
-  return permissionsIn(limited, await accessObjects({ namespace, serviceAccount, namespaces: undefined }));
+  const limited = namespaces.length === 0 ? [] : await toAccessObjects({ namespace, serviceAccount, namespaces });
+  return selectPermissions(limited, await toAccessObjects({ namespace, serviceAccount, namespaces: undefined }));
 }
 
-function encodeObjectJson({ namespace, name }: NamespacedName): string {
+function objectText({ namespace, name }: NamespacedName): string {
   return `${namespace}/${name}`;
 }
 

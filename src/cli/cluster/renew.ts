@@ -11,7 +11,7 @@ import { CHECK_PURSER, CommandError, type CommandHost, ExitCode } from '../comma
 import { poll } from '../poll.ts';
 import { toVisibleLine } from '../visible-text.ts';
 import {
-  findAccount,
+  findServiceAccount,
   issueBootstrapToken,
   readCluster,
   readClusters,
@@ -25,13 +25,13 @@ export interface Renewal {
   /** Name of the Cluster. */
   readonly name: string;
   readonly hub: Peer;
-  /** The target, to supply a new token for Purser's service account; undefined if Purser renews with its current token. */
+  /** The target, to supply a new token for Purser's service account; undefined to let Purser renew with its current token. */
   readonly target: Peer | undefined;
   /** Maximum time to wait for Purser, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Renews the credential. Throws a CommandError. */
+/** Renews the credential. Throws a CommandError if a request fails, or if Purser has not renewed it within the timeout. */
 export async function renewCredential(renewal: Renewal, host: CommandHost): Promise<void> {
   const { name, hub, target } = renewal;
   const secrets = await readRenewable(hub, name, { signal: host.signal });
@@ -42,13 +42,13 @@ export async function renewCredential(renewal: Renewal, host: CommandHost): Prom
 }
 
 export interface FleetRenewal extends Pick<Renewal, 'hub' | 'timeoutMs'> {
-  /** Returns a user's context that refers to one of the addresses of a Cluster; undefined without one. */
+  /** Returns the target of a context that has one of these addresses; undefined without such a context. */
   readonly findTarget: (addresses: readonly string[]) => Promise<Peer | undefined>;
 }
 
 /**
- * Renews the credentials of all Clusters whose credentials Purser renews, with new tokens where a context refers to the cluster: after a
- * restore of the hub, the stored tokens may have expired. Attempts all renewals, and throws a CommandError if some of them fail.
+ * Renews the credentials of all Clusters except those with manual renewal. Supplies a new token if a context has an address of the Cluster:
+ * after a restore of the hub, the stored tokens may have expired. Attempts all renewals, then throws a CommandError if any of them failed.
  */
 export async function renewAll({ hub, timeoutMs, findTarget }: FleetRenewal, host: CommandHost): Promise<void> {
   const clusters = (await readClusters(hub, undefined, host)).filter(isRenewable);
@@ -66,18 +66,18 @@ export async function renewAll({ hub, timeoutMs, findTarget }: FleetRenewal, hos
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, renewNext));
   const code = failures.every((error) => error.code === ExitCode.notReady) ? ExitCode.notReady : ExitCode.failed;
-  if (failures.length > 0) throw new CommandError(`${failures.length} credentials were not renewed; see the causes above`, code);
+  if (failures.length > 0) throw new CommandError(`credentials not renewed: ${failures.length}; see the causes above`, code);
 }
 
 /** Maximum number of concurrent renewals. */
 const CONCURRENCY = 8;
 
-/** Returns whether Purser may renew the credential of a Cluster. */
+/** Returns whether a Cluster refers to a credential Secret whose renewal is automatic. */
 function isRenewable(cluster: Cluster): boolean {
   return secretNameOf(cluster) !== undefined && cluster.spec.credential?.renewal !== 'Manual';
 }
 
-/** Annotation of the renewed Secret that proves that Purser has acted. */
+/** Annotation of the renewed Secret that proves that Purser has handled the request. */
 export interface ActionRecord {
   readonly annotation: string;
   readonly value: string;
@@ -121,7 +121,7 @@ async function supplyToken(
   host: CommandHost,
 ): Promise<ActionRecord> {
   const { signal } = host;
-  const { serviceAccount } = await findAccount(target, name, secrets, { signal });
+  const { serviceAccount } = await findServiceAccount(target, name, secrets, { signal });
   const token = await issueBootstrapToken(target, serviceAccount, host);
   const data = { [CredentialSecretKey.token]: Buffer.from(token).toString('base64') };
   await callPeer(hub, (client) => client.patch(Secrets, secrets.secretName, { data }, { signal }));

@@ -5,7 +5,7 @@ import { Secrets, type ServiceAccount, ServiceAccounts, type Stored } from '../.
 import { undefinedFor } from '../../kubernetes/status.ts';
 import { credentialLabel } from '../../targets/own-anchors.ts';
 import type { CommandHost } from '../command.ts';
-import { findAccount, issueBootstrapToken, readRenewable, type StoredSecrets } from './credential.ts';
+import { findServiceAccount, issueBootstrapToken, readRenewable, type StoredSecrets } from './credential.ts';
 import { callPeer, type Peer } from './peer.ts';
 import { waitForRecord } from './renew.ts';
 
@@ -19,13 +19,13 @@ export interface Revocation {
   readonly timeoutMs: number;
 }
 
-/** Revokes Purser's earlier tokens. Throws a CommandError. */
-export async function revoke(revocation: Revocation, host: CommandHost): Promise<void> {
+/** Revokes Purser's earlier tokens. Throws a CommandError if a request fails, or if Purser has not revoked them within the timeout. */
+export async function revokeEarlierTokens(revocation: Revocation, host: CommandHost): Promise<void> {
   const { name, hub, target } = revocation;
   const { clock, signal } = host;
   const secrets = await readRenewable(hub, name, { signal });
   const value = new Date(clock.now()).toISOString();
-  const token = target && (await recreateAccount({ ...revocation, target }, secrets, host));
+  const token = target && (await recreateServiceAccount({ ...revocation, target }, secrets, host));
   const patch = {
     metadata: { annotations: { [RevokeCredentialAnnotation]: value } },
     ...(token !== undefined && { data: { [CredentialSecretKey.token]: Buffer.from(token).toString('base64') } }),
@@ -47,13 +47,13 @@ function note(name: string): string {
 }
 
 /** Re-creates Purser's service account on the target, which revokes all its tokens, and returns a one-hour token. */
-async function recreateAccount(
+async function recreateServiceAccount(
   { name, target, timeoutMs }: Revocation & { readonly target: Peer },
   secrets: StoredSecrets,
   host: CommandHost,
 ): Promise<string> {
   const { signal } = host;
-  const { serviceAccount, found } = await findAccount(target, name, secrets, { signal });
+  const { serviceAccount, found } = await findServiceAccount(target, name, secrets, { signal });
   const hasOthers = await isShared(target, serviceAccount.namespace, secrets, host);
   const account = { ...withoutServerFields(found), metadata: { ...copiedMetadata(found), ...serviceAccount } };
   await callPeer(target, async (client) => {
@@ -62,12 +62,12 @@ async function recreateAccount(
   });
   if (hasOthers)
     host.warn(
-      `warning: another registration uses service account ${serviceAccount.namespace}/${serviceAccount.name} on the target cluster, and its token is now revoked, too; to replace it, run purser cluster renew NAME --context ${target.context}\n`,
+      `warning: another registration uses service account ${serviceAccount.namespace}/${serviceAccount.name} on the target cluster, and its token is now revoked, too; to replace that token, run purser cluster renew NAME --context ${target.context}\n`,
     );
   return await issueBootstrapToken(target, serviceAccount, host);
 }
 
-/** Returns whether anchors on the target belong to another registration. Without permission to list them, the revocation continues. */
+/** Returns whether another registration has anchors on the target; false without permission to list anchors. */
 async function isShared(target: Peer, namespace: string, { registered }: StoredSecrets, { signal }: CommandHost): Promise<boolean> {
   const selected = { namespace, labelSelector: Label.credential, signal };
   const anchors = await callPeer(target, (client) => undefinedFor(client.list(Secrets, selected), 'Forbidden'));

@@ -1,20 +1,20 @@
 // @ts-check
-// The cache of `purser credential`: the credential of each request, its clients, and the failure of its last request. Plain
-// JavaScript, so that the launcher reads the cache with an older Node, too.
+// The cache of `purser credential`: for each request, the credential, the clients that received it, and the last failure. Plain
+// JavaScript, so that the launcher can also read the cache with an older Node.
 
 import { closeSync, constants, lstatSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { LOCK_MS, RequestLock } from './lock.mjs';
-import { codeOf, parseObject, problemOf, readTrusted, remove, replaceFile } from './private-file.mjs';
+import { codeOf, parseObject, problemOf, readTrusted, removeFile, replaceFile } from './private-file.mjs';
 
 /**
  * @typedef {object} Entry A cached credential. Times are on the clock of this machine, in epoch milliseconds.
  * @property {string} token
  * @property {number} issuedAt Time of the request for the token.
  * @property {number} expiresAt
- * @property {string} request Everything that the request depended on.
- * @property {readonly Input[]} inputs Files that the request depended on.
+ * @property {string} request Cluster, service account and options of the request, as JSON.
+ * @property {readonly Input[]} inputs Files that the request depended on, such as the kubeconfig.
  */
 /**
  * @typedef {object} Input A file and its version.
@@ -24,30 +24,30 @@ import { codeOf, parseObject, problemOf, readTrusted, remove, replaceFile } from
 
 /** Share of the lifetime for which a credential is returned from the cache. */
 const USABLE_SHARE = 0.8;
-/** Age of a credential at which a second request of the same client means that the cluster rejected it, in milliseconds. */
+/** Age of a credential from which a repeated request of a client means that the cluster rejected the credential, in milliseconds. */
 const REJECTED_MS = 10000;
-/** Length at which the list of clients is started afresh, in bytes. */
+/** Length of the list of clients above which a new list is started, in bytes. */
 const MAX_CLIENTS_BYTES = 262144;
 
-/** Cause and remedy for a relative folder of the cache, which would be one of the current folder. */
+/** Cause and remedy if the path of the cache is relative: the cache must not depend on the current folder. */
 export const NO_HOME = 'HOME is not an absolute path; set HOME or XDG_CACHE_HOME';
 
 /**
- * Returns the folder of the cache; a relative path without a home folder, which must not be used.
+ * Returns the path of the cache. The path is relative if HOME is relative; callers must not use a relative path.
  * @param {Readonly<Record<string, string | undefined>>} env
  */
 export function cacheFolder(env) {
   const base = env['XDG_CACHE_HOME'];
-  // The XDG specification ignores relative paths.
+  // The XDG specification requires programs to ignore relative paths.
   return join(base && isAbsolute(base) ? base : join(env['HOME'] || homedir(), '.cache'), 'purser', 'credentials');
 }
 
-/** Credentials of one request. */
+/** The cached credential of one request, with its lock, its clients and the last failure. */
 export class CachedCredential {
   /**
    * @param {string} folder
-   * @param {string} request Everything that the credential depends on.
-   * @param {(text: string) => void} warn Receives one line for each file that is not used, again for every object of the same folder.
+   * @param {string} request Cluster, service account and options of the request, as JSON.
+   * @param {(text: string) => void} warn Receives one line for each file that is not used, once per CachedCredential.
    * @param {(text: string) => void} notify Receives one line for a lock file that is replaced.
    */
   constructor(folder, request, warn, notify) {
@@ -63,7 +63,7 @@ export class CachedCredential {
     this.warned = new Set();
   }
 
-  /** Creates the folder. Returns false if other users could read or replace its files; it is then not used at all. */
+  /** Creates the folder. Returns false, with a warning, if the folder cannot be used or other users could read or replace its files. */
   open() {
     if (!isAbsolute(this.folder)) {
       this.warnOnce(`not using a cache: ${NO_HOME}`);
@@ -81,7 +81,7 @@ export class CachedCredential {
   }
 
   /**
-   * Returns the credential; undefined if there is none to use at this time.
+   * Returns the cached credential; undefined if there is none, if most of its lifetime has passed, or if a file that it depends on changed.
    * @param {number} now
    * @returns {Entry | undefined}
    */
@@ -97,18 +97,18 @@ export class CachedCredential {
   }
 
   /**
-   * Replaces the credential.
+   * Replaces the credential, and removes the clients of the earlier credential and the last failure.
    * @param {Omit<Entry, 'request'>} entry
    */
   write(entry) {
     replaceFile(this.file, JSON.stringify(Object.assign({ request: this.request }, entry)));
-    remove(this.clientsFile);
-    remove(this.failureFile);
+    removeFile(this.clientsFile);
+    removeFile(this.failureFile);
   }
 
   /**
-   * Records that a client receives a credential. Returns false if it received the same one before: a client runs the plugin again only
-   * after expiry, or after the cluster rejected the credential.
+   * Records that a client receives a credential. Returns false if the cluster probably rejected the credential: a client that received it
+   * before runs the plugin again only after expiry or after a rejection.
    * @param {string} client Empty if unknown.
    * @param {Pick<Entry, 'issuedAt'>} entry
    * @param {number} now
@@ -120,7 +120,7 @@ export class CachedCredential {
     const isRepeated = known.split('\n').indexOf(line) >= 0;
     if (isRepeated) return now - entry.issuedAt < REJECTED_MS;
     if (problem !== undefined) this.warnOnce(`not using ${this.clientsFile}: ${problem}`);
-    if (problem !== undefined || known.length > MAX_CLIENTS_BYTES) remove(this.clientsFile);
+    if (problem !== undefined || known.length > MAX_CLIENTS_BYTES) removeFile(this.clientsFile);
     const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
     const file = openSync(this.clientsFile, O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW || 0), 0o600);
     try {
@@ -132,7 +132,7 @@ export class CachedCredential {
   }
 
   /**
-   * Records the failure of a request for the processes that wait for it.
+   * Records the failure of a request, so that processes that wait for the request fail with the same message.
    * @param {string} message
    * @param {number} at
    */
@@ -141,7 +141,7 @@ export class CachedCredential {
   }
 
   /**
-   * Returns the message of a failure since `startedAt`; undefined without one. A failure after `now` is ignored: the clock was set back.
+   * Returns the message of a failure since `startedAt`; undefined without one. Ignores a failure after `now`: the clock was set back.
    * @param {number} startedAt
    * @param {number} now
    * @returns {string | undefined}
@@ -152,7 +152,7 @@ export class CachedCredential {
   }
 
   /**
-   * Returns the content of a file that only this user can read and write; undefined for any other file, which a warning names.
+   * Returns the content of a file; undefined if the file does not exist or, with a warning, if other users could read or replace it.
    * @param {string} path
    */
   readPrivate(path) {
@@ -170,17 +170,17 @@ export class CachedCredential {
 }
 
 /**
- * Removes all files of the cache. Returns the number of credentials among them.
+ * Removes all files of the cache. Returns the number of removed credentials.
  * @param {string} folder
  */
 export function removeAll(folder) {
   const names = listFiles(folder);
-  for (const name of names) remove(join(folder, name));
+  for (const name of names) removeFile(join(folder, name));
   return names.filter((name) => name.endsWith('.json')).length;
 }
 
 /**
- * Removes the files of credentials that have expired, and files that a process left when it was ended.
+ * Removes the files of expired credentials, and temporary files of processes that ended early.
  * @param {string} folder
  * @param {number} now
  */
@@ -189,8 +189,8 @@ export function removeExpired(folder, now) {
     const path = join(folder, name);
     const key = name.split('.')[0] || '';
     if (name === `${key}.json` && isExpired(path, now))
-      for (const type of ['json', 'clients', 'failed']) remove(join(folder, `${key}.${type}`));
-    else if (name.split('.').length > 2 && Math.abs(now - changedAt(path)) > LOCK_MS) remove(path);
+      for (const type of ['json', 'clients', 'failed']) removeFile(join(folder, `${key}.${type}`));
+    else if (name.split('.').length > 2 && Math.abs(now - changedAt(path)) > LOCK_MS) removeFile(path);
   }
 }
 
@@ -218,7 +218,7 @@ function changedAt(path) {
 }
 
 /**
- * Returns a string that differs after a change of the file; empty if the file does not exist. Reading the file would take longer.
+ * Returns a string that changes with the file; empty if the file does not exist. Does not read the file, which would take longer.
  * @param {string} path
  */
 export function versionOf(path) {
@@ -231,7 +231,8 @@ export function versionOf(path) {
 }
 
 /**
- * Returns the name of a request's files. Two requests may have the same name: the file has the request. node:crypto would take longer.
+ * Returns the base name of a request's files. Two requests can have the same name, so the file also contains the request. Does not use
+ * node:crypto, which takes longer to load.
  * @param {string} text
  */
 function hashOf(text) {

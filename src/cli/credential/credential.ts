@@ -25,7 +25,7 @@ export async function printCredential(wanted: WantedToken & { readonly forceRefr
   if (code === 0) return;
   // The cause has already been printed.
   if (code !== undefined) throw new CommandError('', code);
-  /** Changes the cache. A failure is only a warning: the credential is valid even if it is not cached. */
+  /** Changes the cache, if there is one. A failure only prints a warning: the credential is valid even if it is not cached. */
   const change = (action: (opened: CachedCredential) => void) => {
     try {
       if (cache !== undefined) action(cache);
@@ -75,7 +75,7 @@ async function requestEntry(wanted: WantedToken, host: CommandHost): Promise<Omi
   return { ...toEntry(await requestToken(facade, wanted)), inputs };
 }
 
-/** Returns a token with its validity by this machine's clock, which may differ from the cluster's clock. */
+/** Returns a token with its expiry by this machine's clock, which may differ from the cluster's. Throws a CommandError if it expired. */
 export function toEntry({ request, sentAt, serverAt }: IssuedToken): Omit<Entry, 'inputs' | 'request'> {
   const { token = '', expirationTimestamp } = request.status ?? {};
   const claims = tokenClaims(token);

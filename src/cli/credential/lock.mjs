@@ -1,9 +1,8 @@
 // @ts-check
-// The lock of a request for a credential: of several processes, the one that holds it sends the request. Plain JavaScript, like the
-// cache.
+// The lock of a credential request: only the process that holds the lock sends the request. Plain JavaScript, like the cache.
 
 import { linkSync, lstatSync, readFileSync, renameSync } from 'node:fs';
-import { codeOf, create, parseObject, readTrusted, remove, uniqueName } from './private-file.mjs';
+import { codeOf, createFile, parseObject, readTrusted, removeFile, uniqueName } from './private-file.mjs';
 
 /**
  * @typedef {object} Owner The process that holds a lock.
@@ -12,9 +11,9 @@ import { codeOf, create, parseObject, readTrusted, remove, uniqueName } from './
  * @property {string} client The process that runs the plugin; empty if unknown.
  */
 
-/** Age of a lock that is taken over from a running process, in milliseconds. Longer than all timeouts of a request together. */
+/** Age at which a lock is taken over even if its owner is running, in milliseconds. Longer than all timeouts of a request together. */
 export const LOCK_MS = 120000;
-/** Age of an empty lock that is taken over, in milliseconds: the process that created it has ended before it wrote its id. */
+/** Age at which an empty lock is taken over, in milliseconds: the process that created it ended before it wrote the owner. */
 const EMPTY_LOCK_MS = 5000;
 
 /** The lock of one request. */
@@ -29,35 +28,35 @@ export class RequestLock {
   }
 
   /**
-   * Takes the lock, also from a process that has ended, and replaces a lock file that is not trusted: only this user can write to the
+   * Takes the lock, even from a process that has ended. Replaces a lock file that is not trusted, because only this user can write to the
    * folder. Returns false while another process holds the lock. Throws if the lock is not a file.
    * @param {Owner} owner
    * @param {number} now
    */
   take(owner, now) {
-    if (create(this.file, JSON.stringify(owner))) return true;
-    const held = this.held();
-    if (held === undefined) return this.removeUntrusted() && create(this.file, JSON.stringify(owner));
+    if (createFile(this.file, JSON.stringify(owner))) return true;
+    const held = this.read();
+    if (held === undefined) return this.removeUntrusted() && createFile(this.file, JSON.stringify(owner));
     // The launcher may have taken the lock before it started this process.
     if (held.owner.pid === owner.pid || held.owner.pid === process.ppid) return true;
-    // An empty lock is being written.
+    // A process creates the lock file before it writes the owner.
     const maxAgeMs = held.text === '' ? EMPTY_LOCK_MS : LOCK_MS;
     if ((held.text === '' || isRunning(held.owner)) && Math.abs(now - held.at) < maxAgeMs) return false;
-    return this.takeOver((moved) => readTrusted(moved).text === held.text) && create(this.file, JSON.stringify(owner));
+    return this.takeOver((moved) => readTrusted(moved).text === held.text) && createFile(this.file, JSON.stringify(owner));
   }
 
   /** Returns the client in the lock that the launcher of this process took; empty without one. */
   clientOfLauncher() {
-    const held = this.held();
+    const held = this.read();
     return held !== undefined && held.owner.pid === process.ppid ? held.owner.client : '';
   }
 
   release() {
-    remove(this.file);
+    removeFile(this.file);
   }
 
-  /** Returns the content of the lock, its owner, and the time of its last change in epoch milliseconds; undefined without a trusted lock. */
-  held() {
+  /** Returns the content of the lock, its owner, and the time of its last change in epoch milliseconds; undefined without a valid lock. */
+  read() {
     const { text } = readTrusted(this.file);
     if (text === undefined) return undefined;
     const { pid, startedAt, client } = parseObject(text);
@@ -69,7 +68,7 @@ export class RequestLock {
     }
   }
 
-  /** Removes a lock file that is not trusted. Returns false if there is none: another process has removed or replaced it. */
+  /** Removes a lock file that is not trusted. Returns false if another process has removed or replaced it. */
   removeUntrusted() {
     const { problem } = readTrusted(this.file);
     if (problem === undefined) return false;
@@ -79,7 +78,7 @@ export class RequestLock {
   }
 
   /**
-   * Removes the lock if it is the expected one. Of several processes only one succeeds; in the worst case, two requests are sent.
+   * Removes the lock if it is the expected one. If several processes try, only one succeeds; in the worst case, two requests are sent.
    * @param {(moved: string) => boolean} isExpected
    */
   takeOver(isExpected) {
@@ -87,22 +86,22 @@ export class RequestLock {
     try {
       renameSync(this.file, moved);
       const isSame = isExpected(moved);
-      // Another process has replaced the lock since it was read.
+      // Another process has replaced the lock since it was read: restores that lock.
       if (!isSame) linkSync(moved, this.file);
       return isSame;
     } catch {
       return false;
     } finally {
-      remove(moved);
+      removeFile(moved);
     }
   }
 }
 
 /**
- * Identifies a process while it runs; empty on systems that do not report the start time of processes.
+ * Returns an identifier that distinguishes a process from a later one with the same id; empty if its start time is unknown.
  * @param {number} pid
  */
-export function processId(pid) {
+export function identifyProcess(pid) {
   const startedAt = startTimeOf(pid);
   return startedAt === '' ? '' : `${pid}:${startedAt}`;
 }

@@ -1,14 +1,14 @@
 // @ts-check
-// Prints the cached credential of `purser credential`. The launcher does so before it loads anything else: kubectl runs the plugin for
-// every command. Plain JavaScript, like the launcher.
+// Prints the cached credential of `purser credential`. The launcher calls this module before it loads anything else, because kubectl runs
+// the plugin for every command. Plain JavaScript, like the launcher.
 
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { CachedCredential, cacheFolder } from './cache.mjs';
-import { processId, startTimeOf } from './lock.mjs';
+import { identifyProcess, startTimeOf } from './lock.mjs';
 
 /**
- * @typedef {object} CredentialRequest Everything that a credential depends on. Undefined selects the default of an option.
+ * @typedef {object} CredentialRequest Arguments and options that determine a credential. Undefined selects the default of an option.
  * @property {string} cluster
  * @property {string} account Service account on the cluster, as NAMESPACE/NAME.
  * @property {readonly string[]} audience
@@ -26,9 +26,9 @@ import { processId, startTimeOf } from './lock.mjs';
  * @property {Readonly<Record<string, string | undefined>>} env
  * @property {() => number} now Returns the time in epoch milliseconds.
  * @property {(text: string) => void} print
- * @property {(text: string) => void} warn Receives lines that the full command repeats.
+ * @property {(text: string) => void} warn Receives warnings, which the launcher discards if the full command runs and repeats them.
  * @property {(text: string) => void} notify Receives lines to print immediately.
- * @property {(ms: number) => void} [wait] Blocks the process; by default for this time.
+ * @property {(ms: number) => void} [wait] Waits; by default, blocks the process.
  */
 /**
  * @typedef {object} CacheResult
@@ -37,7 +37,7 @@ import { processId, startTimeOf } from './lock.mjs';
  * @property {CachedCredential | undefined} cache Cache whose lock the caller holds and must release; undefined if there is none to use.
  */
 
-/** Options of the command that the cache depends on, with their environment variables. */
+/** Options that determine a credential, with their environment variables; empty for an option without a variable. */
 const OPTIONS = {
   duration: '',
   kubeconfig: '',
@@ -48,8 +48,9 @@ const OPTIONS = {
   'service-account': '',
   'purser-namespace': 'PURSER_NAMESPACE',
 };
-/** Version of the cache: another one has other files. */
+/** Version of the cache format. It is part of each request, so that every version has its own files. */
 const FORMAT = 1;
+/** Supported versions of ExecCredential. */
 const VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
 /** Maximum time between the reported and the actual expiry, in milliseconds. */
 const MAX_MARGIN_MS = 60000;
@@ -60,7 +61,7 @@ const NOTICE_MS = 3000;
 const MAX_WAIT_MS = 180000;
 
 /**
- * Parses the arguments that `purser kubeconfig` writes. Returns undefined for any others, which the full command parses.
+ * Parses arguments in the form that `purser kubeconfig` writes. Returns undefined for other arguments, which the full command parses.
  * @param {readonly string[]} args Arguments after `credential`.
  * @param {Readonly<Record<string, string | undefined>>} env
  * @returns {CredentialRequest | undefined}
@@ -98,7 +99,7 @@ function parseCredentialArguments(args, env) {
 
 /**
  * Prints the cached credential for arguments in the form that `purser kubeconfig` writes. Returns the exit code; undefined if the full
- * command has to run, which may then hold the lock of the request.
+ * command has to run. This process may then hold the lock of the request.
  * @param {readonly string[]} args Arguments after `credential`.
  * @param {CacheHost} host
  */
@@ -134,7 +135,7 @@ export function printFromCache(request, host, isForced) {
  * @param {Readonly<Record<string, string | undefined>>} env
  */
 export function encodeExecCredential({ token, issuedAt, expiresAt }, env) {
-  // A client replaces the credential at this time, not before it, so the time must not be the last moment.
+  // A client replaces the credential at the reported time, not earlier, so this time must be before the actual expiry.
   const margin = Math.min(MAX_MARGIN_MS, (expiresAt - issuedAt) / 10);
   const expirationTimestamp = `${new Date(expiresAt - margin).toISOString().slice(0, 19)}Z`;
   const credential = {
@@ -147,7 +148,7 @@ export function encodeExecCredential({ token, issuedAt, expiresAt }, env) {
 }
 
 /**
- * Returns a request as text.
+ * Returns a request as JSON, with absolute paths.
  * @param {CredentialRequest} request
  * @param {Readonly<Record<string, string | undefined>>} env
  */
@@ -180,9 +181,9 @@ function encodeRequest(request, env) {
 function readOrLock(cache, host, isForced) {
   const { env, now, print, warn } = host;
   const startedAt = now();
-  const waitForLock = newWait(cache, host);
-  // A script may run the plugin any number of times.
-  const client = env['KUBERNETES_EXEC_INFO'] ? cache.lock.clientOfLauncher() || processId(process.ppid) : '';
+  const waitForLock = createWait(cache, host);
+  // Without KUBERNETES_EXEC_INFO, the caller may be a script, whose repeated calls do not mean that the cluster rejected the credential.
+  const client = env['KUBERNETES_EXEC_INFO'] ? cache.lock.clientOfLauncher() || identifyProcess(process.ppid) : '';
   const owner = { pid: process.pid, startedAt: startTimeOf(process.pid), client };
   const read = () => (isForced ? undefined : cache.read(now()));
   for (;;) {
@@ -206,11 +207,11 @@ function readOrLock(cache, host, isForced) {
 }
 
 /**
- * Returns a function that waits until the lock may be free, and reports a long wait once. It returns false after the maximum time.
+ * Returns a function that waits for one poll interval, and reports a long wait once. The function returns false after the maximum time.
  * @param {CachedCredential} cache
  * @param {CacheHost} host
  */
-function newWait(cache, { notify, wait = block }) {
+function createWait(cache, { notify, wait = block }) {
   let waitedMs = 0;
   return () => {
     if (waitedMs > MAX_WAIT_MS) return false;
@@ -222,7 +223,7 @@ function newWait(cache, { notify, wait = block }) {
 }
 
 /**
- * Returns the version of ExecCredential that the client requests, v1 without a request. v1 and v1beta1 have the same fields.
+ * Returns the version of ExecCredential that the client requests; v1 if it requests none, empty if KUBERNETES_EXEC_INFO is invalid.
  * @param {Readonly<Record<string, string | undefined>>} env
  */
 function requestedVersion(env) {

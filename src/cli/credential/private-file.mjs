@@ -40,7 +40,7 @@ export function replaceFile(path, text) {
     writeFileSync(draft, text, { flag: 'wx', mode: 0o600 });
     renameSync(draft, path);
   } finally {
-    remove(draft);
+    removeFile(draft);
   }
 }
 
@@ -49,7 +49,7 @@ export function replaceFile(path, text) {
  * @param {string} path
  * @param {string} text
  */
-export function create(path, text) {
+export function createFile(path, text) {
   try {
     writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
     return true;
@@ -63,7 +63,7 @@ export function create(path, text) {
  * Removes a file, if it exists.
  * @param {string} path
  */
-export function remove(path) {
+export function removeFile(path) {
   try {
     unlinkSync(path);
   } catch (error) {
@@ -93,14 +93,14 @@ export function uniqueName() {
 export function problemOf(stat, type) {
   if (stat.isSymbolicLink()) return 'it is a symbolic link';
   if (type === 'file' ? !stat.isFile() : !stat.isDirectory()) return `it is not a ${type}`;
-  // Windows has neither owners nor modes.
+  // Files on Windows have neither a uid nor a mode.
   if (typeof process.getuid !== 'function') return undefined;
   if (stat.uid !== process.getuid()) return 'it belongs to another user';
   return (stat.mode & 0o077) === 0 ? undefined : 'other users have access to it';
 }
 
 /**
- * Parses a JSON object; any other string yields an empty one.
+ * Parses a JSON object; returns an empty object for any other string.
  * @param {string} text
  * @returns {Record<string, any>}
  */

@@ -53,7 +53,7 @@ export class Facade implements AsyncDisposable {
     await using closing = new AsyncDisposableStack();
     const hub = await closing.use(new Connections(host, options.kubeconfig)).open(options.context);
     const access = await findFacade(options, hub, host);
-    const token = await callerToken(options, access, hub, host);
+    const token = await obtainCallerToken(options, access, hub, host);
     const { server, authority, pod } = access;
     const cluster = {
       name: 'facade',
@@ -67,15 +67,15 @@ export class Facade implements AsyncDisposable {
     return new Facade(host, hub, { access, transport, closing: closing.move() });
   }
 
-  /** Returns a registered cluster as the caller sees it. */
-  async cluster(name: string): Promise<Cluster> {
+  /** Returns a Cluster with the fields that the façade shows to the caller. Throws a CommandError. */
+  async getCluster(name: string): Promise<Cluster> {
     const { body } = await this.#send({ method: 'GET', path: `/auth/v1/clusters/${encodeURIComponent(name)}` });
     const cluster = parseObject(body) as Cluster | undefined;
     if (cluster?.kind !== Clusters.kind || cluster.metadata?.name !== name || !hasEndpoints(cluster)) throw this.#notAFacade();
     return cluster;
   }
 
-  /** Requests a token for a service account on a cluster. Prints warnings of the façade. */
+  /** Requests a token for a service account on a cluster, and prints the façade's warnings. Throws a CommandError. */
   async requestToken(cluster: string, { namespace, name }: ServiceAccountName, spec: TokenSpec): Promise<IssuedToken> {
     const path = `/${this.#access.path}/${encodeURIComponent(cluster)}/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
     const sentAt = this.#host.clock.now();
@@ -90,7 +90,7 @@ export class Facade implements AsyncDisposable {
     return { request, sentAt, serverAt: Number.isNaN(serverAt) ? sentAt : serverAt };
   }
 
-  /** Reads or watches a list of the façade. Returns the response as it arrives, or the error response. Throws a CommandError. */
+  /** Reads or watches a list of the façade. Returns a stream, or the error response. Throws a CommandError if the façade is unreachable. */
   async read(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<StreamResult> {
     return await this.#transport
       .stream({ method: 'GET', path, query, headers: { 'user-agent': 'purser-cli' }, signal, idleMs: IDLE_MS })
@@ -99,7 +99,7 @@ export class Facade implements AsyncDisposable {
       });
   }
 
-  /** Reads or watches a list of the hub with the credential of the context. */
+  /** Reads or watches a list of the hub with the credential of the context. Returns a stream, or the error response. */
   async readHub(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<StreamResult> {
     return await this.#hub.transport.stream({ method: 'GET', path, query, signal, idleMs: IDLE_MS });
   }
@@ -164,7 +164,7 @@ interface FacadeAccess {
   readonly server: string;
   /** Origin of the address, for messages. */
   readonly source: string;
-  /** PEM; undefined for public CAs. */
+  /** PEM certificates of the CAs; undefined for public CAs. */
   readonly authority: string | undefined;
   readonly path: string;
   /** Audiences accepted in callers' tokens; empty for those of the hub. */
@@ -179,7 +179,7 @@ const DEFAULT_PATH = 'orchestrator';
 const SERVICE = 'purser';
 /** Lifetime of a hub token for `--service-account`, in seconds. */
 const CALLER_SECONDS = 600;
-/** Codes of OpenSSL's certificate verification. */
+/** Matches the error codes of failed TLS handshakes, including failed verification of the certificate. */
 const UNVERIFIED = /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|UNABLE_TO_\w+)$/;
 
 async function findFacade(options: FacadeOptions, hub: KubeClient, { signal }: CommandHost): Promise<FacadeAccess> {
@@ -199,10 +199,10 @@ async function findFacade(options: FacadeOptions, hub: KubeClient, { signal }: C
   return { ...settings, server: `https://${SERVICE}.${namespace}.svc`, source: `the Service ${namespace}/${SERVICE}`, pod };
 }
 
-/** Command options that replace keys of the ConfigMap. */
+/** Command options that override keys of the ConfigMap. */
 const OPTIONS = { server: '--facade', path: '--facade-path' } as const;
 
-/** Returns the value of a key of the ConfigMap; undefined without one. Throws a CommandError for a value that its option does not permit. */
+/** Returns the value of a key of the ConfigMap; undefined without one. Throws a CommandError for an invalid value. */
 function parsePublished(
   published: Readonly<Record<string, string>>,
   key: keyof typeof OPTIONS,
@@ -219,7 +219,7 @@ function parsePublished(
   }
 }
 
-/** Reads the ConfigMap. Its absence is an error only if nothing else names the façade. */
+/** Returns the data of the ConfigMap; empty if it does not exist. Another failure throws a CommandError, unless `--facade` is set. */
 async function readPublished(
   hub: KubeClient,
   namespace: string,
@@ -255,7 +255,7 @@ function parsePem(text: string): X509Certificate {
   return new X509Certificate(text);
 }
 
-/** Returns a ready pod of the façade's Service. */
+/** Returns a ready pod of the façade's Service. Throws a CommandError without one. */
 async function findPod(hub: KubeClient, namespace: string, signal: AbortSignal): Promise<PodPort> {
   const labelSelector = `kubernetes.io/service-name=${SERVICE}`;
   const slices = await hub.list(EndpointSlices, { namespace, labelSelector, signal }).catch((error: unknown) => {
@@ -276,14 +276,14 @@ function readyPods({ endpoints = [], ports = [] }: EndpointSlice): readonly Omit
   return port === undefined ? [] : ready.map(({ targetRef }) => ({ pod: targetRef?.name ?? '', port }));
 }
 
-/** Returns the token that authenticates the caller to the façade. */
-async function callerToken(
+/** Returns the token that authenticates the caller to the façade. Throws a CommandError without one. */
+async function obtainCallerToken(
   { serviceAccount: account }: FacadeOptions,
   { audiences }: FacadeAccess,
   hub: KubeClient,
   { signal }: CommandHost,
 ): Promise<string> {
-  if (account !== undefined) return await hubToken(serviceAccount(account), audiences, hub, signal);
+  if (account !== undefined) return await requestHubToken(serviceAccount(account), audiences, hub, signal);
   const token = await hub.transport.bearerToken().catch((error: unknown) => {
     throw new CommandError(`${error instanceof Error ? error.message : String(error)}. Check the user of the context`);
   });
@@ -293,7 +293,12 @@ async function callerToken(
   );
 }
 
-async function hubToken(name: ServiceAccountName, audiences: readonly string[], hub: KubeClient, signal: AbortSignal): Promise<string> {
+async function requestHubToken(
+  name: ServiceAccountName,
+  audiences: readonly string[],
+  hub: KubeClient,
+  signal: AbortSignal,
+): Promise<string> {
   const account = `${name.namespace}/${name.name}`;
   try {
     // Without audiences, the hub grants those of its own API, which the façade accepts unless it publishes others.
@@ -329,7 +334,7 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-/** Returns whether a Cluster has the endpoints that its type promises; another server may respond with any JSON. */
+/** Returns whether a response has the endpoints of a Cluster; a server other than Purser's façade may return any JSON. */
 function hasEndpoints({ spec }: { readonly spec?: Partial<Cluster['spec']> }): boolean {
   const endpoints: unknown = spec?.orchestratorApiEndpoints?.serverEndpoints;
   return Array.isArray(endpoints) && endpoints.every((endpoint) => isText(endpoint?.clientCIDR) && isText(endpoint.serverAddress));

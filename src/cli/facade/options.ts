@@ -17,7 +17,7 @@ export interface FacadeOptions extends Pick<SharedOptions, 'kubeconfig' | 'conte
   /** File with PEM certificates, or `system`. */
   readonly facadeCa?: string;
   readonly facadePath?: string;
-  /** NAMESPACE/NAME. */
+  /** Service account on the hub to authenticate as, `NAMESPACE/NAME`. */
   readonly serviceAccount?: string;
   readonly purserNamespace?: string;
 }
@@ -55,7 +55,7 @@ export function addFacadeOptions(command: Command): Command {
     );
 }
 
-/** Returns the options with the values of environment variables. Throws a StartError for a value that the option does not permit. */
+/** Returns the options, with environment variables for options that are not set. Throws a StartError for an invalid value. */
 export function withVariables<T extends FacadeOptions>(options: T, env: Env): T {
   const valueOf = (variable: string, parser: Parser<string>) => {
     const text = env[variable];

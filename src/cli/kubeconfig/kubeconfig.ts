@@ -14,7 +14,7 @@ import { Connections } from '../connection.ts';
 import { Facade } from '../facade/facade.ts';
 import { formatDocument } from '../output.ts';
 import type { TokenOptions } from '../token/options.ts';
-import { audiencesOf, type WantedToken } from '../token/token.ts';
+import { requireAudiences, type WantedToken } from '../token/token.ts';
 import { type Kubeconfig, mergeIntoFile } from './merge.ts';
 
 /** Values of the options. */
@@ -38,9 +38,9 @@ export async function writeKubeconfig(wanted: WantedKubeconfig, host: CommandHos
   const name = wanted.name ?? wanted.cluster;
   if (name === hubContext) throw new StartError(`${name} is the context of the hub. Set --name to another name for the new context`);
   await using facade = await Facade.open(wanted, host);
-  const cluster = await facade.cluster(wanted.cluster);
+  const cluster = await facade.getCluster(wanted.cluster);
   const server = selectServer(cluster, wanted.server, await facade.ownAddress());
-  const audience = wanted.audience ?? audiencesOf(cluster.status?.apiAudiences, wanted.cluster);
+  const audience = wanted.audience ?? requireAudiences(cluster.status?.apiAudiences, wanted.cluster);
   const caller = {
     ...wanted,
     audience,
@@ -48,7 +48,7 @@ export async function writeKubeconfig(wanted: WantedKubeconfig, host: CommandHos
     ...omitUndefined<{ context?: string }>({ context: hubContext }),
   };
   const { caBundle } = cluster.spec.orchestratorApiEndpoints;
-  const kubeconfig = toKubeconfig(caller, { name, server, caBundle, command: await pluginCommand(host) });
+  const kubeconfig = toKubeconfig(caller, { name, server, caBundle, command: await findPluginCommand(host) });
   if (wanted.merge !== true) return host.print(formatDocument(kubeconfig, 'yaml'));
   const file = await mergeIntoFile(connections.files, kubeconfig);
   host.print(`Context ${name} written to ${file}. To use it, run kubectl --context ${name} get pods.\n`);
@@ -70,7 +70,7 @@ export function toKubeconfig(wanted: WantedKubeconfig, { name, command, server, 
   const exec = {
     apiVersion: 'client.authentication.k8s.io/v1',
     command,
-    args: credentialArguments(wanted),
+    args: toCredentialArguments(wanted),
     interactiveMode: 'Never',
     provideClusterInfo: false,
     installHint: INSTALL_HINT,
@@ -86,7 +86,7 @@ export function toKubeconfig(wanted: WantedKubeconfig, { name, command, server, 
 }
 
 /** Returns the command of the plugin: `purser` if it is on the PATH, otherwise the path of this program, as in a checkout. */
-async function pluginCommand({ env }: CommandHost): Promise<string> {
+async function findPluginCommand({ env }: CommandHost): Promise<string> {
   for (const folder of (env['PATH'] ?? '').split(delimiter).filter(Boolean)) if (await isExecutable(join(folder, COMMAND))) return COMMAND;
   return join(packageRoot, 'bin/purser.cjs');
 }
@@ -107,7 +107,7 @@ To install it, see docs/cli.md of Purser, or run purser kubeconfig again with th
  * Returns the arguments of `purser credential`, in the form that the launcher parses without loading the command line. They name the
  * kubeconfig and the context of the hub, because the client may use another kubeconfig.
  */
-function credentialArguments(wanted: WantedKubeconfig): readonly string[] {
+function toCredentialArguments(wanted: WantedKubeconfig): readonly string[] {
   const { cluster, account, audience = [], duration, kubeconfig, context, serviceAccount: caller } = wanted;
   const { facade, facadeCa, facadePath, purserNamespace } = wanted;
   const options = {
@@ -124,7 +124,10 @@ function credentialArguments(wanted: WantedKubeconfig): readonly string[] {
   return ['credential', cluster, account, ...audience.map((each) => `--audience=${each}`), ...given];
 }
 
-/** Returns the registered address for a client at `ownAddress`, or the given one if it is registered. */
+/**
+ * Returns the given address or, without one, the best registered address for a client at `ownAddress`. Throws a StartError if the given
+ * address is not registered, and a CommandError if no registered address is usable.
+ */
 function selectServer({ metadata, spec }: Cluster, given: string | undefined, ownAddress: string | undefined): string {
   const { serverEndpoints } = spec.orchestratorApiEndpoints;
   const servers = serversFor(serverEndpoints, ownAddress);

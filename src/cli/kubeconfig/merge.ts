@@ -26,11 +26,11 @@ export interface KubeconfigFile {
 }
 
 /**
- * Merges a kubeconfig into the file that kubectl would write to: the first of several files that exists. Returns its path. Replaces the
- * file atomically, so that a crash loses nothing, and holds kubectl's locks while it does so. Throws a CommandError.
+ * Merges a kubeconfig into the file that kubectl would write to: the first of `files` that exists, or else the last. Returns its path.
+ * Replaces the file atomically, so that a crash loses no data, and holds kubectl's locks meanwhile. Throws a CommandError.
  */
 export async function mergeIntoFile(files: readonly string[], kubeconfig: Kubeconfig): Promise<string> {
-  const { given, path } = await destinationOf(files);
+  const { given, path } = await findDestination(files);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await using locks = new AsyncDisposableStack();
   // kubectl locks the path that it is given, which may be a symbolic link.
@@ -61,11 +61,11 @@ export function mergeText(file: KubeconfigFile, kubeconfig: Kubeconfig, others: 
   for (const [key, value] of Object.entries({ apiVersion, kind })) if (!document.has(key)) document.set(key, value);
   for (const list of LISTS) {
     const [entry] = kubeconfig[list];
-    const { items } = listOf(document, list, file);
+    const { items } = ensureList(document, list, file);
     const index = content[list].findIndex((present) => present.name === entry.name);
     items[index === -1 ? items.length : index] = document.createNode(entry);
   }
-  // The current context of the user, which is that of the first file that has one, stays the same.
+  // Keeps the user's current context, which is that of the first file that sets one.
   if (contents.every(({ currentContext }) => !currentContext)) document.set('current-context', name);
   return encode(document, file);
 }
@@ -78,12 +78,13 @@ interface Destination {
   readonly path: string;
 }
 
-async function destinationOf(files: readonly string[]): Promise<Destination> {
+async function findDestination(files: readonly string[]): Promise<Destination> {
   for (const given of files) {
     // Replaces the target of a symbolic link, and keeps the link.
     const path = await realpath(given).catch(() => undefined);
     if (path !== undefined) return { given, path };
-    if (await lstat(given).catch(() => undefined)) throw new CommandError(`${given} is a link to a file that does not exist. Correct it`);
+    if (await lstat(given).catch(() => undefined))
+      throw new CommandError(`${given} is a link to a file that does not exist. Correct the link`);
   }
   const last = files.at(-1);
   if (last === undefined) throw new CommandError('no kubeconfig to write to. Set --kubeconfig');
@@ -120,12 +121,12 @@ function parseFile({ path, text }: KubeconfigFile): Document {
   const document = parseDocument(text, { merge: true });
   const [problem] = document.errors;
   if (problem !== undefined) throw unusable(path, problem.message);
-  if (document.contents !== null && !isMap(document.contents)) throw unusable(path, 'no mapping');
+  if (document.contents !== null && !isMap(document.contents)) throw unusable(path, 'the content is not a mapping');
   return document;
 }
 
 function unusable(path: string, problem: string): CommandError {
-  return new CommandError(`${path} is not a kubeconfig: ${problem.split('\n')[0]}. Correct it`);
+  return new CommandError(`${path} is not a kubeconfig: ${problem.split('\n')[0]}. Correct the file`);
 }
 
 /** An entry in a kubeconfig list, which any program may have written. */
@@ -173,7 +174,8 @@ function checkOwner({ path, ...lists }: Content, kubeconfig: Kubeconfig): void {
   };
   if (!contexts.every((each) => isOwnContext(each, entry))) reject(`context ${context}`);
   if (!users.every(isOwnUser)) reject(`user ${entry}`);
-  // A cluster does not name the program that wrote it. Contexts with other users would send their tokens to its new server.
+  // A cluster entry does not name the program that wrote it. If purser replaced another program's entry, contexts that use the entry would
+  // send their tokens to the new server.
   const isOwn = contexts.length > 0 || users.length > 0;
   if (!isOwn && lists.clusters.some(({ name }) => name === entry)) reject(`cluster ${entry}`);
 }
@@ -192,7 +194,7 @@ function isOwnUser(found: Entry): boolean {
 const PLUGIN = /(^|\/)purser(\.cjs)?$/;
 
 /** Returns a list of the document; adds the list if it is missing. Throws for an alias: a change would also apply to other fields. */
-function listOf(document: Document, list: string, { path }: KubeconfigFile): YAMLSeq {
+function ensureList(document: Document, list: string, { path }: KubeconfigFile): YAMLSeq {
   const found = document.get(list, true);
   if (isSeq(found)) return found;
   if (isAlias(found)) throw new CommandError(`${list} of ${path} is a YAML alias. Replace it with the list that it refers to`);

@@ -13,7 +13,7 @@ import { TOKEN_KEY } from '../../tokens/outputs/outputs.ts';
 import { forbiddenMessage, requesterMissingMessage } from '../../tokens/policy/messages.ts';
 import { isOwnedBy, secretNameOf } from '../../tokens/policy/secret.ts';
 
-/** Result of a check; `needs` names the permission that the user lacks. */
+/** Result of a check, or the permission or option that the user needs for it. */
 export type CheckResult<T> = { readonly value: T } | { readonly needs: string };
 
 /** Objects that were read for the chain. */
@@ -21,13 +21,13 @@ export interface Evidence {
   readonly token: Stored<ManagedToken>;
   /** True if the service account that requests the token exists. */
   readonly hasRequester: CheckResult<boolean>;
-  /** Name under which the requester may issue the token; undefined if it may not. */
+  /** RBAC resource name that permits the requester to issue the token; undefined if none does. */
   readonly issueName: CheckResult<string | undefined>;
-  /** Most specific name of the permission. */
+  /** Most specific RBAC resource name for the permission to issue the token. */
   readonly exactName: string;
   readonly cluster: CheckResult<Stored<Cluster> | undefined>;
   /** Service account on the target cluster. */
-  readonly account: CheckResult<Stored<ServiceAccount> | undefined>;
+  readonly serviceAccount: CheckResult<Stored<ServiceAccount> | undefined>;
   readonly secret: CheckResult<Stored<Secret> | undefined>;
   /** True if the target cluster accepts the token in the Secret; undefined without one. */
   readonly isAccepted: CheckResult<boolean | undefined>;
@@ -35,16 +35,22 @@ export interface Evidence {
 
 export type Verdict = 'ok' | 'failed' | 'unchecked';
 
-/** One link. `message` is cause and remedy if it failed. */
+/** One link of the chain. `message` is cause and remedy if the link failed. */
 export interface Link {
   readonly name: 'permission' | 'cluster' | 'service account' | 'token' | 'secret';
   readonly verdict: Verdict;
   readonly message: string;
 }
 
-/** Returns the links, in the order in which a token is issued. */
-export function chainOf(evidence: Evidence, now: number): readonly Link[] {
-  return [permission(evidence), cluster(evidence, now), account(evidence), token(evidence, now), secret(evidence)];
+/** Returns the links of the chain, in the order in which Purser passes them to issue a token. */
+export function toLinks(evidence: Evidence, now: number): readonly Link[] {
+  return [
+    toPermissionLink(evidence),
+    toClusterLink(evidence, now),
+    toServiceAccountLink(evidence),
+    toTokenLink(evidence, now),
+    toSecretLink(evidence),
+  ];
 }
 
 function ok(name: Link['name'], message: string): Link {
@@ -59,7 +65,7 @@ function unchecked(name: Link['name'], needs: string): Link {
   return { name, verdict: 'unchecked', message: `not checked (needs ${needs})` };
 }
 
-function permission({ token: managed, hasRequester, issueName, exactName }: Evidence): Link {
+function toPermissionLink({ token: managed, hasRequester, issueName, exactName }: Evidence): Link {
   if ('value' in hasRequester && !hasRequester.value) return failed('permission', requesterMissingMessage(managed));
   if ('needs' in issueName) return unchecked('permission', issueName.needs);
   if (issueName.value === undefined) return failed('permission', forbiddenMessage(managed, exactName));
@@ -67,7 +73,7 @@ function permission({ token: managed, hasRequester, issueName, exactName }: Evid
   return ok('permission', `service account ${namespace}/${managed.spec.requesterServiceAccountName} may issue ${issueName.value}`);
 }
 
-function cluster({ token: { spec }, cluster: checked }: Evidence, now: number): Link {
+function toClusterLink({ token: { spec }, cluster: checked }: Evidence, now: number): Link {
   const name = spec.clusterName;
   if ('needs' in checked) return unchecked('cluster', checked.needs);
   if (checked.value === undefined) return failed('cluster', `Cluster ${name} was not found. Register it, or change spec.clusterName.`);
@@ -77,7 +83,7 @@ function cluster({ token: { spec }, cluster: checked }: Evidence, now: number): 
   return ok('cluster', `Cluster ${name} is ready${probedAt === undefined ? '' : `, probed ${humanDuration(now - probedAt)} ago or later`}`);
 }
 
-function account({ token: { spec, status }, account: checked }: Evidence): Link {
+function toServiceAccountLink({ token: { spec, status }, serviceAccount: checked }: Evidence): Link {
   const { namespace, name } = spec.serviceAccount;
   const text = `service account ${namespace}/${name}`;
   if ('needs' in checked) return unchecked('service account', checked.needs);
@@ -95,7 +101,7 @@ function account({ token: { spec, status }, account: checked }: Evidence): Link 
   return ok('service account', `${text} exists on the cluster`);
 }
 
-function token({ token: managed, secret: checked, isAccepted }: Evidence, now: number): Link {
+function toTokenLink({ token: managed, secret: checked, isAccepted }: Evidence, now: number): Link {
   if ('needs' in checked) return unchecked('token', checked.needs);
   const text = tokenTextOf(checked.value);
   if (text === '') return failed('token', 'There is no token in the Secret.');
@@ -120,7 +126,7 @@ function claimProblem({ spec }: Stored<ManagedToken>, { subject, audiences, expi
   return missing.length === 0 ? undefined : `The token lacks the audience ${missing.join(', ')} of spec.audiences. ${ROTATE}`;
 }
 
-function secret({ token: managed, secret: checked }: Evidence): Link {
+function toSecretLink({ token: managed, secret: checked }: Evidence): Link {
   const name = `Secret ${managed.metadata.namespace}/${secretNameOf(managed)}`;
   if ('needs' in checked) return unchecked('secret', checked.needs);
   if (checked.value === undefined) return failed('secret', `${name} does not exist.`);

@@ -5,7 +5,7 @@ import { StartError } from '../../config/start-error.ts';
 import { anyText } from '../../config/values.ts';
 import type { CommandHost } from '../command.ts';
 import { addExamples, defineCommand, parsedOption } from '../command-line.ts';
-import { managedTokenName } from '../managed-token.ts';
+import { parseManagedTokenName } from '../managed-token.ts';
 import { allNamespacesOption, contextOption, kubeconfigOption, namespaceOption, outputOption, type SharedOptions } from '../options.ts';
 import type { Paint } from './text.ts';
 
@@ -33,7 +33,7 @@ export function statusCommand(host: CommandHost): Command {
     'Check one ManagedToken, including checks on the target cluster': 'purser status mt/ci-deployer -n team-a --target-context target-1',
   });
   return command.action(async (name: string | undefined, options: StatusOptions) => {
-    const tokenName = name === undefined ? undefined : managedTokenName(name);
+    const tokenName = name === undefined ? undefined : parseManagedTokenName(name);
     checkScope(tokenName, options);
     const { Connections } = await import('../connection.ts');
     const { callPeer } = await import('../cluster/peer.ts');
@@ -63,7 +63,7 @@ function checkScope(tokenName: string | undefined, { allNamespaces, targetContex
 
 const CODES = { red: 31, green: 32, yellow: 33, bold: 1 } as const;
 
-/** Returns colors for a terminal, unless NO_COLOR is set. */
+/** Returns a function that colors text for a terminal, unless NO_COLOR is set. */
 function paintFor({ columns, env }: CommandHost): Paint {
   const isColored = columns !== undefined && !env['NO_COLOR'];
   return (color, text) => (isColored ? `\u001b[${CODES[color]}m${text}\u001b[0m` : text);

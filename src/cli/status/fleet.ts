@@ -13,13 +13,13 @@ import { parseTimestamp } from '../../std/timestamp.ts';
 import { isClusterFailure } from '../../tokens/policy/messages.ts';
 import { CHECK_PURSER } from '../command.ts';
 import { type Problem, type ProblemSummary, toProblem } from './problem.ts';
-import { type SetProblem, setsStatus } from './sets.ts';
+import { type SetProblem, toSetsStatus } from './sets.ts';
 
 export interface ClusterProblem extends Problem {
   readonly name: string;
   /** Number of ManagedTokens that fail because of the cluster. */
   readonly failingTokens: number;
-  /** Earliest expiry of their tokens; absent if none is valid. */
+  /** Earliest expiry of valid tokens that fail because of the cluster; absent without one. */
   readonly firstExpiry?: number;
 }
 
@@ -44,7 +44,7 @@ export interface FleetStatus {
   };
   /** Undefined if the user may not list ManagedTokenSets. */
   readonly managedTokenSets: ProblemSummary<SetProblem> | undefined;
-  /** Time of Purser's last probe of any cluster, if it is so old that Purser is probably not running. */
+  /** Time of Purser's last probe of any cluster if it is so old that Purser is probably not running; otherwise absent. */
   readonly silentSince?: number;
 }
 
@@ -55,8 +55,8 @@ export interface Fleet {
   readonly sets: readonly Stored<ManagedTokenSet>[] | undefined;
 }
 
-/** Returns the state of a fleet. */
-export function fleetStatus({ tokens, clusters, sets }: Fleet, now: number): FleetStatus {
+/** Returns the state of a fleet, with the most urgent problems first. */
+export function toFleetStatus({ tokens, clusters, sets }: Fleet, now: number): FleetStatus {
   const failing = new Map((clusters ?? []).flatMap((cluster) => entryOf(cluster)));
   const problems = tokens.flatMap((token) => tokenProblem(token, failing, now) ?? []).sort(byUrgency);
   const rotations = tokens.flatMap(({ status }) => parseTimestamp(status?.nextRotationTime) ?? []);
@@ -73,12 +73,12 @@ export function fleetStatus({ tokens, clusters, sets }: Fleet, now: number): Fle
       problems,
       nextRotation: least(rotations),
     }),
-    managedTokenSets: sets && setsStatus(sets),
+    managedTokenSets: sets && toSetsStatus(sets),
     silentSince: silentSince(clusters ?? [], now),
   });
 }
 
-/** Time without a probe after which Purser is considered stopped, in milliseconds. The time of a probe is written every five minutes. */
+/** Time without a probe after which Purser is considered stopped, in milliseconds. Purser writes probe times every five minutes. */
 const SILENT_MS = 720_000;
 /** Time for a first token, in milliseconds; before that, a ManagedToken without one is not a problem. */
 const FIRST_TOKEN_MS = 60_000;
@@ -146,7 +146,7 @@ function expiredUnnoticed(since: number): Problem {
   return { reason: 'Expired', message: sentence(`${ReadyReason.Expired}; ${CHECK_PURSER}`), since };
 }
 
-/** Tokens that are not usable come first, the oldest problem first; then tokens by expiry. */
+/** Orders unusable tokens first, by the time of the problem; then usable tokens, by expiry. */
 function byUrgency(a: TokenProblem, b: TokenProblem): number {
   if (a.usable !== b.usable) return a.usable ? 1 : -1;
   const [left, right] = a.usable ? [a.expiresAt, b.expiresAt] : [a.since, b.since];

@@ -24,36 +24,41 @@ export interface InspectionOptions {
   readonly name: ObjectName & { readonly namespace: string };
 }
 
-/** Reads the evidence for a ManagedToken. Throws a CommandError if there is no such ManagedToken. */
+/** Reads the evidence for a ManagedToken. Throws a CommandError if the ManagedToken does not exist. */
 export async function inspect({ hub, target, name }: InspectionOptions): Promise<Evidence> {
   const token = await undefinedFor(hub.get(ManagedTokens, name), 'NotFound');
   if (token === undefined)
-    throw new CommandError(`ManagedToken ${name.namespace}/${name.name} was not found; list them with kubectl get managedtokens -A`);
+    throw new CommandError(
+      `ManagedToken ${name.namespace}/${name.name} was not found; list ManagedTokens with kubectl get managedtokens -A`,
+    );
   const { namespace } = token.metadata;
   const { spec } = token;
-  const [cluster, hasRequester, foundAccount, secret] = await Promise.all([
-    check(`get on clusters.registry.purser.dev named ${spec.clusterName}`, () => found(hub.get(Clusters, { name: spec.clusterName }))),
+  const [cluster, hasRequester, foundServiceAccount, secret] = await Promise.all([
+    check(`get on clusters.registry.purser.dev named ${spec.clusterName}`, () =>
+      ignoreNotFound(hub.get(Clusters, { name: spec.clusterName })),
+    ),
     check(
       `get on serviceaccounts in namespace ${namespace}`,
-      async () => (await found(hub.get(ServiceAccounts, requesterOf(token)))) !== undefined,
+      async () => (await ignoreNotFound(hub.get(ServiceAccounts, requesterOf(token)))) !== undefined,
     ),
     onTarget(target, `get on serviceaccounts in namespace ${spec.serviceAccount.namespace} of the target`, (client) =>
-      found(client.get(ServiceAccounts, spec.serviceAccount)),
+      ignoreNotFound(client.get(ServiceAccounts, spec.serviceAccount)),
     ),
-    check(`get on secrets in namespace ${namespace}`, () => found(hub.get(Secrets, { namespace, name: secretNameOf(token) }))),
+    check(`get on secrets in namespace ${namespace}`, () => ignoreNotFound(hub.get(Secrets, { namespace, name: secretNameOf(token) }))),
   ]);
   const issueName = await checkPermission(hub, token, cluster);
   const text = 'value' in secret ? tokenTextOf(secret.value) : '';
-  const isElsewhere = target !== undefined && !leadsToCluster(target, token, cluster, foundAccount);
+  const isElsewhere = target !== undefined && !isContextOfCluster(target, token, cluster, foundServiceAccount);
   const elsewhere = { needs: `a --target-context that refers to Cluster ${spec.clusterName}` };
-  // Another cluster must not receive the token, and does not know the service account.
-  const account = isElsewhere && 'value' in foundAccount && token.status?.serviceAccountUID !== undefined ? elsewhere : foundAccount;
+  // Another cluster must not receive the token, and its service accounts say nothing about the token.
+  const isUnrelated = isElsewhere && 'value' in foundServiceAccount && token.status?.serviceAccountUID !== undefined;
+  const serviceAccount = isUnrelated ? elsewhere : foundServiceAccount;
   const isAccepted = isElsewhere
     ? elsewhere
     : await onTarget(target, 'create on tokenreviews.authentication.k8s.io of the target', (client) =>
         reviewToken(client, text, spec.audiences ?? []),
       );
-  return { token, hasRequester, issueName, exactName: exactName(issueTargetOf(token)), cluster, account, secret, isAccepted };
+  return { token, hasRequester, issueName, exactName: exactName(issueTargetOf(token)), cluster, serviceAccount, secret, isAccepted };
 }
 
 function requesterOf({ metadata, spec }: Stored<ManagedToken>): ObjectName {
@@ -64,7 +69,10 @@ function issueTargetOf({ spec }: Stored<ManagedToken>) {
   return { cluster: spec.clusterName, namespace: spec.serviceAccount.namespace, serviceAccount: spec.serviceAccount.name };
 }
 
-/** Returns the name under which the requester may issue the token. A Cluster that cannot be read may be in a set that has the permission. */
+/**
+ * Returns the RBAC resource name that permits the requester to issue the token; undefined if none does. If the user may not read the
+ * Cluster, a missing permission is not certain, because the permission may be for a set that contains the Cluster.
+ */
 async function checkPermission(
   hub: KubeClient,
   token: Stored<ManagedToken>,
@@ -82,20 +90,20 @@ async function reviewPermission(hub: KubeClient, token: Stored<ManagedToken>, cl
 }
 
 /** Returns whether a context refers to the cluster of the token, which a registered address or the UID of the service account proves. */
-function leadsToCluster(
+function isContextOfCluster(
   { client }: Peer,
   { status }: Stored<ManagedToken>,
   cluster: CheckResult<Stored<Cluster> | undefined>,
-  account: CheckResult<Stored<ServiceAccount> | undefined>,
+  serviceAccount: CheckResult<Stored<ServiceAccount> | undefined>,
 ): boolean {
   const endpoints = 'value' in cluster ? (cluster.value?.spec.orchestratorApiEndpoints.serverEndpoints ?? []) : [];
   const server = serverUrl(client.transport.server);
   if (endpoints.some(({ serverAddress }) => serverUrl(serverAddress) === server)) return true;
-  const uid = 'value' in account ? account.value?.metadata.uid : undefined;
+  const uid = 'value' in serviceAccount ? serviceAccount.value?.metadata.uid : undefined;
   return uid !== undefined && uid === status?.serviceAccountUID;
 }
 
-/** Sends the token only to the address of the user's own context. */
+/** Returns whether the target accepts the token; undefined without a token. Sends the token only to the address of the user's context. */
 async function reviewToken(target: KubeClient, token: string, audiences: readonly string[]): Promise<boolean | undefined> {
   if (token === '') return undefined;
   const review = target.createReview(TokenReviews, { spec: { token, audiences: [...audiences] } });
@@ -106,7 +114,7 @@ async function onTarget<T>(target: Peer | undefined, needs: string, read: (clien
   return target === undefined ? { needs: '--target-context' } : await callPeer(target, (client) => check(needs, () => read(client)));
 }
 
-/** Returns the result of a check, or what the user lacks for it. */
+/** Returns the result of `read`, or `needs` if the server rejects the request for lack of permission. */
 async function check<T>(needs: string, read: () => Promise<T>): Promise<CheckResult<T>> {
   try {
     return { value: await read() };
@@ -116,6 +124,6 @@ async function check<T>(needs: string, read: () => Promise<T>): Promise<CheckRes
   }
 }
 
-function found<T>(request: Promise<T>): Promise<T | undefined> {
+function ignoreNotFound<T>(request: Promise<T>): Promise<T | undefined> {
   return undefinedFor(request, 'NotFound');
 }

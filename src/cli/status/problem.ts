@@ -1,4 +1,4 @@
-// Objects that need attention, and their numbers.
+// Problems of objects, and their counts.
 
 import type { Condition } from '../../kubernetes/conditions.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';

@@ -17,7 +17,7 @@ export interface SetProblem extends Problem {
 }
 
 /** Returns the state of ManagedTokenSets. */
-export function setsStatus(sets: readonly Stored<ManagedTokenSet>[]): ProblemSummary<SetProblem> {
+export function toSetsStatus(sets: readonly Stored<ManagedTokenSet>[]): ProblemSummary<SetProblem> {
   return {
     total: sets.length,
     ready: sets.filter((set) => findCondition(set, SetConditionType.ready)?.status === 'True').length,
@@ -30,11 +30,12 @@ function setProblem(set: Stored<ManagedTokenSet>): readonly SetProblem[] {
   const { namespace, name } = set.metadata;
   const { clusters = 0, ready = 0, failing = 0 } = set.status ?? {};
   const { progressing, ready: readiness, clusterProfilesPublished } = SetConditionType;
+  // Without failing clusters, a set that is not ready is still becoming ready.
   const condition = [progressing, readiness, clusterProfilesPublished]
     .map((type) => findCondition(set, type))
     .find((each) => each?.status === 'False' && !EXPECTED.has(each.reason) && !(each.reason === 'NotAllReady' && failing === 0));
   return condition === undefined ? [] : [{ ...toProblem(condition), namespace, name, clusters, ready }];
 }
 
-/** Reasons of conditions that are False in a set without problems. A set without failures is about to be ready. */
+/** Reasons of conditions that can be False in a set without problems. */
 const EXPECTED: ReadonlySet<string> = new Set(['Complete', 'Publishing']);

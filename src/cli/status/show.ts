@@ -1,4 +1,4 @@
-// Reads and prints what `purser status` reports.
+// Reads the objects for `purser status`, and prints the report.
 
 import { Clusters, ManagedTokenSets, ManagedTokens } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -6,11 +6,11 @@ import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import type { OutputFormat } from '../options.ts';
 import { formatDocument } from '../output.ts';
-import { chainOf } from './chain.ts';
-import { fleetStatus } from './fleet.ts';
+import { toLinks } from './chain.ts';
+import { toFleetStatus } from './fleet.ts';
 import { type InspectionOptions, inspect } from './inspect.ts';
-import { chainReport, fleetReport } from './report.ts';
-import { chainText, fleetText, type Paint } from './text.ts';
+import { toChainReport, toFleetReport } from './report.ts';
+import { formatChain, formatFleet, type Paint } from './text.ts';
 
 interface Appearance {
   readonly output: OutputFormat | undefined;
@@ -23,7 +23,10 @@ export interface FleetStatusOptions extends Appearance {
   readonly namespace: string | undefined;
 }
 
-/** Prints the problems of all ManagedTokens, ManagedTokenSets and Clusters that the user may list. Throws a CommandError without permission. */
+/**
+ * Prints the problems of all ManagedTokens, ManagedTokenSets and Clusters that the user may list. Throws a CommandError without permission
+ * to list ManagedTokens.
+ */
 export async function showFleet({ hub, namespace, output, paint }: FleetStatusOptions, host: CommandHost): Promise<void> {
   const [tokens, clusters, sets] = await Promise.all([
     listTokens(hub, namespace),
@@ -31,18 +34,18 @@ export async function showFleet({ hub, namespace, output, paint }: FleetStatusOp
     undefinedFor(hub.listAll(ManagedTokenSets, { namespace }), 'Forbidden', 'Unauthorized'),
   ]);
   const now = host.clock.now();
-  const status = fleetStatus({ tokens, clusters, sets }, now);
-  host.print(isDocument(output) ? formatDocument(fleetReport(status), output) : fleetText(status, now, paint));
+  const status = toFleetStatus({ tokens, clusters, sets }, now);
+  host.print(isDocument(output) ? formatDocument(toFleetReport(status), output) : formatFleet(status, now, paint));
   if (namespace !== undefined && tokens.length === 0)
     host.warn(`There are no ManagedTokens in namespace ${namespace}; set -A for all namespaces.\n`);
 }
 
-/** Prints the chain of one ManagedToken. Throws a CommandError if there is none. */
+/** Prints the chain of one ManagedToken. Throws a CommandError if the ManagedToken does not exist. */
 export async function showToken({ output, paint, ...inspection }: InspectionOptions & Appearance, host: CommandHost): Promise<void> {
   const evidence = await inspect(inspection);
   const now = host.clock.now();
-  const links = chainOf(evidence, now);
-  host.print(isDocument(output) ? formatDocument(chainReport(evidence, links), output) : chainText(evidence.token, links, now, paint));
+  const links = toLinks(evidence, now);
+  host.print(isDocument(output) ? formatDocument(toChainReport(evidence, links), output) : formatChain(evidence.token, links, now, paint));
 }
 
 function isDocument(output: OutputFormat | undefined): output is 'json' | 'yaml' {

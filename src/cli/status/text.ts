@@ -1,4 +1,4 @@
-// The text of `purser status`.
+// Text output of `purser status`.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { TokenConditionType } from '../../api/names.ts';
@@ -15,7 +15,7 @@ import type { SetProblem } from './sets.ts';
 export type Paint = (color: 'red' | 'yellow' | 'green' | 'bold', text: string) => string;
 
 /** Returns the report on a fleet, with the problems first. */
-export function fleetText({ clusters, managedTokens, managedTokenSets, silentSince }: FleetStatus, now: number, paint: Paint): string {
+export function formatFleet({ clusters, managedTokens, managedTokenSets, silentSince }: FleetStatus, now: number, paint: Paint): string {
   const own = managedTokens.problems.filter(({ isCausedByCluster }) => !isCausedByCluster);
   const blocks = [
     ...(silentSince === undefined ? [] : [silentText(silentSince, now, paint)]),
@@ -65,7 +65,7 @@ function summaryText({ clusters, managedTokens, managedTokenSets }: Omit<FleetSt
   return `${lines.join('\n')}\n`;
 }
 
-/** Returns the line about ManagedTokenSets; none in a fleet without them. */
+/** Returns the line about ManagedTokenSets; empty in a fleet without them. */
 function setsSummary(sets: FleetStatus['managedTokenSets'], paint: Paint): readonly string[] {
   if (sets === undefined) return ['ManagedTokenSets: not checked (needs list on managedtokensets.tokens.purser.dev)'];
   return sets.total === 0 ? [] : [`ManagedTokenSets: ${share(sets.ready, sets.total, paint)} ready`];
@@ -85,7 +85,7 @@ function counted(count: number, noun: string): string {
 }
 
 /** Returns the report on one ManagedToken: its state and each link of the chain. */
-export function chainText(token: ManagedToken, links: readonly Link[], now: number, paint: Paint): string {
+export function formatChain(token: ManagedToken, links: readonly Link[], now: number, paint: Paint): string {
   const { metadata, spec } = token;
   const ready = findCondition(token, TokenConditionType.ready);
   const isReady = ready?.status === 'True';

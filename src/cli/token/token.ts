@@ -11,11 +11,11 @@ import type { TokenOptions } from './options.ts';
 /** A token to request. */
 export interface WantedToken extends TokenOptions {
   readonly cluster: string;
-  /** NAMESPACE/NAME. */
+  /** Service account on the cluster, `NAMESPACE/NAME`. */
   readonly account: string;
 }
 
-/** Prints a token, or with `output` the TokenRequest. */
+/** Prints a token or, if `output` is set, the TokenRequest. */
 export async function printToken(wanted: WantedToken & { readonly output?: 'json' | 'yaml' }, host: CommandHost): Promise<void> {
   await using facade = await Facade.open(wanted, host);
   const { request } = await requestToken(facade, wanted);
@@ -32,11 +32,11 @@ export async function requestToken(facade: Facade, wanted: WantedToken): Promise
 
 /** Returns the audiences of a cluster's API server. Throws a StartError if they are unknown. */
 async function apiAudiences(facade: Facade, name: string): Promise<readonly string[]> {
-  return audiencesOf((await facade.cluster(name)).status?.apiAudiences, name);
+  return requireAudiences((await facade.getCluster(name)).status?.apiAudiences, name);
 }
 
 /** Returns the audiences in the status of a cluster. Throws a StartError if there are none. */
-export function audiencesOf(audiences: readonly string[] | undefined, cluster: string): readonly string[] {
+export function requireAudiences(audiences: readonly string[] | undefined, cluster: string): readonly string[] {
   if (audiences !== undefined && audiences.length > 0) return audiences;
   throw new StartError(`the audiences of cluster ${cluster} are unknown. Set --audience, for example https://kubernetes.default.svc`);
 }

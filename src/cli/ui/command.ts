@@ -21,7 +21,7 @@ export function uiCommand(host: CommandHost): Command {
     'Use a context with a client certificate': 'purser ui --context kind-hub --service-account team-a/ci',
   });
   return command.action(async (options: UiOptions) => {
-    const { showPage } = await import('./ui.ts');
-    await showPage(withVariables(options, host.env), host);
+    const { servePage } = await import('./ui.ts');
+    await servePage(withVariables(options, host.env), host);
   });
 }

@@ -19,7 +19,7 @@ export interface OwnServer {
   readonly secret: string;
 }
 
-/** An accepted request: a path without the secret, and its query. A request that is not accepted has a status and a cause. */
+/** Path without the secret and query of an accepted request, or status and cause of a rejected request. */
 export type Admission =
   | { readonly path: string; readonly query: Readonly<Record<string, string>> }
   | { readonly status: 403 | 404 | 405 | 421; readonly cause: string };
@@ -27,11 +27,11 @@ export type Admission =
 /** Path of the page. A link of any origin may open it, because its address contains the secret. */
 const PAGE = '/ui/';
 
-/** Returns whether a request is accepted. Never throws. */
+/** Accepts or rejects a request. Never throws. */
 export function admit({ method, url, headers }: PageRequest, own: OwnServer): Admission {
-  // Another name for this address would allow a page of that name to read responses.
+  // Prevents DNS rebinding: if another host name resolved to this address, pages of that host could read responses.
   if (headers['host'] !== own.authority) return { status: 421, cause: 'The Host header does not name this server.' };
-  // Compared as it arrived: a URL parser would take //name and /\name for hosts, and throw for some of them.
+  // Splits the URL as it arrived: a URL parser would take //name and /\name for hosts, and throw for some of them.
   const [target = '', search = ''] = url.split(/\?(.*)/s);
   const [before, secret = '', ...rest] = target.split('/');
   if (before !== '' || !isEqual(secret, own.secret)) return { status: 404, cause: 'Not found. Open the address that purser ui printed.' };

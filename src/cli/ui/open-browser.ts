@@ -1,5 +1,5 @@
-// Opens the page in the user's browser. The address contains a secret, and other users of the machine can read the arguments of programs:
-// the browser gets a private file that redirects to the address.
+// Opens the page in the user's browser. The address contains a secret, and other users of the machine can read the arguments of programs,
+// so the browser opens a private file that redirects to the address.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

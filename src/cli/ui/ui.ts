@@ -1,4 +1,5 @@
-// The server of `purser ui` on the loopback address: the files of the page, and the lists that it reads, with the credential of the user.
+// The server of `purser ui` on the loopback address. It serves the files of the page, and sends the page's requests for lists on with the
+// user's credential.
 
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -18,13 +19,13 @@ import { Upstream } from './upstream.ts';
 const LOOPBACK = '127.0.0.1';
 /** Length of the secret in the address, in bytes. */
 const SECRET_BYTES = 24;
-/** Maximum number of requests at a time. */
+/** Maximum number of open connections. */
 const MAX_CONNECTIONS = 256;
-/** Limits of connections, in milliseconds: clients without the secret must not hold all of them. */
+/** Timeouts of requests, in milliseconds: clients without the secret must not occupy all connections. */
 const LIMITS = { headersTimeout: 4_000, requestTimeout: 4_000, connectionsCheckingInterval: 250 };
 
-/** Serves the page until the command is interrupted. */
-export async function showPage(options: UiOptions, host: CommandHost): Promise<void> {
+/** Serves the page until the command is interrupted, and opens a browser if requested. Throws a CommandError. */
+export async function servePage(options: UiOptions, host: CommandHost): Promise<void> {
   await using closing = new AsyncDisposableStack();
   const upstream = closing.use(new Upstream(() => Facade.open(options, host)));
   const [assets] = await Promise.all([Assets.load({ needsLogin: false }), upstream.connect()]);
@@ -50,10 +51,10 @@ export async function showPage(options: UiOptions, host: CommandHost): Promise<v
       host.warn(`purser: cannot start ${missing}. Open the address above, or set BROWSER to the command of a browser\n`);
   }
   host.warn('The page uses your credential and shows the objects that you may see. Press Ctrl-C to stop.\n');
-  await untilAborted(host.signal);
+  await waitForAbort(host.signal);
 }
 
-function untilAborted(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
@@ -75,7 +76,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, { own, 
   await forward(path, query, response, upstream);
 }
 
-/** Reports an error to the page. Ends a response that has begun. */
+/** Sends an error to the page as a Status. Breaks off a response that has begun. */
 function sendError(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy();
   if (error instanceof StatusError) return sendStatus(response, error.code, error.message);

@@ -5,11 +5,11 @@ import { collectionPath } from '../../kube/paths.ts';
 import type { StreamResult } from '../../kube/transport.ts';
 import type { Facade } from '../facade/facade.ts';
 
-/** Lists of the façade by the path of the page. */
+/** Paths of the façade's lists; the page uses the same paths. */
 const LISTS: ReadonlySet<string> = new Set(['/auth/v1/clusters', '/auth/v1/managedtokens']);
-/** Path of the page for Clusters of the hub. */
+/** Path at which the page requests the Clusters of the hub. */
 const HUB_CLUSTERS = '/hub/clusters';
-/** Parameters that the page uses. */
+/** Query parameters that are forwarded. */
 const PARAMETERS = ['limit', 'continue', 'watch', 'allowWatchBookmarks', 'resourceVersion'] as const;
 
 export class Upstream implements AsyncDisposable {
@@ -27,7 +27,7 @@ export class Upstream implements AsyncDisposable {
     await this.#facade;
   }
 
-  /** Returns the response for a path of the page; undefined for a path without a list. */
+  /** Returns the response for a path that the page requests; undefined for an unknown path. */
   async read(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<StreamResult | undefined> {
     const known = Object.fromEntries(PARAMETERS.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])));
     if (path !== HUB_CLUSTERS && !LISTS.has(path)) return undefined;
@@ -43,7 +43,7 @@ export class Upstream implements AsyncDisposable {
     await (await this.#facade.catch(() => undefined))?.[Symbol.asyncDispose]();
   }
 
-  /** Connects again after a rejected token, once for all requests. */
+  /** Connects again with a new token, once for all requests whose token was rejected. */
   async #renew(rejected: Facade): Promise<Facade> {
     if ((await this.#facade) === rejected) {
       const renewed = this.#open();

@@ -1,4 +1,4 @@
-// The view that the address of the page names, after the `#`: it can be bookmarked, shared and reached with the back button.
+// The view of the page in its address, after the `#`, so that users can bookmark it, share it, and return to it with the back button.
 
 import { ORDERS, type Order } from './filters.ts';
 import { CLUSTER_STATES, type ClusterState, TOKEN_STATES, type TokenState } from './states.ts';
@@ -14,7 +14,7 @@ export interface OpenedObject {
   readonly key: string;
 }
 
-/** Content of the address. */
+/** View, filters and opened object that the address contains. */
 export interface Address {
   readonly view: View;
   readonly query: string;
@@ -55,8 +55,9 @@ export function parseAddress(hash: string): Address {
   };
 }
 
-/** Characters and length of names, and of a namespace with a name. */
+/** Matches the name of a Cluster. */
 const NAME = /^[a-z0-9][-.a-z0-9]{0,252}$/;
+/** Matches the namespace and name of a ManagedToken. */
 const NAMESPACED_NAME = /^[a-z0-9][-a-z0-9]{0,62}\/[a-z0-9][-.a-z0-9]{0,252}$/;
 
 /** Returns the opened object. The sender of a link chooses the key, so the page must not show a string that is not a name. */

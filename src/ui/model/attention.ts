@@ -2,7 +2,7 @@
 
 import { chainLinkOf } from './chain.ts';
 import type { Cluster, Token } from './objects.ts';
-import { type ClusterState, clusterState, explanationOf, isUsable, problemConditionOf, type TokenState, tokenState } from './states.ts';
+import { type ClusterState, clusterStateOf, explanationOf, isUsable, problemConditionOf, type TokenState, tokenStateOf } from './states.ts';
 
 export interface ClusterAttention {
   readonly kind: 'cluster';
@@ -13,7 +13,7 @@ export interface ClusterAttention {
   readonly since: number | undefined;
   /** Number of tokens that fail because of the cluster. */
   readonly failingTokens: number;
-  /** Earliest expiry among those of these tokens that are still valid; undefined if none is. */
+  /** Earliest expiry of valid tokens that fail because of the cluster; undefined without one. */
   readonly firstExpiry: number | undefined;
 }
 
@@ -35,9 +35,11 @@ export type Attention = ClusterAttention | TokenAttention;
 /** States of tokens that need attention. */
 const URGENT: ReadonlySet<TokenState> = new Set<TokenState>(['expired', 'failing', 'expiring']);
 
-/** Returns the objects that need attention. Tokens that fail because of a listed cluster are counted there. */
-export function attentionOf(clusters: Iterable<Cluster>, tokens: Iterable<Token>, now: number): readonly Attention[] {
-  const failing = new Map([...clusters].flatMap((cluster) => (clusterState(cluster) === 'ready' ? [] : [[cluster.key, cluster] as const])));
+/** Returns the objects that need attention. Counts tokens that fail because of a listed cluster, and does not list them. */
+export function findAttention(clusters: Iterable<Cluster>, tokens: Iterable<Token>, now: number): readonly Attention[] {
+  const failing = new Map(
+    [...clusters].flatMap((cluster) => (clusterStateOf(cluster) === 'ready' ? [] : [[cluster.key, cluster] as const])),
+  );
   const caused = new Map<string, TokenAttention[]>();
   const others: TokenAttention[] = [];
   for (const token of tokens) {
@@ -58,16 +60,16 @@ function append(lists: Map<string, TokenAttention[]>, key: string, attention: To
 }
 
 function toTokenAttention(token: Token, now: number): TokenAttention | undefined {
-  const state = tokenState(token, now);
+  const state = tokenStateOf(token, now);
   if (!URGENT.has(state)) return undefined;
   const { key, cluster, expiresAt } = token;
-  return { kind: 'token', key, state, cluster, ...causeOf(token, state, now), expiresAt, isUsable: isUsable(token, now) };
+  return { kind: 'token', key, state, cluster, ...toCause(token, state, now), expiresAt, isUsable: isUsable(token, now) };
 }
 
 type Cause = Pick<TokenAttention, 'reason' | 'message' | 'since'>;
 
 /** Returns the cause and remedy for a token in an urgent state. */
-export function causeOf(token: Token, state: TokenState, now: number): Cause {
+export function toCause(token: Token, state: TokenState, now: number): Cause {
   const condition = explanationOf(token);
   const { expiresAt } = token;
   if (state === 'expiring') return expiringCause(token);
@@ -82,7 +84,7 @@ export function causeOf(token: Token, state: TokenState, now: number): Cause {
 
 const CHECK_PURSER = 'Check that Purser is running: kubectl get pods -n purser-system.';
 
-/** Returns the cause of a valid token that Purser does not renew in time. */
+/** Returns the cause and remedy for a valid token that Purser does not renew in time. */
 function expiringCause({ isSuspended, namespace, name, renewsAt, ready }: Token): Cause {
   if (!isSuspended) return { reason: 'RenewalOverdue', message: `The renewal is overdue. ${CHECK_PURSER}`, since: renewsAt };
   return {
@@ -98,7 +100,7 @@ function toClusterAttention(cluster: Cluster, affected: readonly TokenAttention[
   return {
     kind: 'cluster',
     key: cluster.key,
-    state: clusterState(cluster),
+    state: clusterStateOf(cluster),
     reason: problem?.reason ?? 'NotProbed',
     message: problem?.message ?? `Purser has not probed the cluster yet. ${CHECK_PURSER}`,
     since: problem?.since,
@@ -115,14 +117,14 @@ function byEffect(a: ClusterAttention, b: ClusterAttention): number {
 
 const TOKEN_RANK: Readonly<Partial<Record<TokenState, number>>> = { expired: 0, failing: 1, expiring: 2 };
 
-/** Tokens that are not usable come first, the oldest problem first; then tokens by expiry. */
+/** Orders unusable tokens first, by state and the time of the problem; then usable tokens, by state and expiry. */
 function byUrgency(a: TokenAttention, b: TokenAttention): number {
   if (a.isUsable !== b.isUsable) return a.isUsable ? 1 : -1;
   const [left, right] = a.isUsable ? [a.expiresAt, b.expiresAt] : [a.since, b.since];
   return (TOKEN_RANK[a.state] ?? 3) - (TOKEN_RANK[b.state] ?? 3) || (left ?? 0) - (right ?? 0) || compareTexts(a.key, b.key);
 }
 
-/** Compares strings by code unit, as the API does. */
+/** Compares strings by code unit, which for names is the order of the API. */
 export function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

@@ -1,14 +1,14 @@
-// The chain of one token from its cluster to its Secret. The reason of a condition names the link that failed.
+// The chain of one token from its cluster to its Secret. The reason of a condition determines the link that failed.
 
 import type { Token } from './objects.ts';
-import { explanationOf, isUsable, tokenState } from './states.ts';
+import { explanationOf, isUsable, tokenStateOf } from './states.ts';
 
 export const LINKS = ['cluster', 'permission', 'account', 'token', 'secret'] as const;
 export type LinkName = (typeof LINKS)[number];
 
 export type Verdict = 'ok' | 'failed' | 'waiting' | 'unknown';
 
-/** One link. `message` is cause and remedy if it failed, empty otherwise. */
+/** One link of the chain. `reason` and `message` explain a link that failed or waits; otherwise they are empty. */
 export interface Link {
   readonly name: LinkName;
   readonly verdict: Verdict;
@@ -16,7 +16,7 @@ export interface Link {
   readonly message: string;
 }
 
-/** Words for verdicts. */
+/** Labels of verdicts. */
 export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
   ok: 'OK',
   failed: 'Failed',
@@ -24,7 +24,7 @@ export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
   unknown: 'Not reached',
 };
 
-/** Reasons by the link that fails. Reasons that are not listed concern the token itself. */
+/** Reasons by the link that fails. For all other reasons, the token link fails. */
 const REASONS: Readonly<Record<Exclude<LinkName, 'token'>, readonly string[]>> = {
   cluster: [
     'ClusterNotFound',
@@ -62,9 +62,9 @@ export function chainLinkOf(reason: string): LinkName {
   return LINK_BY_REASON.get(reason) ?? 'token';
 }
 
-/** Returns the links of a token in the order in which it is issued. */
+/** Returns the links of a token's chain, in the order in which Purser passes them to issue a token. */
 export function chainOf(token: Token, now: number): readonly Link[] {
-  const state = tokenState(token, now);
+  const state = tokenStateOf(token, now);
   const condition = explanationOf(token);
   if (state === 'ready' || condition === undefined)
     return LINKS.map((name) => ({ name, verdict: condition ? 'ok' : 'waiting', ...NO_CAUSE }));
@@ -87,10 +87,10 @@ export interface Command {
   readonly text: string;
 }
 
-/** Returns commands that help with a token in its state. */
+/** Returns the commands that the details of a token show, depending on its state. */
 export function commandsFor(token: Token, now: number): readonly Command[] {
   const { namespace, name, isSuspended } = token;
-  const state = tokenState(token, now);
+  const state = tokenStateOf(token, now);
   const object = `mt/${name} -n ${namespace}`;
   return [
     ...(state === 'ready' || state === 'suspended' ? [] : [{ purpose: 'Check each link live', text: `purser status ${object}` }]),

@@ -1,14 +1,15 @@
-// The objects of one list, kept current: list in pages, then watch from its version; resumes after a disconnect, lists again after 410.
+// Keeps the objects of one list current: lists in pages, then watches from the version of the list. Resumes the watch after a disconnect,
+// and lists again after status 410.
 
 import { NO_RESPONSE, NOT_UNDERSTOOD, type Problem, problemOf, RequestError, retryDelay, type Server } from './problems.ts';
 import { Lines, parseEvent, versionOf, type WatchEvent } from './watch-stream.ts';
 
 /** Progress of a collection. */
 export type Phase =
-  /** Number of objects of the list that is being read, and the number that remains; undefined if unknown. */
+  /** Number of objects read so far, and number of remaining objects; undefined if unknown. */
   | { readonly type: 'loading'; readonly loaded: number; readonly remaining: number | undefined }
   | { readonly type: 'live' }
-  /** Waits for the next attempt, whose time is in milliseconds since the epoch. */
+  /** Waiting for the next attempt; `retryAt` is in milliseconds since the epoch. */
   | { readonly type: 'retrying'; readonly problem: Problem; readonly retryAt: number }
   /** The caller's credential is rejected; the page makes no more attempts. */
   | { readonly type: 'rejected'; readonly problem: Problem };
@@ -31,7 +32,7 @@ export interface CollectionOptions<T extends { readonly key: string }> {
 
 /** Number of objects in one page of a list. */
 const PAGE = 500;
-/** Number of events after which other work of the page gets its turn. */
+/** Number of events after which a watch yields to other work of the page. */
 const MAX_EVENTS = 50;
 const GONE = 410;
 
@@ -71,7 +72,7 @@ export class Collection<T extends { readonly key: string }> {
         if (signal.aborted) return;
         const problem = toProblem(error);
         if (problem.status === 401) return this.#reject(problem);
-        // Without permission, or after too many changes, only a new list is current.
+        // A watch cannot resume from an expired version (410) or after a lack of permission (403); both require a new list.
         if (problem.status === GONE || problem.status === 403) this.#version = undefined;
         if (problem.status === 403) this.#clear();
         if (problem.status !== GONE || this.#failures > 0) await this.#wait(problem, signal);
@@ -134,7 +135,7 @@ export class Collection<T extends { readonly key: string }> {
         await this.#options.sleep(0, signal);
       }
     }
-    // A proxy may end watches immediately: a pause before the next request limits their rate.
+    // A proxy may end every watch immediately: a pause before the next request limits the rate of requests.
     if (this.#version === from) await this.#options.sleep(retryDelay(0, NO_RESPONSE, this.#options.random()), signal);
   }
 
@@ -208,7 +209,7 @@ async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array> {
 
 function toProblem(error: unknown): Problem {
   if (error instanceof RequestError) return error.problem;
-  // A response that breaks off rejects with a TypeError; JSON that cannot be parsed throws a SyntaxError.
+  // The reader rejects with a TypeError if the response breaks off; invalid JSON throws a SyntaxError.
   return error instanceof TypeError ? NO_RESPONSE : NOT_UNDERSTOOD;
 }
 

@@ -2,7 +2,7 @@
 
 import { compareTexts } from './attention.ts';
 import type { Cluster, Token } from './objects.ts';
-import { type ClusterState, clusterState, explanationOf, type TokenState, tokenState } from './states.ts';
+import { type ClusterState, clusterStateOf, explanationOf, type TokenState, tokenStateOf } from './states.ts';
 
 /** Fields that a word can name, such as `cluster:prod`. */
 const FIELDS = {
@@ -44,8 +44,8 @@ export interface Selection {
 }
 
 /**
- * Returns the tokens that match a selection, in its order. `previous` is an earlier result: as most tokens keep their place, the sort is
- * then much faster.
+ * Returns the tokens that match a selection, in its order. `previous` is an earlier result, which makes the sort much faster, because most
+ * tokens keep their place.
  */
 export function selectTokens(
   tokens: ReadonlyMap<string, Token>,
@@ -55,7 +55,7 @@ export function selectTokens(
   const words = wordsOf(query);
   const found: Token[] = [];
   const add = (token: Token) => {
-    if (words.every((word) => matchesToken(token, word)) && (state === undefined || tokenState(token, now) === state)) found.push(token);
+    if (words.every((word) => matchesToken(token, word)) && (state === undefined || tokenStateOf(token, now) === state)) found.push(token);
   };
   let known = 0;
   for (const { key } of previous) {
@@ -90,7 +90,7 @@ const COMPARISONS: Readonly<Record<Order, (a: Token, b: Token) => number>> = {
 export function selectClusters(clusters: Iterable<Cluster>, query: string, state: ClusterState | undefined): readonly Cluster[] {
   const words = wordsOf(query);
   return [...clusters]
-    .filter((cluster) => words.every((word) => matchesCluster(cluster, word)) && (state === undefined || clusterState(cluster) === state))
+    .filter((cluster) => words.every((word) => matchesCluster(cluster, word)) && (state === undefined || clusterStateOf(cluster) === state))
     .sort((a, b) => compareTexts(a.key, b.key));
 }
 

@@ -1,5 +1,5 @@
-// Clusters and ManagedTokens as the page shows them. Everything in a response is untrusted: a field of another type counts as absent, and
-// strings have no invisible characters.
+// Clusters and ManagedTokens as the page shows them. All data in a response is untrusted: a field of an unexpected type is treated as
+// absent, and invisible characters in strings are escaped.
 
 import { escapeInvisible } from './visible-text.ts';
 
@@ -59,7 +59,7 @@ export interface Cluster {
   readonly credentialExpiresAt: number | undefined;
 }
 
-/** Returns a ManagedToken; undefined for an object without a name. */
+/** Returns a ManagedToken; undefined for an object without a namespace or name. */
 export function toToken(object: unknown): Token | undefined {
   const { metadata, spec, status } = fieldsOf(object);
   const [namespace, name] = [textOf(fieldsOf(metadata)['namespace']), textOf(fieldsOf(metadata)['name'])];
@@ -165,7 +165,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }
 
-/** Returns a string that people can read; empty for anything else. */
+/** Returns a string with escaped invisible characters; empty for any other type. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? escapeInvisible(value) : '';
 }

@@ -1,4 +1,4 @@
-// Failed requests: cause and remedy for the reader, and the time until the next attempt.
+// Failed requests: cause and remedy for the user, and the time until the next attempt.
 
 import { escapeInvisible } from './visible-text.ts';
 
@@ -63,7 +63,7 @@ export const NO_RESPONSE: Problem = {
   remedy: 'The page retries. Check your network, and check that Purser is running.',
 };
 
-/** Problem of a response that is not from the façade. */
+/** Problem of a response that does not have the expected format. */
 export const NOT_UNDERSTOOD: Problem = {
   status: 0,
   cause: 'The response is not a list of Kubernetes objects.',
@@ -72,7 +72,7 @@ export const NOT_UNDERSTOOD: Problem = {
 
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 10_000;
-/** Time until the next attempt without permission, in milliseconds. */
+/** Minimum time until the next attempt after a 403, in milliseconds. */
 const FORBIDDEN_DELAY_MS = 30_000;
 
 /** Returns the time until the next attempt, in milliseconds. `random` is from 0 to 1, so that many pages do not retry together. */

@@ -10,7 +10,7 @@ export type TokenState = (typeof TOKEN_STATES)[number];
 export const CLUSTER_STATES = ['failing', 'warning', 'unknown', 'ready'] as const;
 export type ClusterState = (typeof CLUSTER_STATES)[number];
 
-/** Words for the states of tokens. */
+/** Labels of the states of tokens. */
 export const TOKEN_WORDS: Readonly<Record<TokenState, string>> = {
   expired: 'Expired',
   failing: 'Failing',
@@ -20,7 +20,7 @@ export const TOKEN_WORDS: Readonly<Record<TokenState, string>> = {
   ready: 'Ready',
 };
 
-/** Words for the states of clusters. */
+/** Labels of the states of clusters. */
 export const CLUSTER_WORDS: Readonly<Record<ClusterState, string>> = {
   failing: 'Not ready',
   warning: 'Warning',
@@ -28,15 +28,15 @@ export const CLUSTER_WORDS: Readonly<Record<ClusterState, string>> = {
   ready: 'Ready',
 };
 
-/** Delay after the planned renewal before the renewal is overdue, in milliseconds. */
+/** Time after a planned renewal at which the renewal is overdue, in milliseconds. */
 const OVERDUE_MS = 60_000;
 /** Remaining lifetime at which a token that is not renewed needs attention, in milliseconds. */
 const SOON_MS = 86_400_000;
 /** Time for a first token, in milliseconds; a ManagedToken without a token is pending until then. */
 const FIRST_TOKEN_MS = 60_000;
 
-/** Returns the state of a token. */
-export function tokenState(token: Token, now: number): TokenState {
+/** Returns the most urgent state that applies to a token. */
+export function tokenStateOf(token: Token, now: number): TokenState {
   const { ready, rotationFailing, isSuspended } = token;
   if (isExpired(token, now)) return 'expired';
   if (rotationFailing?.status === 'True') return 'failing';
@@ -47,7 +47,7 @@ export function tokenState(token: Token, now: number): TokenState {
 
 function validState(token: Token, now: number): TokenState {
   const { expiresAt, isSuspended } = token;
-  if (expiresAt !== undefined && expiresAt - now < SOON_MS && !isRenewed(token, now)) return 'expiring';
+  if (expiresAt !== undefined && expiresAt - now < SOON_MS && !willBeRenewed(token, now)) return 'expiring';
   return isSuspended ? 'suspended' : 'ready';
 }
 
@@ -67,8 +67,8 @@ function isExpired({ ready, expiresAt }: Token, now: number): boolean {
   );
 }
 
-/** Returns true if Purser is going to renew the token before it expires. */
-function isRenewed({ isSuspended, renewsAt }: Token, now: number): boolean {
+/** Returns true unless rotation is suspended or the renewal is overdue. */
+function willBeRenewed({ isSuspended, renewsAt }: Token, now: number): boolean {
   return !isSuspended && (renewsAt === undefined || renewsAt + OVERDUE_MS > now);
 }
 
@@ -78,11 +78,11 @@ function isNew({ ready, createdAt }: Token, now: number): boolean {
   return since === undefined || now - since < FIRST_TOKEN_MS;
 }
 
-/** Reason of a condition that resolves itself. */
+/** Reason of a condition that needs no attention, because it becomes True without action. */
 const RESOLVING = 'CredentialRenewalPending';
 
-/** Returns the state of a cluster. */
-export function clusterState(cluster: Cluster): ClusterState {
+/** Returns the state of a cluster: its Ready condition or, if that is True, a warning if another condition has a problem. */
+export function clusterStateOf(cluster: Cluster): ClusterState {
   const ready = findCondition(cluster, 'Ready');
   if (ready === undefined || ready.status === 'Unknown') return 'unknown';
   if (ready.status === 'False') return 'failing';

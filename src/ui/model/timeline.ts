@@ -11,7 +11,7 @@ export const ZOOMS = { '1h': HOUR, '6h': 6 * HOUR, '1d': DAY, '1w': 7 * DAY, '1m
 export type Zoom = keyof typeof ZOOMS;
 export const ZOOM_NAMES = Object.keys(ZOOMS) as readonly Zoom[];
 
-/** Words for the spans. */
+/** Labels of the spans. */
 export const ZOOM_WORDS: Readonly<Record<Zoom, string>> = {
   '1h': '1 hour',
   '6h': '6 hours',
@@ -25,7 +25,7 @@ export const ZOOM_WORDS: Readonly<Record<Zoom, string>> = {
 /** Part of the span that is before now. */
 const PAST = 0.2;
 
-/** Visible part of time, in milliseconds since the epoch. */
+/** Visible period, in milliseconds since the epoch. */
 export interface Scale {
   readonly from: number;
   readonly to: number;
@@ -33,7 +33,7 @@ export interface Scale {
 }
 
 /** Returns the scale of a span around now. */
-export function scaleOf(zoom: Zoom, now: number): Scale {
+export function toScale(zoom: Zoom, now: number): Scale {
   const span = ZOOMS[zoom];
   return { from: now - span * PAST, to: now + span * (1 - PAST), now };
 }
@@ -43,7 +43,7 @@ export function positionOf(at: number, { from, to }: Scale): number {
   return (at - from) / (to - from);
 }
 
-/** Returns the next span in a direction; the same at either end. */
+/** Returns the next longer (1) or shorter (-1) span; the same span if there is none. */
 export function zoomBy(zoom: Zoom, steps: 1 | -1): Zoom {
   const index = ZOOM_NAMES.indexOf(zoom) + steps;
   return ZOOM_NAMES[Math.min(ZOOM_NAMES.length - 1, Math.max(0, index))] ?? zoom;
@@ -51,7 +51,7 @@ export function zoomBy(zoom: Zoom, steps: 1 | -1): Zoom {
 
 /** A part of the lane of a token. Positions are from 0 to 1, clipped to the scale. */
 export interface Bar {
-  /** Past, rest of the lifetime until renewal, time between renewal and expiry, or time since an expiry. */
+  /** Elapsed: lifetime before now. Valid: from now to the renewal. Reserve: from the renewal to the expiry. Expired: since the expiry. */
   readonly kind: 'elapsed' | 'valid' | 'reserve' | 'expired';
   readonly left: number;
   readonly right: number;
@@ -60,16 +60,16 @@ export interface Bar {
 /** The lane of one token. */
 export interface Lane {
   readonly bars: readonly Bar[];
-  /** Position of the next renewal; undefined without one on the scale. */
+  /** Position of the next renewal; undefined if it is unknown or outside the scale. */
   readonly renewal: number | undefined;
-  /** Position of the expiry; undefined without one on the scale. */
+  /** Position of the expiry; undefined if it is unknown or outside the scale. */
   readonly expiry: number | undefined;
   /** Side of the scale on which the whole lane is; undefined if a part is visible. */
   readonly beyond: 'before' | 'after' | undefined;
 }
 
 /** Returns the lane of a token. */
-export function laneOf({ issuedAt, renewsAt, expiresAt }: Token, scale: Scale): Lane {
+export function toLane({ issuedAt, renewsAt, expiresAt }: Token, scale: Scale): Lane {
   if (expiresAt === undefined) return { bars: [], renewal: undefined, expiry: undefined, beyond: undefined };
   const { now } = scale;
   const start = issuedAt ?? Math.min(now, expiresAt);
@@ -102,7 +102,7 @@ function visible(at: number, scale: Scale): number | undefined {
 export interface Tick {
   readonly position: number;
   readonly label: string;
-  /** True for a tick at the start of a day, or of a month where ticks are days or longer. */
+  /** True for a tick at the start of the next larger unit: a day, a month or a year. */
   readonly isMajor: boolean;
 }
 
@@ -110,7 +110,7 @@ const STEPS = [5 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 1
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
 
 /** Returns at most `most` ticks of a scale. `zoneMs` is the offset of the time zone from UTC, in milliseconds. */
-export function ticksOf(scale: Scale, most: number, zoneMs = 0): readonly Tick[] {
+export function toTicks(scale: Scale, most: number, zoneMs = 0): readonly Tick[] {
   const step = STEPS.find((each) => (scale.to - scale.from) / each <= most);
   const times = step === undefined ? monthsOf(scale, most, zoneMs) : stepsOf(scale, step, zoneMs);
   return times.map((at) => ({ position: positionOf(at, scale), ...labelOf(at + zoneMs, step ?? 30 * DAY) }));
@@ -132,7 +132,7 @@ function monthsOf({ from, to }: Scale, most: number, zoneMs: number): readonly n
   }
 }
 
-/** Returns the label of a local time that is written as if it were UTC. */
+/** Returns the label of a tick. `local` is shifted by the time zone, so that UTC methods return local time. */
 function labelOf(local: number, step: number): Pick<Tick, 'label' | 'isMajor'> {
   const date = new Date(local);
   const month = MONTHS[date.getUTCMonth()] ?? '';
@@ -151,8 +151,8 @@ export interface Bin {
   readonly expiries: number;
 }
 
-/** Returns the planned renewals and the expiries of tokens that are not renewed, in equal periods from now. */
-export function binsOf(tokens: Iterable<Token>, now: number, spanMs: number, count: number): readonly Bin[] {
+/** Counts planned renewals, and expiries of tokens that will not be renewed, in equal periods from now. */
+export function toBins(tokens: Iterable<Token>, now: number, spanMs: number, count: number): readonly Bin[] {
   const width = spanMs / count;
   const bins = Array.from({ length: count }, (_, index) => ({ from: now + index * width, renewals: 0, expiries: 0 }));
   for (const { renewsAt, expiresAt, rotationFailing } of tokens) {

@@ -1,4 +1,4 @@
-// Times and durations as the page writes them. Units are at most two, so that columns keep their width.
+// Times, durations and numbers as the page writes them. Durations have at most two units, so that columns keep their width.
 
 const SECOND = 1_000;
 const MINUTE = 60_000;
@@ -35,4 +35,9 @@ export function formatTime(at: number): string {
 /** Returns a number with separators between groups of three digits, as in `10,000`. */
 export function formatCount(count: number): string {
   return String(count).replaceAll(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** Returns a number with its noun: `1 token`, `10,000 tokens`. */
+export function formatQuantity(count: number, singular: string, plural = `${singular}s`): string {
+  return `${formatCount(count)} ${count === 1 ? singular : plural}`;
 }

@@ -1,4 +1,4 @@
-// Strings from servers and tenants, as people see them. Invisible characters could reorder a string, or hide a part of it.
+// Escapes invisible characters in strings from servers and tenants: they could reorder a string, or hide a part of it.
 
 /**
  * Invisible characters, as a class for regular expressions with the flag `u`: control, format, private, unassigned and surrogate
@@ -8,7 +8,10 @@ export const INVISIBLE = String.raw`\p{C}\p{Default_Ignorable_Code_Point}\u2028\
 
 const ESCAPED = new RegExp(`(?![\\t\\r\\n])[${INVISIBLE}]`, 'gu');
 
-/** Returns a string with escapes such as `\u{202e}` in place of invisible characters. Keeps line breaks and tabs, which browsers draw as spaces. */
+/**
+ * Returns a string with escapes such as `\u{202e}` in place of invisible characters. Keeps line breaks and tabs, which browsers show as
+ * spaces.
+ */
 export function escapeInvisible(text: string): string {
   return text.replace(ESCAPED, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

@@ -9,11 +9,11 @@ export interface WatchEvent {
 /** Maximum length of one line, in characters. An object of the API is smaller. */
 const MAX_LINE = 8 << 20;
 
-/** Splits strings into complete lines, and keeps an incomplete last line for the next text. */
+/** Splits a stream of strings into lines. Keeps an incomplete last line until the next string completes it. */
 export class Lines {
   #rest = '';
 
-  /** Returns the lines that this text completes. Throws for a line that is too long. */
+  /** Returns the lines that `text` completes. Throws for a line that is too long. */
   add(text: string): readonly string[] {
     const lines = text.split('\n');
     lines[0] = this.#rest + (lines[0] ?? '');

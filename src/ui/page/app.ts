@@ -17,7 +17,7 @@ import { Tokens } from './tokens.ts';
 const VIEW_WORDS: Readonly<Record<View, string>> = { overview: 'Overview', tokens: 'Tokens', clusters: 'Clusters' };
 const COMPONENTS = { overview: Overview, tokens: Tokens, clusters: Clusters };
 
-/** Shows the page, with a login if `needsLogin`; otherwise, the server adds the credential. */
+/** Shows the page, after a login if `needsLogin`; otherwise, the server adds the credential. */
 export function App({ needsLogin }: { readonly needsLogin: boolean }) {
   const [, draw] = useState(0);
   const [session, setSession] = useState<Session | undefined>(undefined);
@@ -58,7 +58,7 @@ function Page({ session, onLogout }: { readonly session: Session; readonly onLog
       <a class="brand" href=${formatAddress(START)}><img src="static/icon.svg" alt="" width="24" height="24" />Purser</a>
       <nav aria-label="Views">${VIEWS.map((each) => html`<a key=${each} href=${formatAddress({ ...address, view: each, opened: undefined })} aria-current=${each === view ? 'page' : undefined}>${VIEW_WORDS[each]}</a>`)}</nav>
       <div class="search"><input ref=${search} type="search" aria-label="Search" placeholder="Search" title="namespace:, cluster:, account:, secret: and reason: search one field" value=${query} maxlength="512"
-        spellcheck=${false} onInput=${(event: Event) => go(searched(address, (event.target as HTMLInputElement).value), true)} /><kbd aria-hidden="true">/</kbd></div>
+        spellcheck=${false} onInput=${(event: Event) => go(withQuery(address, (event.target as HTMLInputElement).value), true)} /><kbd aria-hidden="true">/</kbd></div>
       <${Connection} session=${session} now=${now} />
       ${onLogout !== undefined && html`<button type="button" class="logout" onClick=${onLogout}>Log out</button>`}
     </header>
@@ -67,12 +67,12 @@ function Page({ session, onLogout }: { readonly session: Session; readonly onLog
   </div>`;
 }
 
-/** Returns the address of a search; a search on the overview lists tokens. */
-function searched(address: Address, query: string): Address {
+/** Returns the address with a query; a query on the overview selects the view of tokens. */
+function withQuery(address: Address, query: string): Address {
   return { ...address, query, view: address.view === 'overview' && query !== '' ? 'tokens' : address.view };
 }
 
-/** Shows the state of the connection. Problems are shown over the page, so that nothing moves. */
+/** Shows the state of the connection. A problem covers a part of the page, so that its content does not move. */
 function Connection({ session, now }: { readonly session: Session; readonly now: number }) {
   const { phase } = session;
   const isPartial = phase.type === 'live' && session.hubProblem !== undefined;

@@ -5,22 +5,22 @@ import { formatAddress } from '../model/address.ts';
 import { selectClusters } from '../model/filters.ts';
 import { type Cluster, findCondition, type Token } from '../model/objects.ts';
 import type { Problem } from '../model/problems.ts';
-import { CLUSTER_STATES, CLUSTER_WORDS, clusterState, countBy, problemConditionOf, tokenState } from '../model/states.ts';
-import { formatCount } from '../model/times.ts';
+import { CLUSTER_STATES, CLUSTER_WORDS, clusterStateOf, countBy, problemConditionOf, tokenStateOf } from '../model/states.ts';
+import { formatCount, formatQuantity } from '../model/times.ts';
 import { Grid } from './grid.ts';
 import { html } from './html.ts';
 import { Choices, RelativeTime } from './parts.ts';
 import { clusterBadge, conditionChip } from './symbols.ts';
 import type { ViewProps } from './tokens.ts';
 
-/** Conditions with a column, and their short names. */
+/** Conditions in the list, and their labels. */
 const CONDITIONS = [
   ['Reachable', 'Reachable'],
   ['Authorized', 'Authorized'],
   ['CredentialFresh', 'Credential'],
 ] as const;
 
-/** Numbers of tokens of one cluster. */
+/** Number of tokens of one cluster, and number of those that need attention. */
 interface Load {
   readonly total: number;
   readonly urgent: number;
@@ -31,7 +31,7 @@ export function Clusters({ session, address, now, go }: ViewProps) {
   const { clusters } = session;
   const { items, revision } = session.tokens;
   const second = Math.floor(now / 1_000);
-  const counts = useMemo(() => countBy(CLUSTER_STATES, [...clusters.values()].map(clusterState)), [session.clusterRevision]);
+  const counts = useMemo(() => countBy(CLUSTER_STATES, [...clusters.values()].map(clusterStateOf)), [session.clusterRevision]);
   const loads = useMemo(() => loadsOf(items.values(), now), [revision, second]);
   const found = useMemo(() => selectClusters(clusters.values(), query, state), [session.clusterRevision, query, state]);
   const hasHub = session.hasHubFields;
@@ -56,7 +56,7 @@ export function Clusters({ session, address, now, go }: ViewProps) {
       head=${head(hasHub)} stamp=${`${now} ${revision}`} row=${(cluster: Cluster) => cells(cluster, loads.get(cluster.key), hasHub, now)}
       onOpen=${({ key }: Cluster) => go({ ...address, opened: { kind: 'cluster', key } })}
       empty=${session.isLoading ? 'Loading clusters…' : clusters.size > 0 ? 'No cluster matches the filter. Press Esc to clear it.' : 'There are no Clusters that you may list.'} />
-    <p class="foot">${found.length === clusters.size ? '' : `${formatCount(found.length)} of `}${formatCount(clusters.size)} clusters${session.hubProblem !== undefined && html`. <span class="hub-problem">Latency and credential expiry are not current. ${session.hubProblem.cause} ${hubRemedy(session.hubProblem)}</span>`}</p>
+    <p class="foot">${found.length === clusters.size ? '' : `${formatCount(found.length)} of `}${formatQuantity(clusters.size, 'cluster')}${session.hubProblem !== undefined && html`. <span class="hub-problem">Latency and credential expiry are not current. ${session.hubProblem.cause} ${hubRemedy(session.hubProblem)}</span>`}</p>
   </section>`;
 }
 
@@ -68,7 +68,7 @@ function loadsOf(tokens: Iterable<Token>, now: number): ReadonlyMap<string, Load
   const loads = new Map<string, Load>();
   for (const token of tokens) {
     const { total, urgent } = loads.get(token.cluster) ?? { total: 0, urgent: 0 };
-    const state = tokenState(token, now);
+    const state = tokenStateOf(token, now);
     loads.set(token.cluster, {
       total: total + 1,
       urgent: urgent + (state === 'expired' || state === 'failing' || state === 'expiring' ? 1 : 0),
@@ -87,7 +87,7 @@ function head(hasHub: boolean) {
 function cells(cluster: Cluster, load: Load | undefined, hasHub: boolean, now: number) {
   const { key, version, type, labels, latencyMs, credentialExpiresAt } = cluster;
   const about = problemConditionOf(cluster)?.message ?? labels.join('  ');
-  return html`<span role="gridcell" class="state">${clusterBadge(clusterState(cluster))}</span>
+  return html`<span role="gridcell" class="state">${clusterBadge(clusterStateOf(cluster))}</span>
     <span role="gridcell" class="names"><b title=${key}>${key}</b><small title=${about}>${about}</small></span>
     <span role="gridcell" class="names version"><span>${version || '–'}</span><small>${type}</small></span>
     <span role="gridcell" class="chips">${CONDITIONS.map(([name, text]) => conditionChip(text, findCondition(cluster, name)?.status))}</span>

@@ -1,11 +1,11 @@
 // Details of one token or cluster, next to the list.
 
 import { type Address, formatAddress, type OpenedObject, START } from '../model/address.ts';
-import { causeOf } from '../model/attention.ts';
+import { toCause } from '../model/attention.ts';
 import { chainOf, commandsFor, type Link, VERDICT_WORDS } from '../model/chain.ts';
 import type { Cluster, Token } from '../model/objects.ts';
-import { clusterState, tokenState } from '../model/states.ts';
-import { formatCount, formatDuration, formatTime } from '../model/times.ts';
+import { clusterStateOf, tokenStateOf } from '../model/states.ts';
+import { formatCount, formatDuration, formatQuantity, formatTime } from '../model/times.ts';
 import { type Child, html } from './html.ts';
 import { lane } from './lane.ts';
 import { CommandLine, Facts, Panel, RelativeTime, Values } from './parts.ts';
@@ -40,10 +40,10 @@ function contentOf(session: Session, address: Address, { kind, key }: OpenedObje
 
 function tokenDetails(token: Token, session: Session, address: Address, now: number): Child {
   const { issuedAt, expiresAt, renewsAt } = token;
-  const state = tokenState(token, now);
+  const state = tokenStateOf(token, now);
   const chain = chainOf(token, now);
   const isExplained = state === 'ready' || state === 'suspended' || state === 'pending' || chain.some(({ message }) => message !== '');
-  const cause = isExplained ? undefined : causeOf(token, state, now);
+  const cause = isExplained ? undefined : toCause(token, state, now);
   return html`<div>
     <p class="sub">${tokenBadge(state)}<span>ManagedToken in namespace <b>${token.namespace}</b></span></p>
     ${cause !== undefined && html`<div class="cause ${toneOf(state)}"><p>${cause.message}</p><small><bdi>${cause.reason}</bdi>, <${RelativeTime} at=${cause.since} now=${now} otherwise="time unknown" /></small></div>`}
@@ -85,7 +85,7 @@ function lifetime(token: Token, now: number): Child {
   if (issuedAt === undefined || expiresAt === undefined) return '';
   const margin = Math.max(1, (expiresAt - issuedAt) * 0.04);
   const scale = { from: Math.min(issuedAt, now) - margin, to: Math.max(expiresAt, now) + margin, now };
-  return html`<div class="lifetime">${lane(token, scale, toneOf(tokenState(token, now)))}</div>`;
+  return html`<div class="lifetime">${lane(token, scale, toneOf(tokenStateOf(token, now)))}</div>`;
 }
 
 function chainItem({ name, verdict, reason, message }: Link, token: Token, session: Session, address: Address): Child {
@@ -107,7 +107,7 @@ function clusterDetails(cluster: Cluster, session: Session, now: number): Child 
   const { key, conditions, latencyMs, credentialExpiresAt } = cluster;
   const tokens = [...session.tokens.items.values()].filter((token) => token.cluster === key).length;
   return html`<div>
-    <p class="sub">${clusterBadge(clusterState(cluster))}<span>Cluster</span></p>
+    <p class="sub">${clusterBadge(clusterStateOf(cluster))}<span>Cluster</span></p>
     <h3>Conditions</h3>
     <ol class="chain">${conditions.map(({ type, status, reason, message, since }) => {
       const verdict = status === 'True' ? 'ok' : status === 'False' ? 'failed' : 'unknown';
@@ -128,7 +128,10 @@ function clusterDetails(cluster: Cluster, session: Session, now: number): Child 
             ['Credential expiry', whenOf(credentialExpiresAt, now)],
           ] as const)
         : []),
-      ['Tokens', html`<a href=${formatAddress({ ...START, view: 'tokens', query: `cluster:${key}` })}>${formatCount(tokens)} tokens</a>`],
+      [
+        'Tokens',
+        html`<a href=${formatAddress({ ...START, view: 'tokens', query: `cluster:${key}` })}>${formatQuantity(tokens, 'token')}</a>`,
+      ],
     ]} />
     <h3>Commands</h3>
     <div class="try"><span>Show the Cluster with all causes</span><${CommandLine} text=${`purser cluster show ${key}`} /></div>

@@ -1,4 +1,4 @@
-// A long list that draws only the visible rows. The arrow keys move the active row, Enter opens it.
+// A long list that draws only the visible rows. The arrow keys select the active row, Enter opens it.
 
 import { Component } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -17,14 +17,14 @@ export interface GridProps<T extends Item> {
   /** Cells of the header. */
   readonly head: Child;
   readonly row: (item: T) => Child;
-  /** Text that differs when the cells of an unchanged item differ. */
+  /** Text that changes when the cells of unchanged items must be drawn again. */
   readonly stamp: string;
   readonly onOpen: (item: T) => void;
   /** Key of the item whose details are shown. */
   readonly opened: string | undefined;
   /** True to keep the first visible row in place when rows before it appear or disappear. */
   readonly isAnchored: boolean;
-  /** Shown in place of rows. */
+  /** Content of a list without items. */
   readonly empty: Child;
 }
 

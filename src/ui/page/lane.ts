@@ -1,7 +1,7 @@
 // The lane of a token on the timeline, and the axis above all lanes.
 
 import type { Token } from '../model/objects.ts';
-import { type Bar, laneOf, positionOf, type Scale, ticksOf } from '../model/timeline.ts';
+import { type Bar, positionOf, type Scale, toLane, toTicks } from '../model/timeline.ts';
 import { formatRelative, formatTime } from '../model/times.ts';
 import { html } from './html.ts';
 
@@ -11,7 +11,7 @@ function percent(position: number): string {
 
 /** Returns the lane: elapsed time, valid time, reserve after the renewal, and marks of renewal and expiry. */
 export function lane(token: Token, scale: Scale, tone: string) {
-  const { bars, renewal, expiry, beyond } = laneOf(token, scale);
+  const { bars, renewal, expiry, beyond } = toLane(token, scale);
   return html`<svg class="lane ${tone}" role="img" aria-label=${laneText(token, scale.now)}>
     <title>${laneTitle(token)}</title>
     ${bars.map(({ kind, left, right }) => bar(kind, percent(left), percent(right)))}
@@ -30,7 +30,7 @@ function diamond(x: string) {
   return html`<svg key="renewal" x=${x} y="50%" overflow="visible"><path class="mark renewal" d="M0-5.5L5.5 0L0 5.5L-5.5 0z" /></svg>`;
 }
 
-/** Returns the meaning of bars and marks. */
+/** Returns the legend of bars and marks. */
 export function legend() {
   const kinds = ['elapsed', 'valid', 'reserve'] as const;
   const key = (text: string, content: unknown) =>
@@ -59,20 +59,20 @@ function laneTitle({ issuedAt, renewsAt, expiresAt }: Token): string {
 
 /** Returns the ticks in the time zone of the browser. */
 function localTicks(scale: Scale) {
-  return ticksOf(scale, MOST_TICKS, -new Date(scale.now).getTimezoneOffset() * 60_000);
+  return toTicks(scale, MOST_TICKS, -new Date(scale.now).getTimezoneOffset() * 60_000);
 }
 
-/** Number of ticks that fit. */
+/** Maximum number of ticks. */
 const MOST_TICKS = 9;
-/** Distances from now at which the label of a tick would collide with the label of now. */
+/** Distances from now, as parts of the scale, within which the label of a tick would overlap the label "now". */
 const COLLISION = { before: 0.13, after: 0.05 };
 
-/** Returns the lines of the ticks behind all lanes, as properties of the style sheet. Ticks of months have no lines, as they are not equidistant. */
+/** Returns CSS properties for the tick lines behind all lanes. Ticks of months have no lines, because they are not equidistant. */
 export function tickLines(scale: Scale): Readonly<Record<string, string>> {
   const [first, second] = localTicks(scale);
   const step = first === undefined || second === undefined ? 1 : second.position - first.position;
   if (first === undefined || step >= 1 || scale.to - scale.from > MAX_LINED_MS) return { '--tick-step': '0', '--tick-offset': '0' };
-  // A position in percent applies to the difference of the widths of lane and step.
+  // CSS applies a background position in percent to the difference between the width of the lane and the width of a step.
   return { '--tick-step': percent(step), '--tick-offset': percent((first.position % step) / (1 - step)) };
 }
 

@@ -1,4 +1,4 @@
-// Entry of the page.
+// Entry point of the page.
 
 import { render } from 'preact';
 import { App } from './app.ts';

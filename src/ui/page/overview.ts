@@ -1,21 +1,21 @@
-// The overview: what needs attention first, then the numbers and the next day.
+// The overview: counts by state, the renewals of the next 24 hours, and the objects that need attention.
 
 import { useMemo } from 'preact/hooks';
 import { type Address, formatAddress, START } from '../model/address.ts';
-import { type Attention, attentionOf } from '../model/attention.ts';
+import { type Attention, findAttention } from '../model/attention.ts';
 import {
   CLUSTER_STATES,
   CLUSTER_WORDS,
   type ClusterState,
-  clusterState,
+  clusterStateOf,
   countBy,
   TOKEN_STATES,
   TOKEN_WORDS,
   type TokenState,
-  tokenState,
+  tokenStateOf,
 } from '../model/states.ts';
-import { type Bin, binsOf } from '../model/timeline.ts';
-import { formatCount, formatRelative } from '../model/times.ts';
+import { type Bin, toBins } from '../model/timeline.ts';
+import { formatCount, formatQuantity, formatRelative } from '../model/times.ts';
 import { html } from './html.ts';
 import { RelativeTime } from './parts.ts';
 import { clusterBadge, clusterToneOf, tokenBadge, toneOf } from './symbols.ts';
@@ -30,17 +30,17 @@ export function Overview({ session, address, now }: ViewProps) {
   const { items, revision } = session.tokens;
   const { clusters } = session;
   const second = Math.floor(now / 1_000);
-  const attention = useMemo(() => attentionOf(clusters.values(), items.values(), now), [revision, session.clusterRevision, second]);
-  const bins = useMemo(() => binsOf(items.values(), now, DAY, BINS), [revision, second]);
+  const attention = useMemo(() => findAttention(clusters.values(), items.values(), now), [revision, session.clusterRevision, second]);
+  const bins = useMemo(() => toBins(items.values(), now, DAY, BINS), [revision, second]);
   const tokenCounts = useMemo(
     () =>
       countBy(
         TOKEN_STATES,
-        [...items.values()].map((token) => tokenState(token, now)),
+        [...items.values()].map((token) => tokenStateOf(token, now)),
       ),
     [revision, second],
   );
-  const clusterCounts = countBy(CLUSTER_STATES, [...clusters.values()].map(clusterState));
+  const clusterCounts = countBy(CLUSTER_STATES, [...clusters.values()].map(clusterStateOf));
   return html`<section class="overview" aria-label="Overview">
     <h1 class="unseen">Overview</h1>
     <div class="cards">
@@ -111,22 +111,26 @@ function nextDay(bins: readonly Bin[], now: number) {
   const most = bins.reduce((highest, { renewals, expiries }) => Math.max(highest, renewals + expiries), 1);
   const renewals = bins.reduce((sum, bin) => sum + bin.renewals, 0);
   const expiries = bins.reduce((sum, bin) => sum + bin.expiries, 0);
-  const text = `${formatCount(renewals)} renewals, ${formatCount(expiries)} expiries without renewal`;
+  const [renewalText, expiryText] = [formatQuantity(renewals, 'renewal'), expiriesText(expiries)];
   return html`<div class="card next">
     <h2>Next 24 hours</h2>
-    <p class="legend"><span><i class="dot planned"></i>${formatCount(renewals)} renewals</span><span class=${expiries === 0 ? 'zero' : ''}><i class="dot bad"></i>${formatCount(expiries)} expiries without renewal</span></p>
-    <div class="bins" role="img" aria-label=${text}>
+    <p class="legend"><span><i class="dot planned"></i>${renewalText}</span><span class=${expiries === 0 ? 'zero' : ''}><i class="dot bad"></i>${expiryText}</span></p>
+    <div class="bins" role="img" aria-label=${`${renewalText}, ${expiryText}`}>
       ${bins.map(
         ({
           from,
           renewals: planned,
           expiries: lost,
-        }) => html`<span key=${Math.round(from - now)} title=${`${formatRelative(from, now)}: ${planned} renewals, ${lost} expiries without renewal`}>
+        }) => html`<span key=${Math.round(from - now)} title=${`${formatRelative(from, now)}: ${formatQuantity(planned, 'renewal')}, ${expiriesText(lost)}`}>
           <i class="bad" style=${{ height: `${(lost / most) * 100}%` }}></i><i class="planned" style=${{ height: `${(planned / most) * 100}%` }}></i></span>`,
       )}
     </div>
     <p class="hours" aria-hidden="true"><span>now</span><span>6 h</span><span>12 h</span><span>18 h</span><span>24 h</span></p>
   </div>`;
+}
+
+function expiriesText(count: number): string {
+  return `${formatQuantity(count, 'expiry', 'expiries')} without renewal`;
 }
 
 function calm(isLoading: boolean, total: number) {
@@ -148,5 +152,5 @@ function item(attention: Attention, address: Address, now: number) {
 function effectOf(attention: Attention): string {
   if (attention.kind === 'token') return attention.isUsable ? ' · the token is still valid' : ' · no valid token';
   if (attention.failingTokens === 0) return '';
-  return ` · ${formatCount(attention.failingTokens)} failing ${attention.failingTokens === 1 ? 'token' : 'tokens'}`;
+  return ` · ${formatQuantity(attention.failingTokens, 'failing token')}`;
 }

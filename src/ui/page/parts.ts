@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatRelative, formatTime } from '../model/times.ts';
 import { type Child, html } from './html.ts';
 
-/** Shows a choice of several values, as links that can be opened in another tab. */
+/** One of several values to choose from. */
 export interface Choice {
   readonly label: Child;
   readonly href: string;
@@ -12,6 +12,7 @@ export interface Choice {
   readonly title?: string;
 }
 
+/** Shows choices as links, which users can open in another tab. */
 export function Choices({ label, choices, kind }: { readonly label: string; readonly choices: readonly Choice[]; readonly kind: string }) {
   return html`<nav class="choices ${kind}" aria-label=${label}>
     ${choices.map(({ label: text, href, isChosen, title }) => html`<a href=${href} title=${title} aria-current=${isChosen ? 'true' : undefined}>${text}</a>`)}

@@ -1,4 +1,4 @@
-// The live data of the page: one list of clusters, one of tokens, and the clock of the server. Changes are drawn once per frame.
+// The live data of the page: the lists of clusters and tokens, and the clock of the server. Draws changes at most ten times a second.
 
 import { Collection, type CollectionOptions } from '../model/collection.ts';
 import { type Cluster, type Token, toCluster, toToken, withHubFields } from '../model/objects.ts';
@@ -7,17 +7,17 @@ import type { Problem, Server } from '../model/problems.ts';
 /** Bearer token of a person who logged in; undefined if the server adds the credential. It is never stored. */
 export type Credential = string | undefined;
 
-/** Interval of the clock of the page, in milliseconds. */
+/** Interval at which the page is drawn without changes, in milliseconds. */
 const TICK_MS = 1_000;
 /** Minimum time between two drawings of changes, in milliseconds. */
 const MIN_DRAW_MS = 100;
-/** Ignored difference between the clocks of the browser and the server, in milliseconds. The Date header has whole seconds. */
+/** Maximum difference between the clocks of browser and server that is ignored, in milliseconds. The Date header has whole seconds. */
 const MAX_SKEW_MS = 2_000;
 
 export class Session {
   readonly tokens: Collection<Token>;
   readonly #clusters: Collection<Cluster>;
-  /** Clusters as the hub shows them; undefined on the façade. */
+  /** Clusters of the hub, which have additional fields; undefined if the façade serves the page. */
   readonly #hub: Collection<Cluster> | undefined;
   readonly #credential: Credential;
   readonly #ending = new AbortController();
@@ -29,7 +29,7 @@ export class Session {
   #skewMs = 0;
   #merged: { readonly revision: string; readonly clusters: ReadonlyMap<string, Cluster> } | undefined;
 
-  /** `draw` is called once per frame in which something changed, and every second. */
+  /** `draw` is called after changes, at most ten times a second, and every second. */
   constructor(credential: Credential, draw: () => void) {
     this.#credential = credential;
     this.#draw = draw;
@@ -43,7 +43,7 @@ export class Session {
     return Date.now() + this.#skewMs;
   }
 
-  /** True if the page shows fields that only the hub has. */
+  /** True if the Clusters have fields that only the hub returns. */
   get hasHubFields(): boolean {
     return (this.#hub?.items.size ?? 0) > 0;
   }
@@ -66,19 +66,19 @@ export class Session {
     return `${this.#clusters.revision} ${this.#hub?.revision ?? 0}`;
   }
 
-  /** Problem for which the credential was rejected; undefined while it is accepted. */
+  /** Problem of a rejected credential; undefined while the credential is accepted. */
   get rejection(): Problem | undefined {
     for (const { phase } of [this.tokens, this.#clusters]) if (phase.type === 'rejected') return phase.problem;
     return undefined;
   }
 
-  /** Problem for which fields of the hub are missing or old; undefined without one, and without permission to list Clusters on the hub. */
+  /** Problem that keeps fields of the hub from being current; undefined without one, or if the user may not list Clusters on the hub. */
   get hubProblem(): Problem | undefined {
     const phase = this.#hub?.phase;
     return phase !== undefined && 'problem' in phase && phase.problem.status !== 403 ? phase.problem : undefined;
   }
 
-  /** Progress of whichever of the façade's two lists needs attention first. */
+  /** Phase of the façade's two lists together: retrying if either retries, otherwise loading if either loads, otherwise live. */
   get phase(): Collection<Token>['phase'] {
     const phases = [this.tokens.phase, this.#clusters.phase];
     return phases.find(({ type }) => type === 'retrying') ?? phases.find(({ type }) => type === 'loading') ?? { type: 'live' };
@@ -106,14 +106,14 @@ export class Session {
     this.#ending.abort();
   }
 
-  /** Keeps all lists current from where they were paused. */
+  /** Starts all lists, or resumes them from the versions at which they were paused. */
   #resume(): void {
     if (this.#running !== undefined) return;
     this.#running = new AbortController();
     for (const collection of [this.#clusters, this.tokens, this.#hub]) void collection?.run(this.#running.signal);
   }
 
-  /** Ends the watches of a hidden page, which shows no events: browsers allow six connections to a server without HTTP/2, for all tabs. */
+  /** Ends the watches of a hidden page: without HTTP/2, browsers allow six connections to a server, which all tabs share. */
   #pause(): void {
     this.#running?.abort();
     this.#running = undefined;
@@ -151,7 +151,7 @@ export class Session {
     return response;
   }
 
-  /** Draws in the next frame, ten times a second at most; frames do not arrive while the page is hidden. */
+  /** Draws in the next frame, at most ten times a second. Browsers request no frames of a hidden page. */
   #schedule(): void {
     if (this.#isDue || this.#ending.signal.aborted) return;
     this.#isDue = true;

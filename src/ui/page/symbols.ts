@@ -1,4 +1,4 @@
-// Symbols of states: each state has its own shape, so that no state depends on its color.
+// Symbols of states: each state has its own shape, so that users can distinguish states without color.
 
 import type { Verdict } from '../model/chain.ts';
 import { CLUSTER_WORDS, type ClusterState, TOKEN_WORDS, type TokenState } from '../model/states.ts';
@@ -7,7 +7,7 @@ import { html } from './html.ts';
 type Shape = 'check' | 'cross' | 'triangle' | 'clock' | 'ring' | 'pause' | 'dash';
 type Tone = 'good' | 'bad' | 'warn' | 'calm';
 
-/** Outlines in a square of 16 units. */
+/** Marks inside the frames, in a square of 16 units. */
 const PATHS: Readonly<Record<Shape, string>> = {
   check: 'M4 8.5l2.7 2.7L12 5.5',
   cross: 'M5 5l6 6M11 5l-6 6',
@@ -18,7 +18,7 @@ const PATHS: Readonly<Record<Shape, string>> = {
   dash: 'M5 8h6',
 };
 
-/** Frames of the outlines. */
+/** Frames around the marks, in a square of 16 units. */
 const FRAMES: Readonly<Record<Shape, string>> = {
   check: 'M8 1.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z',
   cross: 'M5 1.5h6L14.5 5v6L11 14.5H5L1.5 11V5z',
@@ -80,12 +80,12 @@ export function conditionChip(name: string, status: 'True' | 'False' | 'Unknown'
   return html`<span class="chip ${VERDICT_SYMBOLS[verdict][1]}">${symbol(VERDICT_SYMBOLS[verdict])}<span>${name}</span><span class="unseen">: ${word}</span></span>`;
 }
 
-/** Returns the class of a token's state, for colors. */
+/** Returns the CSS class for the color of a token's state. */
 export function toneOf(state: TokenState): Tone {
   return TOKEN_SYMBOLS[state][1];
 }
 
-/** Returns the class of a cluster's state, for colors. */
+/** Returns the CSS class for the color of a cluster's state. */
 export function clusterToneOf(state: ClusterState): Tone {
   return CLUSTER_SYMBOLS[state][1];
 }

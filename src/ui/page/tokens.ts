@@ -4,9 +4,9 @@ import { useMemo, useRef } from 'preact/hooks';
 import { type Address, formatAddress } from '../model/address.ts';
 import { ORDERS, selectTokens } from '../model/filters.ts';
 import type { Token } from '../model/objects.ts';
-import { countBy, TOKEN_STATES, TOKEN_WORDS, tokenState } from '../model/states.ts';
-import { type Scale, scaleOf, ZOOM_NAMES, ZOOM_WORDS } from '../model/timeline.ts';
-import { formatCount } from '../model/times.ts';
+import { countBy, TOKEN_STATES, TOKEN_WORDS, tokenStateOf } from '../model/states.ts';
+import { type Scale, toScale, ZOOM_NAMES, ZOOM_WORDS } from '../model/timeline.ts';
+import { formatCount, formatQuantity } from '../model/times.ts';
 import { Grid } from './grid.ts';
 import { html } from './html.ts';
 import { axis, lane, legend, tickLines } from './lane.ts';
@@ -35,7 +35,7 @@ export function Tokens({ session, address, now, go }: ViewProps) {
     [revision, query, state, order, state === undefined ? 0 : second],
   );
   previous.current = found;
-  const scale = scaleOf(zoom, now);
+  const scale = toScale(zoom, now);
   return html`<section class="tokens" aria-label="Tokens" style=${tickLines(scale)}>
     <h1 class="unseen">Tokens</h1>
     <div class="tools" style=${{ '--digits': formatCount(items.size).length }}>
@@ -73,7 +73,7 @@ export function Tokens({ session, address, now, go }: ViewProps) {
 }
 
 function* statesOf(tokens: Iterable<Token>, now: number) {
-  for (const token of tokens) yield tokenState(token, now);
+  for (const token of tokens) yield tokenStateOf(token, now);
 }
 
 function head(scale: Scale) {
@@ -84,7 +84,7 @@ function head(scale: Scale) {
 
 function cells(token: Token, scale: Scale) {
   const { name, namespace, cluster, account, renewsAt, expiresAt } = token;
-  const state = tokenState(token, scale.now);
+  const state = tokenStateOf(token, scale.now);
   return html`<span role="gridcell" class="state">${tokenBadge(state)}</span>
     <span role="gridcell" class="names"><b title=${name}>${name}</b><small title=${namespace}>${namespace}</small></span>
     <span role="gridcell" class="names target"><span title=${cluster}>${cluster}</span><small title=${account}>${account}</small></span>
@@ -103,5 +103,5 @@ function footText(session: Session, found: number, total: number): string {
   const { phase } = session.tokens;
   if (phase.type === 'loading' && phase.loaded > 0)
     return `Loading: ${formatCount(phase.loaded)}${phase.remaining === undefined ? '' : ` of ${formatCount(phase.loaded + phase.remaining)}`} tokens`;
-  return found === total ? `${formatCount(total)} tokens` : `${formatCount(found)} of ${formatCount(total)} tokens`;
+  return found === total ? formatQuantity(total, 'token') : `${formatCount(found)} of ${formatQuantity(total, 'token')}`;
 }

@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import type { Secret } from '../../../src/api/resources.ts';
 import {
-  credentialName,
   isSameCluster,
   isSameData,
   isSameSpec,
+  resolveSecretName,
   type TargetRegistration,
   toCluster,
   toSecret,
@@ -80,15 +80,15 @@ describe('toSecret', () => {
     [
       'another Cluster',
       secretWith({ cluster: 'us', server: EU.server, 'ca.crt': CA }),
-      /describes us, https:\/\/eu\.example\.com:6443, not eu at/,
+      /credential for us, https:\/\/eu\.example\.com:6443, not for eu at/,
     ],
     [
       'another server',
       secretWith({ cluster: 'eu', server: 'https://us.example.com', 'ca.crt': CA }),
-      /describes eu, https:\/\/us\.example\.com, not/,
+      /credential for eu, https:\/\/us\.example\.com, not/,
     ],
-    ['no cluster', secretWith({}), /describes no cluster, not eu at/],
-    ['no readable authority', secretWith({ cluster: 'eu', server: EU.server, 'ca.crt': '-----' }), /describes eu, not eu at/],
+    ['no cluster', secretWith({}), /credential for no cluster, not for eu at/],
+    ['no readable authority', secretWith({ cluster: 'eu', server: EU.server, 'ca.crt': '-----' }), /credential for eu, not for eu at/],
   ])('refuses an existing Secret that describes %s', (_, found, problem) => {
     expect(() => toSecret(EU, SECRET, TOKEN, found)).toThrow(problem);
     expect(() => toSecret(EU, SECRET, TOKEN, found)).toThrow(/choose another name, or run purser cluster remove eu first$/);
@@ -168,24 +168,24 @@ function withSpec(cluster: Cluster): Cluster {
   };
 }
 
-describe('credentialName', () => {
+describe('resolveSecretName', () => {
   it('returns the Secret of an existing Cluster with the same address', () => {
-    expect(credentialName(EU, undefined)).toEqual(SECRET);
+    expect(resolveSecretName(EU, undefined)).toEqual(SECRET);
     const found = toCluster(EU, { namespace: 'fleet', name: 'shared' });
-    expect(credentialName({ ...EU, server: `${EU.server}/` }, found)).toEqual({ namespace: 'fleet', name: 'shared' });
+    expect(resolveSecretName({ ...EU, server: `${EU.server}/` }, found)).toEqual({ namespace: 'fleet', name: 'shared' });
     const { authInfo: _, ...spec } = found.spec;
-    expect(credentialName(EU, { ...found, spec })).toEqual(SECRET);
+    expect(resolveSecretName(EU, { ...found, spec })).toEqual(SECRET);
   });
 
   it('refuses a Cluster with a different address, and the hub', () => {
     const found = toCluster(EU, SECRET);
-    expect(() => credentialName({ ...EU, server: 'https://us.example.com' }, found)).toThrow(
+    expect(() => resolveSecretName({ ...EU, server: 'https://us.example.com' }, found)).toThrow(
       'Cluster eu already exists with the address https://eu.example.com:6443, not https://us.example.com; choose another name, or run purser cluster remove eu first',
     );
     const hub = { ...found, spec: { ...found.spec, authInfo: { controller: { ...SECRET, kind: 'ServiceAccount' as const } } } };
-    expect(() => credentialName(EU, hub)).toThrow(/represents the hub/);
+    expect(() => resolveSecretName(EU, hub)).toThrow(/represents the hub/);
     const deleted = { ...found, metadata: { ...found.metadata, deletionTimestamp: '2026-11-16T12:00:00Z' } };
-    expect(() => credentialName(EU, deleted)).toThrow(/is being deleted/);
+    expect(() => resolveSecretName(EU, deleted)).toThrow(/is being deleted/);
   });
 });
 

@@ -77,7 +77,9 @@ describe('renewCredential', () => {
     await world.nextToken();
     const target = administrator();
     Object.assign(target.client, { createToken: async () => ({ status }) });
-    expect(String(await renew(target))).toContain('the target cluster issued no valid token; check its service account settings');
+    expect(String(await renew(target))).toContain(
+      'the target cluster issued no valid token; check the --service-account flags of its API server',
+    );
     expect(printed).toBe('');
   });
 
@@ -129,11 +131,11 @@ describe('renewAll', () => {
     await world.begin();
     expect(await renewFleet(async () => undefined)).toMatchObject({
       code: 3,
-      message: '1 credentials were not renewed; see the causes above',
+      message: 'credentials not renewed: 1; see the causes above',
     });
     expect(printed).toMatch(/^Cluster c\d+: Purser has not renewed/);
     await world.addCluster('other', {}, 'missing');
     expect(await renewFleet(async () => undefined)).toMatchObject({ code: 1 });
-    expect(printed).toMatch(/^Cluster other: Secret \S+\/missing was not found on the hub$/m);
+    expect(printed).toMatch(/^Cluster other: Secret \S+\/missing was not found on the hub; to create it, run purser cluster add other$/m);
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Label } from '../../../src/api/names.ts';
 import { type Secret, Secrets, type ServiceAccount } from '../../../src/api/resources.ts';
 import type { Peer } from '../../../src/cli/cluster/peer.ts';
-import { type Revocation, revoke } from '../../../src/cli/cluster/revoke.ts';
+import { type Revocation, revokeEarlierTokens } from '../../../src/cli/cluster/revoke.ts';
 import { CommandError, type CommandHost } from '../../../src/cli/command.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import { credentialLabel } from '../../../src/targets/own-anchors.ts';
@@ -34,7 +34,7 @@ async function run(more: Partial<Revocation> = {}): Promise<unknown> {
     timeoutMs: 60_000,
     ...more,
   };
-  const running = revoke(revocation, host)
+  const running = revokeEarlierTokens(revocation, host)
     .catch((error: unknown) => error)
     .finally(() => {
       isDone = true;

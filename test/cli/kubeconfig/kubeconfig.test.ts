@@ -216,8 +216,8 @@ describe('mergeText', () => {
     ['all: [&c {name: target-1, context: {user: admin}}]\ncontexts: [*c]', 'has a context target-1 that purser did not write'],
     ['all: &c {name: target-1, context: {user: admin}}\ncontexts: [{<<: *c}]', 'has a context target-1 that purser did not write'],
     ['all: &u [{name: admin}, {name: bob}]\nusers: *u', 'users of config is a YAML alias. Replace it with the list that it refers to'],
-    ['users: {admin: {}}', 'config is not a kubeconfig: users is not a list. Correct it'],
-    ['users: text', 'config is not a kubeconfig: users is not a list. Correct it'],
+    ['users: {admin: {}}', 'config is not a kubeconfig: users is not a list. Correct the file'],
+    ['users: text', 'config is not a kubeconfig: users is not a list. Correct the file'],
     ['- a list', 'is not a kubeconfig'],
     ['a: [', 'is not a kubeconfig'],
   ])('rejects the file %s', (text, message) => {

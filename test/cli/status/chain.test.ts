@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ServiceAccount } from '../../../src/api/resources.ts';
-import { chainOf, type Evidence, type Link } from '../../../src/cli/status/chain.ts';
-import { chainText } from '../../../src/cli/status/text.ts';
+import { type Evidence, type Link, toLinks } from '../../../src/cli/status/chain.ts';
+import { formatChain } from '../../../src/cli/status/text.ts';
 import { ACCOUNT_UID, aCluster, aGrant, aToken, at, NOON, SECRET_IDENTITY } from '../../support/builders.ts';
 import { stored } from '../../support/stored.ts';
 
@@ -33,24 +33,32 @@ const good: Evidence = {
   issueName: { value: 'prod-eu/deploy' },
   exactName: 'prod-eu/deploy/deployer',
   cluster: { value: { ...aCluster(), status: { conditions: [ready] } } },
-  account: { value: stored(account) },
+  serviceAccount: { value: stored(account) },
   secret: { value: secret },
   isAccepted: { value: true },
 };
 
 function link(name: Link['name'], more: Partial<Evidence>, now = NOON): Link | undefined {
-  return chainOf({ ...good, ...more }, now).find((each) => each.name === name);
+  return toLinks({ ...good, ...more }, now).find((each) => each.name === name);
 }
 
-describe('chainOf', () => {
+describe('toLinks', () => {
   it('confirms every link of a valid token', () => {
-    expect(chainOf(good, NOON).map(({ verdict }) => verdict)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok']);
+    expect(toLinks(good, NOON).map(({ verdict }) => verdict)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok']);
   });
 
   it('names the permission that the user lacks for each check', () => {
     const needs = { needs: 'a permission' };
-    const evidence = { ...good, hasRequester: needs, issueName: needs, cluster: needs, account: needs, secret: needs, isAccepted: needs };
-    expect(chainOf(evidence, NOON).map(({ message }) => message)).toEqual(Array(5).fill('not checked (needs a permission)'));
+    const evidence = {
+      ...good,
+      hasRequester: needs,
+      issueName: needs,
+      cluster: needs,
+      serviceAccount: needs,
+      secret: needs,
+      isAccepted: needs,
+    };
+    expect(toLinks(evidence, NOON).map(({ message }) => message)).toEqual(Array(5).fill('not checked (needs a permission)'));
   });
 
   it.each<[string, Link['name'], Partial<Evidence>, string]>([
@@ -58,11 +66,11 @@ describe('chainOf', () => {
     ['a missing permission', 'permission', { issueName: { value: undefined } }, 'cannot issue clusters/token "prod-eu/deploy/deployer"'],
     ['a missing Cluster', 'cluster', { cluster: { value: undefined } }, 'Cluster prod-eu was not found. Register it'],
     ['a Cluster that was never probed', 'cluster', { cluster: { value: aCluster() } }, 'has not probed it yet'],
-    ['a missing service account', 'service account', { account: { value: undefined } }, 'was not found on the cluster'],
+    ['a missing service account', 'service account', { serviceAccount: { value: undefined } }, 'was not found on the cluster'],
     [
       'a re-created service account',
       'service account',
-      { account: { value: stored({ ...account, metadata: { ...account.metadata, uid: 'other' } }) } },
+      { serviceAccount: { value: stored({ ...account, metadata: { ...account.metadata, uid: 'other' } }) } },
       'was re-created',
     ],
     ['a Secret without a token', 'token', { secret: { value: { ...secret, data: {} } } }, 'There is no token in the Secret'],
@@ -103,13 +111,18 @@ describe('chainOf', () => {
   });
 
   it('returns no link that contains the token', () => {
-    expect(JSON.stringify(chainOf(good, NOON))).not.toContain(aGrant().text());
+    expect(JSON.stringify(toLinks(good, NOON))).not.toContain(aGrant().text());
   });
 });
 
-describe('chainText', () => {
+describe('formatChain', () => {
   it('prints the state of the ManagedToken and one line for each link', () => {
-    const printed = chainText(good.token, chainOf({ ...good, account: { needs: '--target-context' } }, NOON), NOON, (_, text) => text);
+    const printed = formatChain(
+      good.token,
+      toLinks({ ...good, serviceAccount: { needs: '--target-context' } }, NOON),
+      NOON,
+      (_, text) => text,
+    );
     expect(printed).toBe(`ManagedToken team-a/ci: Pending
 
   ✓ permission       service account team-a/default may issue prod-eu/deploy

@@ -2,16 +2,16 @@ import { describe, expect, it } from '@jest/globals';
 import type { Cluster, ClusterCondition } from '../../../src/api/cluster.gen.ts';
 import type { ManagedTokenStatus } from '../../../src/api/managed-token.gen.ts';
 import type { Stored } from '../../../src/api/resources.ts';
-import { type Fleet, fleetStatus } from '../../../src/cli/status/fleet.ts';
-import { fleetText } from '../../../src/cli/status/text.ts';
+import { type Fleet, toFleetStatus } from '../../../src/cli/status/fleet.ts';
+import { formatFleet } from '../../../src/cli/status/text.ts';
 import { formatTimestamp } from '../../../src/std/timestamp.ts';
 import { aSet } from '../../sets/set-builder.ts';
 import { aCluster, aToken, at, NOON, type TokenBuilder } from '../../support/builders.ts';
 
 const plain = (_: string, text: string) => text;
 const statusOf = (tokens: Fleet['tokens'], clusters: Fleet['clusters'], now: number, sets: Fleet['sets'] = []) =>
-  fleetStatus({ tokens, clusters, sets }, now);
-const text = (...args: Parameters<typeof statusOf>) => fleetText(statusOf(...args), NOON, plain);
+  toFleetStatus({ tokens, clusters, sets }, now);
+const text = (...args: Parameters<typeof statusOf>) => formatFleet(statusOf(...args), NOON, plain);
 
 /** Returns a ManagedToken whose token expires at one o'clock, with these conditions: type, status and reason. */
 function token(name: string, ...conditions: readonly (readonly [string, 'True' | 'False', string])[]): TokenBuilder {
@@ -44,7 +44,7 @@ function cluster(name: string, ...conditions: readonly (readonly [string, 'True'
 
 const ready = cluster('prod-eu', ['Ready', 'True', 'ClusterReady'], ['CredentialFresh', 'True', 'CredentialValid']);
 
-describe('fleetStatus', () => {
+describe('toFleetStatus', () => {
   it('reports no problem in a healthy fleet, and the next rotation', () => {
     const status = statusOf([healthy('a'), healthy('b')], [ready], NOON);
     expect(status.clusters?.problems).toEqual([]);
@@ -120,7 +120,7 @@ function set(name: string, failing: number, ...conditions: readonly (readonly [s
 const COMPLETE = ['Progressing', 'False', 'Complete'] as const;
 const completeSet = set('complete', 0, ['Ready', 'True', 'AllReady'], COMPLETE);
 
-describe('fleetStatus of ManagedTokenSets', () => {
+describe('toFleetStatus of ManagedTokenSets', () => {
   it('reports failing clusters, stopped rollouts, missing requesters and failed ClusterProfiles', () => {
     const sets = [
       set('stopped', 1, ['Ready', 'False', 'NotAllReady'], ['Progressing', 'False', 'RolloutStopped']),
@@ -151,11 +151,11 @@ describe('fleetStatus of ManagedTokenSets', () => {
   });
 
   it('omits ManagedTokenSets that the user may not list', () => {
-    expect(fleetStatus({ tokens: [], clusters: [ready], sets: undefined }, NOON)).not.toHaveProperty('managedTokenSets');
+    expect(toFleetStatus({ tokens: [], clusters: [ready], sets: undefined }, NOON)).not.toHaveProperty('managedTokenSets');
   });
 });
 
-describe('fleetText', () => {
+describe('formatFleet', () => {
   it('prints ManagedTokenSets that are not complete, and their number', () => {
     const failing = set('fleet', 1, ['Ready', 'False', 'NotAllReady'], COMPLETE);
     expect(text([], [ready], NOON, [failing, completeSet])).toBe(`ManagedTokenSet team-a/fleet: NotAllReady for 5m; 2 of 3 clusters ready
@@ -168,8 +168,8 @@ ManagedTokenSets: 1 of 2 ready
   });
 
   it('names the permission that the user needs to list ManagedTokenSets', () => {
-    const status = fleetStatus({ tokens: [], clusters: [ready], sets: undefined }, NOON);
-    expect(fleetText(status, NOON, plain)).toContain('ManagedTokenSets: not checked (needs list on managedtokensets.tokens.purser.dev)');
+    const status = toFleetStatus({ tokens: [], clusters: [ready], sets: undefined }, NOON);
+    expect(formatFleet(status, NOON, plain)).toContain('ManagedTokenSets: not checked (needs list on managedtokensets.tokens.purser.dev)');
   });
 
   it('prints causes with remedies before the summary', () => {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { attentionOf, causeOf } from '../../../src/ui/model/attention.ts';
+import { findAttention, toCause } from '../../../src/ui/model/attention.ts';
 import { aCluster, aToken, condition, HOUR, MINUTE, NOW } from './tokens.ts';
 
 const unreachable = aCluster('down', [condition('Ready', 'False', 'Timeout')]);
 const timeout = condition('RotationFailing', 'True', 'ClusterTimeout');
 
-describe('attentionOf', () => {
+describe('findAttention', () => {
   it('returns nothing for ready clusters and valid tokens', () => {
-    expect(attentionOf([aCluster('prod')], [aToken()], NOW)).toEqual([]);
+    expect(findAttention([aCluster('prod')], [aToken()], NOW)).toEqual([]);
   });
 
   it('lists clusters before tokens, with the number of tokens that each cluster affects', () => {
@@ -16,13 +16,13 @@ describe('attentionOf', () => {
       aToken({ name: 'b', cluster: 'down', rotationFailing: timeout, expiresAt: NOW + 5 * MINUTE }),
       aToken({ name: 'c', cluster: 'down', ready: condition('Ready', 'False', 'Forbidden') }),
     ];
-    const found = attentionOf([aCluster('prod'), unreachable], tokens, NOW);
+    const found = findAttention([aCluster('prod'), unreachable], tokens, NOW);
     expect(found.map(({ kind, key }) => `${kind} ${key}`)).toEqual(['cluster down', 'token team-a/c']);
     expect(found[0]).toMatchObject({ failingTokens: 2, firstExpiry: NOW + 5 * MINUTE, reason: 'Timeout' });
   });
 
   it('lists tokens of a failing cluster that the caller does not see', () => {
-    expect(attentionOf([], [aToken({ cluster: 'hidden', rotationFailing: timeout })], NOW)).toMatchObject([
+    expect(findAttention([], [aToken({ cluster: 'hidden', rotationFailing: timeout })], NOW)).toMatchObject([
       { kind: 'token', reason: 'ClusterTimeout' },
     ]);
   });
@@ -36,7 +36,7 @@ describe('attentionOf', () => {
       aToken({ name: 'old', ready: condition('Ready', 'False', 'Forbidden', NOW - HOUR) }),
       aToken({ name: 'over', ready: condition('Ready', 'False', 'Expired'), expiresAt: NOW - MINUTE }),
     ];
-    expect(attentionOf([], tokens, NOW).map(({ key }) => key.replace('team-a/', ''))).toEqual([
+    expect(findAttention([], tokens, NOW).map(({ key }) => key.replace('team-a/', ''))).toEqual([
       'over',
       'old',
       'new',
@@ -47,7 +47,7 @@ describe('attentionOf', () => {
   });
 });
 
-describe('causeOf', () => {
+describe('toCause', () => {
   it.each([
     [
       'a suspended token',
@@ -80,6 +80,6 @@ describe('causeOf', () => {
       { reason: 'Forbidden', message: expect.stringMatching(/Forbidden happened/) },
     ],
   ] as const)('returns the cause and remedy of %s', (_name, change, state, cause) => {
-    expect(causeOf(aToken(change), state, NOW)).toMatchObject(cause);
+    expect(toCause(aToken(change), state, NOW)).toMatchObject(cause);
   });
 });

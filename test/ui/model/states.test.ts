@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Token } from '../../../src/ui/model/objects.ts';
-import { clusterState, countBy, problemConditionOf, type TokenState, tokenState } from '../../../src/ui/model/states.ts';
+import { clusterStateOf, countBy, problemConditionOf, type TokenState, tokenStateOf } from '../../../src/ui/model/states.ts';
 import { aCluster, aToken, condition, DAY, HOUR, MINUTE, NOW } from './tokens.ts';
 
 const failing = condition('RotationFailing', 'True', 'ClusterTimeout');
@@ -8,7 +8,7 @@ const notReady = (reason: string, since = NOW - HOUR) => condition('Ready', 'Fal
 /** A ManagedToken without a token in its Secret. */
 const NONE: Partial<Token> = { issuedAt: undefined, renewsAt: undefined, expiresAt: undefined };
 
-describe('tokenState', () => {
+describe('tokenStateOf', () => {
   it.each<[string, Partial<Token>, TokenState]>([
     ['a valid token', {}, 'ready'],
     ['a token that does not expire', { expiresAt: undefined, renewsAt: undefined }, 'ready'],
@@ -26,11 +26,11 @@ describe('tokenState', () => {
     ['a new ManagedToken', { ...NONE, ready: notReady('Pending', NOW - 10_000) }, 'pending'],
     ['a ManagedToken that waits too long for its first token', { ...NONE, ready: notReady('Pending', NOW - 2 * MINUTE) }, 'failing'],
   ])('returns the state of %s', (_name, change, state) => {
-    expect(tokenState(aToken(change), NOW)).toBe(state);
+    expect(tokenStateOf(aToken(change), NOW)).toBe(state);
   });
 });
 
-describe('clusterState', () => {
+describe('clusterStateOf', () => {
   const ready = condition('Ready', 'True', 'ClusterReady');
   it.each([
     ['a ready cluster', [ready], 'ready'],
@@ -39,7 +39,7 @@ describe('clusterState', () => {
     ['a ready cluster whose credential expires soon', [ready, condition('CredentialFresh', 'False', 'CredentialExpiring')], 'warning'],
     ['a credential that Purser is about to renew', [ready, condition('CredentialFresh', 'False', 'CredentialRenewalPending')], 'ready'],
   ] as const)('returns the state of %s', (_name, conditions, state) => {
-    expect(clusterState(aCluster('prod', conditions))).toBe(state);
+    expect(clusterStateOf(aCluster('prod', conditions))).toBe(state);
   });
 
   it('explains a failing cluster by the condition with the same reason', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { binsOf, laneOf, positionOf, scaleOf, ticksOf, ZOOM_NAMES, ZOOMS, zoomBy } from '../../../src/ui/model/timeline.ts';
+import { positionOf, toBins, toLane, toScale, toTicks, ZOOM_NAMES, ZOOMS, zoomBy } from '../../../src/ui/model/timeline.ts';
 import { aToken, condition, DAY, HOUR, MINUTE, NOW } from './tokens.ts';
 
-describe('scaleOf', () => {
+describe('toScale', () => {
   it.each(ZOOM_NAMES)('places the current time at a fifth of the span %s', (zoom) => {
-    const scale = scaleOf(zoom, NOW);
+    const scale = toScale(zoom, NOW);
     expect(scale.to - scale.from).toBe(ZOOMS[zoom]);
     expect(positionOf(NOW, scale)).toBeCloseTo(0.2);
   });
@@ -23,11 +23,11 @@ describe('zoomBy', () => {
   });
 });
 
-describe('laneOf', () => {
-  const scale = scaleOf('1h', NOW);
+describe('toLane', () => {
+  const scale = toScale('1h', NOW);
 
   it('returns elapsed, valid and reserve time of a valid token', () => {
-    const lane = laneOf(aToken(), scale);
+    const lane = toLane(aToken(), scale);
     expect(lane.bars.map(({ kind }) => kind)).toEqual(['elapsed', 'valid', 'reserve']);
     expect(lane.bars[0]?.left).toBe(0);
     expect(lane.bars[0]?.right).toBeCloseTo(0.2);
@@ -36,7 +36,7 @@ describe('laneOf', () => {
   });
 
   it('clips a long lifetime to the scale', () => {
-    const lane = laneOf(aToken({ issuedAt: NOW - DAY, renewsAt: NOW + DAY, expiresAt: NOW + 2 * DAY }), scale);
+    const lane = toLane(aToken({ issuedAt: NOW - DAY, renewsAt: NOW + DAY, expiresAt: NOW + 2 * DAY }), scale);
     expect(lane.bars).toEqual([
       { kind: 'elapsed', left: 0, right: expect.closeTo(0.2) as unknown },
       { kind: 'valid', left: expect.closeTo(0.2) as unknown, right: 1 },
@@ -45,45 +45,45 @@ describe('laneOf', () => {
   });
 
   it('shows the time since an expiry', () => {
-    expect(laneOf(aToken({ expiresAt: NOW - 6 * MINUTE }), scale).bars.at(-1)).toMatchObject({
+    expect(toLane(aToken({ expiresAt: NOW - 6 * MINUTE }), scale).bars.at(-1)).toMatchObject({
       kind: 'expired',
       right: expect.closeTo(0.2) as unknown,
     });
   });
 
   it('returns no bars for a ManagedToken without a token', () => {
-    expect(laneOf(aToken({ expiresAt: undefined }), scale)).toEqual({ bars: [], renewal: undefined, expiry: undefined, beyond: undefined });
+    expect(toLane(aToken({ expiresAt: undefined }), scale)).toEqual({ bars: [], renewal: undefined, expiry: undefined, beyond: undefined });
   });
 
   it('returns bars within the scale for any times', () => {
     const times = [undefined, -1e15, 0, NOW - DAY, NOW, NOW + MINUTE, NOW + 400 * DAY, 8e15];
     const all = times.flatMap((issuedAt) => times.flatMap((renewsAt) => times.map((expiresAt) => ({ issuedAt, renewsAt, expiresAt }))));
-    const bars = all.flatMap((each) => laneOf(aToken(each), scale).bars);
+    const bars = all.flatMap((each) => toLane(aToken(each), scale).bars);
     expect(bars.length).toBeGreaterThan(100);
     expect(bars.filter(({ left, right }) => !(left >= 0 && right > left && right <= 1))).toEqual([]);
   });
 });
 
-describe('ticksOf', () => {
+describe('toTicks', () => {
   it.each(ZOOM_NAMES)('returns 3 to 13 ticks in order for the span %s', (zoom) => {
-    const positions = ticksOf(scaleOf(zoom, NOW), 12).map(({ position }) => position);
+    const positions = toTicks(toScale(zoom, NOW), 12).map(({ position }) => position);
     expect(positions.length).toBeGreaterThanOrEqual(3);
     expect(positions.length).toBeLessThanOrEqual(13);
     expect(positions.every((position, index) => position >= 0 && position <= 1 && position > (positions[index - 1] ?? -1))).toBe(true);
   });
 
   it('labels hours, and days at midnight of the time zone', () => {
-    const labels = ticksOf(scaleOf('1d', NOW), 9).map(({ label }) => label);
+    const labels = toTicks(toScale('1d', NOW), 9).map(({ label }) => label);
     expect(labels).toEqual(['09:00', '12:00', '15:00', '18:00', '21:00', '18 Nov', '03:00', '06:00']);
-    expect(ticksOf(scaleOf('1d', NOW), 9, 2 * HOUR).find(({ isMajor }) => isMajor)?.position).toBeCloseTo(0.2 + 10 / 24);
+    expect(toTicks(toScale('1d', NOW), 9, 2 * HOUR).find(({ isMajor }) => isMajor)?.position).toBeCloseTo(0.2 + 10 / 24);
   });
 
   it('labels months, and the year in January', () => {
-    expect(ticksOf(scaleOf('1y', NOW), 12).map(({ label }) => label)).toContain('2027');
+    expect(toTicks(toScale('1y', NOW), 12).map(({ label }) => label)).toContain('2027');
   });
 });
 
-describe('binsOf', () => {
+describe('toBins', () => {
   it('counts renewals, and expiries of tokens that are not renewed', () => {
     const tokens = [
       aToken({ renewsAt: NOW - MINUTE }),
@@ -93,7 +93,7 @@ describe('binsOf', () => {
       aToken({ renewsAt: NOW + 3 * DAY, expiresAt: NOW + 4 * DAY }),
       aToken({ renewsAt: undefined, expiresAt: NOW - MINUTE }),
     ];
-    expect(binsOf(tokens, NOW, 4 * HOUR, 4)).toEqual([
+    expect(toBins(tokens, NOW, 4 * HOUR, 4)).toEqual([
       { from: NOW, renewals: 1, expiries: 0 },
       { from: NOW + HOUR, renewals: 1, expiries: 1 },
       { from: NOW + 2 * HOUR, renewals: 0, expiries: 0 },

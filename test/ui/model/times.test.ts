@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { formatCount, formatDuration, formatRelative, formatTime } from '../../../src/ui/model/times.ts';
+import { formatCount, formatDuration, formatQuantity, formatRelative, formatTime } from '../../../src/ui/model/times.ts';
 import { DAY, HOUR, MINUTE, NOW } from './tokens.ts';
 
 describe('formatDuration', () => {
@@ -44,5 +44,19 @@ describe('formatCount', () => {
     [1_234_567, '1,234,567'],
   ])('writes %d as %s', (count, text) => {
     expect(formatCount(count)).toBe(text);
+  });
+});
+
+describe('formatQuantity', () => {
+  it.each([
+    [0, '0 tokens'],
+    [1, '1 token'],
+    [10_000, '10,000 tokens'],
+  ])('writes %d as %s', (count, text) => {
+    expect(formatQuantity(count, 'token')).toBe(text);
+  });
+
+  it('uses an irregular plural', () => {
+    expect(formatQuantity(2, 'expiry', 'expiries')).toBe('2 expiries');
   });
 });
