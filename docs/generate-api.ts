@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { Annotation, Label, LabelValue } from '../src/api/names.ts';
 import { ALL_LISTS } from '../src/facade/lists.ts';
-import { openApi } from '../src/facade/openapi.ts';
+import { buildOpenApi } from '../src/facade/openapi.ts';
 import { outputForms, TOKEN_KEY, tokenKeys } from '../src/tokens/outputs/outputs.ts';
 
 const CRDS = new URL('../crds/', import.meta.url);
@@ -182,7 +182,7 @@ interface Operation {
 }
 
 function facadeSection(): string {
-  const { paths, components } = openApi('orchestrator', ALL_LISTS);
+  const { paths, components } = buildOpenApi('orchestrator', ALL_LISTS);
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => operationSection(`${method.toUpperCase()} ${path}`, operation as Operation)),
   );

@@ -7,7 +7,7 @@ import { prepareReadyFile } from '../../src/cli/ready-file.ts';
 import type { Config } from '../../src/config/config.ts';
 import { checkCertificateFiles } from '../../src/config/preflight.ts';
 import { toListenError } from '../../src/config/start-error.ts';
-import { publishFacade } from '../../src/facade/access-config-map.ts';
+import { publishFacadeAccess } from '../../src/facade/access-config-map.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
 import { retryUntilDone } from '../../src/std/backoff.ts';
 import { systemClock } from '../../src/std/clock.ts';
@@ -118,7 +118,7 @@ async function publish(hub: LocalServer, server: string | undefined, { namespace
   if (config.facadeTlsCert !== undefined || config.facadeTlsSecret !== undefined) return;
   await using closing = new AsyncDisposableStack();
   const access = { server, path: facadePath, audiences: config.facadeAudiences };
-  await publishFacade(adminClient(hub, LOCAL_RUN, closing), namespace, { authority: hub.ca, ...access });
+  await publishFacadeAccess(adminClient(hub, LOCAL_RUN, closing), namespace, { authority: hub.ca, ...access });
 }
 
 function summary({ kubeconfig, ca, url, tokens }: AccessibleServer): object {

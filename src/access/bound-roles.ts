@@ -1,10 +1,10 @@
-// The roles of each subject by the namespace of the bindings, with the number of bindings.
+// The roles that bindings grant to each subject, by the namespace of the bindings, with the number of bindings.
 
-/** The part of a binding that is counted. */
+/** The part of a binding that `BoundRoles` needs. */
 export interface Binding {
   /** Key of the role. */
   readonly role: string;
-  /** Namespace that the binding grants its role in; empty for all. */
+  /** Namespace in which the binding grants its role; empty for all namespaces. */
   readonly namespace: string;
   readonly subjects: readonly string[];
 }

@@ -7,9 +7,7 @@ import { labelValueProblems } from '../kubernetes/names.ts';
 /** Prefix of set names in RBAC rules. No Cluster has a name with a colon. */
 const CLUSTER_SET_PREFIX = 'set:';
 
-/**
- * Set of Clusters without a set label, and of clusters that do not exist. The name is not a valid label value, so no label can select it.
- */
+/** Set of Clusters without a set label, and of Clusters that do not exist. It is not a valid label value, so no label can select it. */
 export const NO_CLUSTER_SET = '-';
 
 /** Returns the set of a Cluster; NO_CLUSTER_SET for a Cluster without a set, and for undefined (the Cluster does not exist). */
@@ -19,11 +17,11 @@ export function clusterSetOf(cluster: Pick<ApiObject, 'metadata'> | undefined): 
 }
 
 /** Returns the name of a set in RBAC rules. */
-export function clusterSetName(clusterSet: string): string {
+export function toClusterSetName(clusterSet: string): string {
   return `${CLUSTER_SET_PREFIX}${clusterSet}`;
 }
 
-/** Returns whether a name in an RBAC rule is the name of a set. */
+/** Returns true if a name in an RBAC rule is the name of a set. */
 export function isClusterSetName(name: string): boolean {
   return name.startsWith(CLUSTER_SET_PREFIX);
 }

@@ -13,14 +13,14 @@ export type AccessAttributes = Pick<SubjectAccessReview['spec'], 'resourceAttrib
 
 export interface AccessDecision {
   readonly allowed: boolean;
-  /** Error of an authorizer; empty without one. It may be the only reason for a denial. */
+  /** Error of an authorizer; empty if there is none. The error may be the only reason for a denial. */
   readonly evaluationError: string;
 }
 
-/** Kinds of reviews, as messages name them. */
+/** Kind of a review, as it appears in messages. */
 export type ReviewKind = 'TokenReview' | 'SubjectAccessReview';
 
-/** A response to a review that cannot be read. No decision may be derived from it. */
+/** Thrown for a review whose response cannot be read. Callers must not derive a decision from it. */
 export class UnreadableReviewError extends Error {
   override readonly name = 'UnreadableReviewError';
 
@@ -52,7 +52,7 @@ export async function reviewAccess(
   return decision;
 }
 
-/** Returns the decision of a review; undefined for a response without one. Only `true` allows, and `denied` overrides it. */
+/** Returns the decision of a review; undefined for a response without one. `denied` overrides `allowed`. */
 export function parseAccessDecision(review: unknown): AccessDecision | undefined {
   const status = isFields(review) ? review['status'] : undefined;
   if (!isFields(status)) return undefined;
@@ -61,8 +61,8 @@ export function parseAccessDecision(review: unknown): AccessDecision | undefined
   return { allowed: allowed && !denied, evaluationError };
 }
 
-/** Returns the status of a TokenReview. Throws the error of the request, or an UnreadableReviewError. */
-export async function tokenReviewStatus(response: Promise<unknown>): Promise<Fields & { readonly authenticated: boolean }> {
+/** Waits for a TokenReview and returns its status. Throws the error of the request, or an UnreadableReviewError. */
+export async function readTokenReviewStatus(response: Promise<unknown>): Promise<Fields & { readonly authenticated: boolean }> {
   const review = await response;
   const status = isFields(review) ? review['status'] : undefined;
   if (!isFields(status)) throw new UnreadableReviewError('TokenReview');
@@ -71,8 +71,11 @@ export async function tokenReviewStatus(response: Promise<unknown>): Promise<Fie
   return { ...status, authenticated };
 }
 
-/** Waits for a review on behalf of a caller of the façade. Logs a failure and throws 503, so that a failed review neither allows nor rejects a caller. */
-export async function orUnavailable<T>(kind: ReviewKind, review: Promise<T>, log: Logger): Promise<T> {
+/**
+ * Waits for a review of a caller of the façade. If the review fails, logs the error and throws 503: the caller is neither allowed nor
+ * denied.
+ */
+export async function awaitReview<T>(kind: ReviewKind, review: Promise<T>, log: Logger): Promise<T> {
   try {
     return await review;
   } catch (error) {
@@ -82,14 +85,14 @@ export async function orUnavailable<T>(kind: ReviewKind, review: Promise<T>, log
   }
 }
 
-/** Returns whether the hub allows a caller of the façade an action. Throws 503 if the review fails. */
+/** Returns true if the hub allows a caller of the façade to perform an action. Throws 503 if the review fails. */
 export async function isAllowed(
   hub: Pick<KubeClient, 'createReview'>,
   user: User,
   attributes: AccessAttributes,
   log: Logger,
 ): Promise<boolean> {
-  return (await orUnavailable('SubjectAccessReview', reviewAccess(hub, user, attributes), log)).allowed;
+  return (await awaitReview('SubjectAccessReview', reviewAccess(hub, user, attributes), log)).allowed;
 }
 
 const RETRY_SECONDS = 1;

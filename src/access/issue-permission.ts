@@ -1,5 +1,6 @@
-// The permission to issue a token for a service account on a target cluster: `issue clusters/token`, under up to three names of the
-// cluster and three of its set. Callers of the façade are authorized here; tokens/authority.ts reviews the requesters of ManagedTokens.
+// The permission to issue a token for a service account on a target cluster: `issue clusters/token`, for up to three resource names with
+// the cluster and three with its set. Callers of the façade are authorized here; tokens/authority.ts reviews the requesters of
+// ManagedTokens.
 
 import { RegistryGroup } from '../api/names.ts';
 import { Clusters } from '../api/resources.ts';
@@ -11,10 +12,10 @@ import type { Clock } from '../std/clock.ts';
 import { FreshCache } from '../std/fresh-cache.ts';
 import { goQuote } from '../std/go-text.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { clusterSetName, NO_CLUSTER_SET } from './cluster-set.ts';
+import { NO_CLUSTER_SET, toClusterSetName } from './cluster-set.ts';
 import { type AccessAttributes, isAllowed } from './hub-review.ts';
 import type { Permission } from './rbac-index.ts';
-import { type User, userKey } from './user.ts';
+import { type User, userKeyOf } from './user.ts';
 
 /** The permission to issue tokens on target clusters. */
 export const IssueTokens = {
@@ -31,17 +32,19 @@ export interface IssueTarget {
   readonly serviceAccount: string;
 }
 
-/** The subject of a review: a service account, and the set of its cluster at the time of the review. */
+/** The service account of a review, and the set of its cluster at the time of the review. */
 export interface ReviewedTarget extends IssueTarget {
   /** Set of the cluster; NO_CLUSTER_SET if the cluster has none or does not exist. */
   readonly clusterSet: string;
 }
 
-/** Namespaces that an RBAC rule must name by default: a rule for the whole cluster does not cover their service accounts. */
+/**
+ * Default of the protected namespaces, which an RBAC rule must name: a rule for the whole cluster does not cover their service accounts.
+ */
 export const PROTECTED_NAMESPACES: readonly string[] = ['kube-system', 'kube-public', 'kube-node-lease'];
 
 /** Returns the resource name that covers only this service account, for messages about a missing permission. */
-export function exactName({ cluster, namespace, serviceAccount }: IssueTarget): string {
+export function exactNameOf({ cluster, namespace, serviceAccount }: IssueTarget): string {
   return `${cluster}/${namespace}/${serviceAccount}`;
 }
 
@@ -49,18 +52,21 @@ export function exactName({ cluster, namespace, serviceAccount }: IssueTarget): 
  * Returns the reason why a rule for the whole cluster does not cover a protected namespace, for messages about a missing permission; empty
  * for other namespaces.
  */
-export function protectionOf({ namespace }: IssueTarget, protectedNamespaces: readonly string[]): string {
-  return protectedNamespaces.includes(namespace) ? `namespace ${namespace} is protected: a rule must name it or the service account` : '';
+export function explainProtection({ namespace }: IssueTarget, protectedNamespaces: readonly string[]): string {
+  return protectedNamespaces.includes(namespace)
+    ? `namespace ${namespace} is protected: a rule must name the namespace or the service account`
+    : '';
 }
 
 /**
- * Returns the names to review, in order: the name that was allowed last time, then those of the cluster and those of its set, from the most
- * to the least specific. One allowed name is enough, except for the names of NO_CLUSTER_SET, which `grantsPermission` excludes.
+ * Returns the resource names to review, in order: the name that was allowed last time, then the names with the cluster and those with its
+ * set, from the most to the least specific. One allowed name is enough, except for the names of NO_CLUSTER_SET, which `grantsPermission`
+ * excludes.
  */
-export function issueNames(target: ReviewedTarget, lastAllowed?: string, protectedNamespaces = PROTECTED_NAMESPACES): readonly string[] {
+export function toIssueNames(target: ReviewedTarget, lastAllowed?: string, protectedNamespaces = PROTECTED_NAMESPACES): readonly string[] {
   const { cluster, namespace, serviceAccount, clusterSet } = target;
   const isProtected = protectedNamespaces.includes(namespace);
-  const names = [cluster, clusterSetName(clusterSet)].flatMap((scope) => [
+  const names = [cluster, toClusterSetName(clusterSet)].flatMap((scope) => [
     `${scope}/${namespace}/${serviceAccount}`,
     `${scope}/${namespace}`,
     ...(isProtected ? [] : [scope]),
@@ -68,22 +74,22 @@ export function issueNames(target: ReviewedTarget, lastAllowed?: string, protect
   return lastAllowed !== undefined && names.includes(lastAllowed) ? [...new Set([lastAllowed, ...names])] : names;
 }
 
-/** Returns the reviewed names that can grant the permission. */
-export function grantingNames(names: readonly string[]): readonly string[] {
+/** Returns those of the reviewed names that can grant the permission. */
+export function filterGrantingNames(names: readonly string[]): readonly string[] {
   return names.filter(grantsPermission);
 }
 
 /**
- * Returns whether a rule for the name grants the permission. The names of NO_CLUSTER_SET are reviewed only so that a refusal takes as
- * many reviews for a cluster without a set, or without a Cluster, as for any other: if a rule for these names granted the permission, the
- * removal of a label would grant it.
+ * Returns true if a rule for the name can grant the permission. The names of NO_CLUSTER_SET cannot: otherwise, the removal of a label could
+ * grant the permission. They are reviewed only so that a refusal takes the same number of reviews for all clusters, even for a cluster
+ * that has no set or does not exist.
  */
 function grantsPermission(name: string): boolean {
-  return name !== clusterSetName(NO_CLUSTER_SET) && !name.startsWith(`${clusterSetName(NO_CLUSTER_SET)}/`);
+  return name !== toClusterSetName(NO_CLUSTER_SET) && !name.startsWith(`${toClusterSetName(NO_CLUSTER_SET)}/`);
 }
 
-/** Reviews one name after another. Returns the first allowed name; undefined if none is. */
-export async function reviewIssue(
+/** Reviews one name after another. Returns the first name that grants the permission; undefined if none does. */
+export async function findAllowedName(
   names: readonly string[],
   review: (attributes: AccessAttributes) => Promise<boolean>,
 ): Promise<string | undefined> {
@@ -100,16 +106,16 @@ export interface AuthorizerOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Namespaces whose service accounts require an RBAC rule that names the namespace. */
+  /** Namespaces whose service accounts require an RBAC rule that names the namespace or the service account. */
   readonly protectedNamespaces: readonly string[];
 }
 
 /** Authorizes callers of the façade. Decisions are cached for ten seconds. */
 export class Authorizer {
   readonly #options: AuthorizerOptions;
-  /** Decisions by user, with all attributes, set and service account: a cluster that joins or leaves a set is reviewed again. */
+  /** Decisions by user, cluster set and service account. The set is part of the key, so that a change of the set requires new reviews. */
   readonly #decisions: FreshCache<boolean>;
-  /** Names that were allowed last, by the keys of decisions. */
+  /** Names that were allowed last, by the same keys as decisions. */
   readonly #allowedAs = new BoundedCache<string>(MAX_NAMES);
 
   constructor(options: AuthorizerOptions) {
@@ -119,7 +125,7 @@ export class Authorizer {
 
   /** Resolves if the user is permitted to issue a token for this service account. Throws 403, or 503 if the review fails. */
   async authorize(user: User, target: ReviewedTarget, signal: AbortSignal): Promise<void> {
-    const key = `${userKey(user)}/${target.clusterSet}/${exactName(target)}`;
+    const key = `${userKeyOf(user)}/${target.clusterSet}/${exactNameOf(target)}`;
     // Several requests may wait for one review, so none of them can cancel it.
     const allowed =
       this.#decisions.get(key) ??
@@ -127,13 +133,13 @@ export class Authorizer {
         this.#decisions.find(key, () => this.#review(key, user, target)),
         signal,
       ));
-    if (!allowed) throw forbidden(user, target, protectionOf(target, this.#options.protectedNamespaces));
+    if (!allowed) throw forbidden(user, target, explainProtection(target, this.#options.protectedNamespaces));
   }
 
   async #review(key: string, user: User, target: ReviewedTarget): Promise<boolean> {
     const { hub, log, protectedNamespaces } = this.#options;
-    const names = issueNames(target, this.#allowedAs.get(key), protectedNamespaces);
-    const name = await reviewIssue(names, (attributes) => isAllowed(hub, user, attributes, log));
+    const names = toIssueNames(target, this.#allowedAs.get(key), protectedNamespaces);
+    const name = await findAllowedName(names, (attributes) => isAllowed(hub, user, attributes, log));
     if (name !== undefined) this.#allowedAs.set(key, name);
     return name !== undefined;
   }
@@ -144,7 +150,7 @@ const TTL_MS = 10_000;
 const MAX_DECISIONS = 50_000;
 const MAX_NAMES = 10_000;
 
-/** Returns the error of the target cluster, followed by the permission that is missing on the hub. */
+/** Returns the error that the target cluster would return, followed by the permission that is missing on the hub. */
 function forbidden({ username }: User, target: IssueTarget, protection: string): Error {
   const attributes = {
     type: 'resource',
@@ -155,6 +161,6 @@ function forbidden({ username }: User, target: IssueTarget, protection: string):
     namespace: target.namespace,
     name: target.serviceAccount,
   } as const;
-  const missing = `issue clusters/token ${goQuote(exactName(target))} in ${RegistryGroup}`;
+  const missing = `issue clusters/token ${goQuote(exactNameOf(target))} in ${RegistryGroup}`;
   return accessForbidden({ name: username }, attributes, protection === '' ? missing : `${missing}; ${protection}`);
 }

@@ -1,5 +1,5 @@
-// An index over roles and their bindings: the names that a permission covers for each user. For a namespaced kind, it also contains
-// Roles and RoleBindings. The cost of an update depends on the change, not on the number of roles and bindings.
+// An index of ClusterRoles and ClusterRoleBindings, and of Roles and RoleBindings for a namespaced kind. It returns the names that a
+// permission covers for a user. The cost of an update depends on the change, not on the number of roles and bindings.
 
 import { filter, map, merge, Observable } from 'rxjs';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../api/resources.ts';
@@ -10,16 +10,16 @@ import { groupMatches, type PolicyRule, type RbacSubject, resourceMatches, SUPER
 import { BoundedCache } from '../std/bounded-cache.ts';
 import { type Binding, BoundRoles } from './bound-roles.ts';
 import type { User } from './user.ts';
-import { type Grant, inAnyNamespace, Visibility } from './visibility.ts';
+import { type Grant, toAnyNamespaceEntry, Visibility } from './visibility.ts';
 
-/** A permission on named objects. One of the verbs is enough. */
+/** A permission on named objects. A rule with any of the verbs grants it. */
 export interface Permission {
   readonly verbs: readonly string[];
   readonly group: string;
   readonly resource: string;
   /** Subresource; undefined for the resource itself, whose requests without a name (lists) cover all names. */
   readonly subresource?: string;
-  /** True for the objects of a namespaced kind: the names of a ClusterRole are those of objects in any namespace. False by default. */
+  /** True for a namespaced kind: a name in a ClusterRole covers the objects with this name in any namespace. False by default. */
   readonly namespaced?: boolean;
 }
 
@@ -46,7 +46,7 @@ export type IndexedBinding = Pick<RoleBinding, 'roleRef' | 'subjects'>;
 export interface RbacChange {
   /** Keys of the roles that grant different names than before. */
   readonly roles: ReadonlySet<string>;
-  /** Subjects of changed bindings of roles that grant names. */
+  /** Subjects of the changed bindings, if their role grants names. */
   readonly subjects: ReadonlySet<string>;
   /** True if a ClusterRole or a ClusterRoleBinding changed, which may grant lists in all namespaces. */
   readonly isClusterWide: boolean;
@@ -54,8 +54,8 @@ export interface RbacChange {
 
 /**
  * Keeps the names that RBAC grants for one permission. The key of a Role or a RoleBinding is `namespace/name`; the key of a ClusterRole or
- * a ClusterRoleBinding is its name, which contains no slash. The cost of a change to a role does not depend on its subjects, and the cost
- * of `namesFor` does not depend on the number of bindings: users of a namespace can create many thousands of both.
+ * a ClusterRoleBinding is its name, which contains no slash. The cost of a change to a role does not depend on its number of subjects, and
+ * the cost of `namesFor` does not depend on the number of bindings: users of a namespace can create many thousands of both.
  */
 export class RbacIndex {
   readonly #permission: Permission;
@@ -70,7 +70,7 @@ export class RbacIndex {
   /** Instances in use by fingerprint: users with the same names share one. */
   readonly #shared = new BoundedCache<WeakRef<Visibility>, number>(MAX_VIEWS);
   #changes = 0;
-  /** Number of the last change of each role, and of the bindings of each subject; unknown up to `#forgottenAt`. */
+  /** Number of the last change to each role, and to the bindings of each subject. Changes up to `#forgottenAt` are unknown. */
   readonly #changedAt = { roles: new Map<string, number>(), subjects: new Map<string, number>() };
   #forgottenAt = 0;
 
@@ -78,16 +78,19 @@ export class RbacIndex {
     this.#permission = permission;
   }
 
-  /** Follows roles and bindings until unsubscribed, beginning with the objects in the stores. Emits later changes. One subscription at a time. */
+  /**
+   * Follows roles and bindings until unsubscribed, beginning with the objects in the stores. Emits later changes. Allows one subscription
+   * at a time.
+   */
   follow({ roles, bindings, inNamespaces }: RbacInformers): Observable<RbacChange> {
     return new Observable((subscriber) => {
       this.#clear();
       const setRole = (key: string, role: ClusterRole | Role | undefined) => this.setRole(key, role);
       const setBinding = (key: string, binding: ClusterRoleBinding | RoleBinding | undefined) => this.setBinding(key, binding);
       return merge(
-        ...[roles, ...(inNamespaces ? [inNamespaces.roles] : [])].map((each) => following<ClusterRole | Role>(each, setRole)),
+        ...[roles, ...(inNamespaces ? [inNamespaces.roles] : [])].map((each) => followInformer<ClusterRole | Role>(each, setRole)),
         ...[bindings, ...(inNamespaces ? [inNamespaces.bindings] : [])].map((each) =>
-          following<ClusterRoleBinding | RoleBinding>(each, setBinding),
+          followInformer<ClusterRoleBinding | RoleBinding>(each, setBinding),
         ),
       ).subscribe(subscriber);
     });
@@ -96,7 +99,7 @@ export class RbacIndex {
   /** Stores the current state of a role; undefined if it was deleted. */
   setRole(key: string, role: Pick<ClusterRole, 'rules'> | undefined): RbacChange {
     const before = this.#roles.get(key) ?? Visibility.nothing;
-    // An aggregated role without any rules has null on the wire.
+    // The rules of an aggregated role without any rules are null.
     const granted = grantedBy(role?.rules ?? [], this.#permission);
     const namespace = namespaceOf(key);
     const now = namespace === '' ? granted : granted.within(namespace);
@@ -126,7 +129,7 @@ export class RbacIndex {
     return this.#changes;
   }
 
-  /** Returns whether the names of a subject may have changed after a number of changes. */
+  /** Returns true if the names of a subject may have changed since the change with the number `since`. */
   hasChanged(subject: string, since: number): boolean {
     if (since === this.#changes) return false;
     if (since < this.#forgottenAt || (this.#changedAt.subjects.get(subject) ?? 0) > since) return true;
@@ -153,7 +156,7 @@ export class RbacIndex {
     return visibility;
   }
 
-  /** Returns whether the permission, of a kind without namespaces, covers one of these names for a user. */
+  /** Returns true if the permission covers one of these names for a user. The kind must not be namespaced. */
   allows(user: User, names: readonly string[]): boolean {
     if (user.groups.includes(SUPERUSERS)) return true;
     for (const { granted } of this.#grantsOf(subjectsOf(user))) if (names.some((name) => granted.includes(name))) return true;
@@ -165,12 +168,12 @@ export class RbacIndex {
     for (const subject of subjects)
       for (const { role, namespace } of this.#boundRoles.of(subject)) {
         const granted = this.#roles.get(role);
-        // The names of a Role are already those of its namespace.
+        // The names of a Role are already restricted to its namespace.
         if (granted !== undefined) yield { granted, namespace: namespace === '' || namespaceOf(role) !== '' ? undefined : namespace };
       }
   }
 
-  /** Returns the distinct grants of these subjects: a user may have a role in several ways. */
+  /** Returns the distinct grants of these subjects: several bindings may grant a user the same role. */
   #distinctGrantsOf(subjects: readonly string[]): readonly Grant[] {
     const namespaces = new Map<Visibility, Set<string | undefined>>();
     return [...this.#grantsOf(subjects)].filter(({ granted, namespace }) => {
@@ -180,7 +183,7 @@ export class RbacIndex {
     });
   }
 
-  /** Returns the instance with the same names that other users have, if there is one. */
+  /** Returns the instance with the same names that other users share, if there is one; otherwise, shares the given instance. */
   #share(visibility: Visibility): Visibility {
     if (visibility.isEverything) return Visibility.everything;
     const known = this.#shared.get(visibility.fingerprint)?.deref();
@@ -213,7 +216,7 @@ export class RbacIndex {
     this.#forget();
   }
 
-  /** Forgets all results. */
+  /** Drops all cached results and recorded changes. */
   #forget(): void {
     this.#forgottenAt = this.#changes;
     this.#views = new BoundedCache(MAX_VIEWS, weightOf);
@@ -235,7 +238,7 @@ interface View {
 /** Maximum number of cached results with up to a hundred names each; fewer if they have more names. */
 const MAX_VIEWS = 10_000;
 const NAMES_PER_VIEW = 100;
-/** Number of changed roles, and of subjects, above which all results are forgotten. */
+/** Number of changed roles, and of changed subjects, above which all cached results are dropped. */
 const MAX_CHANGED = 100_000;
 
 const NONE: ReadonlySet<string> = new Set();
@@ -276,11 +279,11 @@ function grantedBy(rules: readonly PolicyRule[], permission: Permission): Visibi
   const names = grantedNames(rules, permission);
   if (names === undefined) return Visibility.everything;
   if (names.size === 0) return Visibility.nothing;
-  return new Visibility(permission.namespaced === true ? new Set([...names].map(inAnyNamespace)) : names);
+  return new Visibility(permission.namespaced === true ? new Set([...names].map(toAnyNamespaceEntry)) : names);
 }
 
-/** Returns at most one rule that grants the same names for a permission: the author of a role may have written long lists. */
-export function rulesFor(permission: Permission, rules: readonly PolicyRule[]): readonly PolicyRule[] {
+/** Reduces rules to at most one, which grants the same names for a permission. The rules of a role may be long. */
+export function reduceRules(permission: Permission, rules: readonly PolicyRule[]): readonly PolicyRule[] {
   const names = grantedNames(rules, permission);
   if (names?.size === 0) return [];
   const { verbs, group, resource, subresource } = permission;
@@ -289,13 +292,13 @@ export function rulesFor(permission: Permission, rules: readonly PolicyRule[]): 
 }
 
 /**
- * Returns the names that rules grant for a permission; undefined for all names. Omits strings that cannot be the name of an object in a
- * namespace, although Kubernetes accepts them.
+ * Returns the names that rules grant for a permission; undefined for all names. For a namespaced kind, omits strings that Kubernetes
+ * accepts in rules but that cannot be the name of an object.
  */
 function grantedNames(rules: readonly PolicyRule[], permission: Permission): ReadonlySet<string> | undefined {
   const granted = new Set<string>();
   for (const rule of rules) {
-    if (!isAbout(rule, permission)) continue;
+    if (!appliesTo(rule, permission)) continue;
     const { resourceNames: names = [] } = rule;
     if (names.length === 0 || (permission.subresource === undefined && names.includes('') && verbMatches(rule, 'list'))) return undefined;
     for (const name of names) if (permission.namespaced !== true || dns1123SubdomainProblems(name).length === 0) granted.add(name);
@@ -303,13 +306,13 @@ function grantedNames(rules: readonly PolicyRule[], permission: Permission): Rea
   return granted;
 }
 
-function isAbout(rule: PolicyRule, { verbs, group, resource, subresource }: Permission): boolean {
+function appliesTo(rule: PolicyRule, { verbs, group, resource, subresource }: Permission): boolean {
   if (!verbs.some((verb) => verbMatches(rule, verb)) || !groupMatches(rule, group)) return false;
   return subresource === undefined ? resourceMatches(rule, resource) : resourceMatches(rule, `${resource}/${subresource}`, subresource);
 }
 
-/** Sets all objects of an informer, then those of each batch. Emits the change, if there is one, after the whole batch is applied. */
-function following<T extends ApiObject>(
+/** Passes all objects of an informer to `set`, then those of each batch. Emits the change of each batch that has one. */
+function followInformer<T extends ApiObject>(
   { store, batches$ }: ListSource<T>,
   set: (key: string, object: T | undefined) => RbacChange,
 ): Observable<RbacChange> {

@@ -11,7 +11,7 @@ export interface User {
 }
 
 /** Returns the User of a service account on the hub. */
-export function serviceAccountUser(namespace: string, name: string): User {
+export function toServiceAccountUser(namespace: string, name: string): User {
   return {
     username: `system:serviceaccount:${namespace}:${name}`,
     uid: '',
@@ -20,23 +20,23 @@ export function serviceAccountUser(namespace: string, name: string): User {
   };
 }
 
-/** Service accounts that a binding's subject represents: all, all of a namespace, or one. */
+/** Service accounts that a subject of a binding matches: all, all in a namespace, or one. */
 export type ServiceAccountScope = 'all' | { readonly namespace: string; readonly name?: string };
 
-/** Returns the service accounts that a subject in the format of `subjectsOf` represents; undefined for other users and groups. */
+/** Returns the service accounts that a subject in the format of `subjectsOf` matches; undefined for other users and groups. */
 export function serviceAccountsOf(subject: string): ServiceAccountScope | undefined {
   if (subject === 'Group/system:serviceaccounts' || subject === 'Group/system:authenticated') return 'all';
-  const [, namespace, name] = ACCOUNT.exec(subject) ?? [];
+  const [, namespace, name] = SERVICE_ACCOUNT.exec(subject) ?? [];
   if (namespace !== undefined && name !== undefined) return { namespace, name };
   const [, group] = NAMESPACE.exec(subject) ?? [];
   return group === undefined ? undefined : { namespace: group };
 }
 
-const ACCOUNT = /^User\/system:serviceaccount:([^:]+):([^:]+)$/;
+const SERVICE_ACCOUNT = /^User\/system:serviceaccount:([^:]+):([^:]+)$/;
 const NAMESPACE = /^Group\/system:serviceaccounts:(.+)$/;
 
 /** Returns a digest of all attributes of a user that an authorizer may use. */
-export function userKey(user: User): string {
+export function userKeyOf(user: User): string {
   const known = KEYS.get(user);
   if (known !== undefined) return known;
   const key = digestOf(encodeUser(user));
@@ -44,7 +44,7 @@ export function userKey(user: User): string {
   return key;
 }
 
-/** Digests by user: each TokenReview creates one user, which many requests share. */
+/** Digests by user. Each TokenReview creates one User object, which many requests share. */
 const KEYS = new WeakMap<User, string>();
 
 /** Encodes a user with sorted groups and extra keys, because authorizers ignore their order. */

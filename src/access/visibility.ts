@@ -4,7 +4,7 @@ import { compareUtf8 } from '../std/go-text.ts';
 import { fnv1a, mix } from '../std/hash.ts';
 import { isClusterSetName } from './cluster-set.ts';
 
-/** Fingerprint in versions that no caller can resume from. */
+/** Fingerprint of versions that no caller can resume from. */
 export const NOT_RESUMABLE = 0;
 /** Fingerprint of a caller who sees everything. */
 const EVERYTHING = 1;
@@ -18,32 +18,32 @@ const ANY_NAMESPACE = '*/';
 const ANY_NAME = '\n';
 
 /** Returns the entry of a Visibility for all objects with this name. */
-export function inAnyNamespace(name: string): string {
+export function toAnyNamespaceEntry(name: string): string {
   return `${ANY_NAMESPACE}${name}`;
 }
 
-/** Returns the entry of a Visibility for all objects in a namespace. The entry ends with a slash, so it never equals the key of an object. */
-export function namespaceEntry(namespace: string): string {
+/** Returns the entry of a Visibility for all objects in a namespace. It ends with a slash, so it never equals the key of an object. */
+export function toNamespaceEntry(namespace: string): string {
   return `${namespace}${SLASH}`;
 }
 
-/** Returns whether an entry stands for all objects in a namespace. */
-export function isNamespace(entry: string): boolean {
+/** Returns true if an entry stands for all objects in a namespace. */
+export function isNamespaceEntry(entry: string): boolean {
   return entry.endsWith(SLASH);
 }
 
 /** Separator between namespace and name in keys. Neither contains it. */
 const SLASH = '/';
 
-/** The names of an object that rules can grant. */
+/** The names by which rules can grant an object. */
 export interface VisibleObject {
-  /** Name, with its namespace if it has one. */
+  /** `namespace/name`; the name alone without a namespace. */
   readonly key: string;
-  /** Name of the set that the object is in, as rules write it; undefined if it is in none. */
+  /** Name that rules use for the cluster set of the object; undefined without a set. */
   readonly clusterSetName: string | undefined;
 }
 
-/** A set of names, whether or not their objects exist. Users with the same roles share one instance. */
+/** A set of names, whether or not their objects exist. Users with the same names share one instance. */
 export class Visibility {
   static readonly everything = new Visibility();
   static readonly nothing = new Visibility(new Set());
@@ -89,32 +89,32 @@ export class Visibility {
   }
 
   /**
-   * Returns whether the names include the key of an object, its name in any namespace, its namespace, or the set that it is in. An object
-   * that joins or leaves a set becomes visible or hidden by its own change; the names and their fingerprint stay the same.
+   * Returns true if the names include the key of an object, its name in any namespace, its namespace, or its cluster set. An object that
+   * joins or leaves a set becomes visible or hidden, while the names and their fingerprint stay the same.
    */
   includesObject({ key, clusterSetName }: VisibleObject): boolean {
     if (this.includes(key) || (clusterSetName !== undefined && this.includes(clusterSetName))) return true;
     const end = key.indexOf(SLASH);
-    return end >= 0 && (this.includes(namespaceEntry(key.slice(0, end))) || this.includes(inAnyNamespace(key.slice(end + 1))));
+    return end >= 0 && (this.includes(toNamespaceEntry(key.slice(0, end))) || this.includes(toAnyNamespaceEntry(key.slice(end + 1))));
   }
 
-  /** Returns the part of these names that a binding in one namespace grants. They must be names in any namespace, or everything. */
+  /** Restricts the names to one namespace, as a binding in it does. This visibility must be everything, or names in any namespace. */
   within(namespace: string): Visibility {
     return new Visibility(new Set(this.#entriesIn(namespace)));
   }
 
   *#entriesIn(namespace: string): Generator<string> {
-    if (this.#names === undefined) yield namespaceEntry(namespace);
+    if (this.#names === undefined) yield toNamespaceEntry(namespace);
     else for (const name of this.#names) yield `${namespace}${SLASH}${name.slice(ANY_NAMESPACE.length)}`;
   }
 
-  /** True if the set has a name in any namespace, so the names are not the keys of objects. */
+  /** True if one of the names is a name in any namespace, which is not the key of an object. */
   get spansNamespaces(): boolean {
     this.#spansNamespaces ??= this.names.some((name) => name.startsWith(ANY_NAMESPACE));
     return this.#spansNamespaces;
   }
 
-  /** True if one of the names is the name of a set. */
+  /** True if one of the names is the name of a cluster set. */
   get hasClusterSets(): boolean {
     this.#hasClusterSets ??= this.names.some(isClusterSetName);
     return this.#hasClusterSets;
@@ -126,7 +126,7 @@ export class Visibility {
     return this.#sorted;
   }
 
-  /** Returns whether both sets have the same names. */
+  /** Returns true if both have the same names and fingerprint. */
   equals(other: Visibility): boolean {
     const [names, others] = [this.#names, other.#names];
     if (this.fingerprint !== other.fingerprint || names?.size !== others?.size) return false;
@@ -148,7 +148,7 @@ export class Visibility {
 /** Names that a role grants. */
 export interface Grant {
   readonly granted: Visibility;
-  /** Namespace that a binding restricts names in any namespace to; undefined for no restriction. */
+  /** Namespace of the binding, to which the names are restricted; undefined for no restriction. */
   readonly namespace: string | undefined;
 }
 

@@ -4,13 +4,13 @@ import { hostname } from 'node:os';
 import type { FacadeAccess } from '../facade/access-config-map.ts';
 import {
   type CertificateSource,
-  certificateFiles,
+  createFileCertificateSource,
+  createSelfSignedCertificateSource,
   followCertificate,
   logFailureOnce,
   type ServingCertificate,
-  selfSignedCertificate,
 } from '../facade/certificate.ts';
-import { hubCertificate, serviceNames } from '../facade/certificate-secret.ts';
+import { createHubCertificateSource, serviceDnsNamesOf } from '../facade/certificate-secret.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import { retryUntilDone } from '../std/backoff.ts';
@@ -22,10 +22,11 @@ export function selectCertificateSource(options: CertificateOptions, hub: KubeCl
   const { clock, log, settings, facadeCertificate } = options;
   const { facadeTlsCert: certFile, facadeTlsKey: keyFile, facadeTlsSecret: name, namespace, components } = settings;
   const mayIssue = components.includes('controller');
-  if (certFile !== undefined && keyFile !== undefined) return logFailureOnce(certificateFiles(certFile, keyFile), log);
-  if (name !== undefined) return logFailureOnce(hubCertificate({ hub, namespace, name, mayIssue, access: accessOf(settings), clock }), log);
+  if (certFile !== undefined && keyFile !== undefined) return logFailureOnce(createFileCertificateSource(certFile, keyFile), log);
+  if (name !== undefined)
+    return logFailureOnce(createHubCertificateSource({ hub, namespace, name, mayIssue, access: accessOf(settings), clock }), log);
   return facadeCertificate === undefined
-    ? selfSignedCertificate([...serviceNames(namespace), hostname()], clock.now())
+    ? createSelfSignedCertificateSource([...serviceDnsNamesOf(namespace), hostname()], clock.now())
     : async () => facadeCertificate;
 }
 
@@ -58,7 +59,7 @@ export function createCertificateRenewal({ clock, log }: AppOptions, certificate
 
 /** Wraps a source so that its first certificate is self-signed and available immediately. */
 export function withFallback(certificate: CertificateSource, now: number): CertificateSource {
-  const fallback = selfSignedCertificate([], now);
+  const fallback = createSelfSignedCertificateSource([], now);
   let shown: ServingCertificate | undefined;
   return async () => {
     shown = shown === undefined ? { ...(await fallback()), isTemporary: true } : await certificate();

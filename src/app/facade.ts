@@ -1,8 +1,8 @@
 // Components of the façade, which every replica runs. facade/facade.ts assembles the façade itself.
 
 import { createFacade, type FacadeOptions } from '../facade/facade.ts';
-import { watchLimits } from '../facade/limits/concurrency.ts';
-import { createLists, LISTS, listsOnDemand } from '../facade/lists.ts';
+import { computeWatchLimits } from '../facade/limits/concurrency.ts';
+import { createLists, createListsOnDemand, LISTS } from '../facade/lists.ts';
 import type { Problem } from '../kube/informer.ts';
 import { type Component, STOP_MS } from '../runtime/lifecycle.ts';
 import { Registry } from '../targets/registry.ts';
@@ -40,7 +40,7 @@ export function createFacadeComponents(
   const lists = createLists({
     lists: LISTS,
     informers,
-    listsOnDemand: listsOnDemand({ hub, clock, random, log, namespaces, onProblem }),
+    listsOnDemand: createListsOnDemand({ hub, clock, random, log, namespaces, onProblem }),
     roles,
     bindings,
     hub,
@@ -48,7 +48,7 @@ export function createFacadeComponents(
     random,
     log,
     annotationPrefixes,
-    watchLimits: watchLimits(memoryBytes),
+    watchLimits: computeWatchLimits(memoryBytes),
   });
   metrics.observeWatches(() => lists.watching());
   const served = createFacade({ ...parts, registered, clock, log, settings, metrics, lists, certificate });

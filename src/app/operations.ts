@@ -5,7 +5,7 @@ import type { CertificateSource } from '../facade/certificate.ts';
 import type { ReviewLimit } from '../facade/limits/review-limit.ts';
 import type { Check, Health } from '../facade/operations/health.ts';
 import { listenForOperations, type Operations } from '../facade/operations/listener.ts';
-import { metricsAccess } from '../facade/operations/metrics-access.ts';
+import { createMetricsAccessCheck } from '../facade/operations/metrics-access.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -54,7 +54,7 @@ export function createOperations(options: AppOptions, observed: OperationsParts)
   const { clock, log, settings } = options;
   const { bindAddress: host, metricsPort: port } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences: [], reviewLimit });
-  const admit = settings.metricsAuth === 'none' ? undefined : metricsAccess({ authenticator, hub, clock, log });
+  const admit = settings.metricsAuth === 'none' ? undefined : createMetricsAccessCheck({ authenticator, hub, clock, log });
   const certificate = settings.metricsTls ? withFallback(observed.certificate, clock.now()) : undefined;
   let listening: Operations | undefined;
   return {

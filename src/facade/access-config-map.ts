@@ -17,17 +17,17 @@ export interface FacadeAccess {
   readonly audiences: readonly string[];
 }
 
-/** Settings and the CA of the certificate. */
-export interface PublishedFacade extends FacadeAccess {
-  /** PEM; undefined for public CAs. */
+/** Settings that callers need, and the CA of the serving certificate. */
+export interface PublishedFacadeAccess extends FacadeAccess {
+  /** CA certificate as PEM; undefined for a public CA. */
   readonly authority: string | undefined;
 }
 
 /** Writes the ConfigMap if its content differs. */
-export async function publishFacade(
+export async function publishFacadeAccess(
   hub: Pick<KubeClient, 'get' | 'create' | 'update'>,
   namespace: string,
-  { authority, server, path, audiences }: PublishedFacade,
+  { authority, server, path, audiences }: PublishedFacadeAccess,
 ): Promise<void> {
   const metadata = { namespace, name: FacadeConfigMap.name };
   const data = omitUndefined<Record<string, string>>({
@@ -42,7 +42,7 @@ export async function publishFacade(
     found === undefined
       ? hub.create(ConfigMaps, { metadata: { ...metadata, labels: { 'app.kubernetes.io/name': 'purser' } }, data })
       : hub.update(ConfigMaps, { ...found, data });
-  // A concurrent write of another replica has the same content.
+  // Another replica that writes at the same time writes the same content.
   await written.catch((error: unknown) => ignoreReasons(error, 'AlreadyExists', 'Conflict'));
 }
 

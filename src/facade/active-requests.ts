@@ -24,13 +24,13 @@ export class ActiveRequests {
   readonly #latest = new WeakMap<Socket, Exchange>();
   /** Connections that still receive the body of a request whose response has been sent. */
   readonly #receiving = new WeakSet<Socket>();
-  /** The last request that arrived on each HTTP/1.1 connection, which may not have begun. */
+  /** The last request that arrived on each HTTP/1.1 connection. It may still wait for its turn to begin. */
   readonly #arrived = new WeakMap<Socket, IncomingMessage>();
   /** HTTP/1.1 connections that a stream has taken over. */
   readonly #detached = new WeakSet<Socket>();
   /** Functions that end the requests of each HTTP/1.1 connection. */
   readonly #endings = new WeakMap<Socket, Set<() => void>>();
-  /** Actions to run on connections after all responses in progress. */
+  /** Actions to run after all responses in progress, by connection. */
   readonly #afterResponses = new WeakMap<Socket, () => void>();
   /** Time of the first sweep that found a response ended but not sent, on the monotonic clock. */
   readonly #unread = new WeakMap<Exchange, number>();
@@ -48,7 +48,7 @@ export class ActiveRequests {
     return this.#isStopping;
   }
 
-  /** Records that an HTTP/1.1 request has arrived, which begins later. */
+  /** Records the arrival of an HTTP/1.1 request that begins later. */
   arrive(message: IncomingMessage): void {
     this.#arrived.set(message.socket, message);
   }
@@ -104,7 +104,10 @@ export class ActiveRequests {
     return this.#receiving.has(socket) || this.#on(socket).some(({ message, response }) => message.complete || response.headersSent);
   }
 
-  /** Calls `act` after the responses to all requests that have arrived completely. Returns false if there are none, or another is arriving. */
+  /**
+   * Calls `act` after the responses to all requests on a connection. Returns false, and never calls `act`, if there are no requests, or one
+   * of them has not arrived completely.
+   */
   afterResponses(socket: Socket, act: () => void): boolean {
     // Every further chunk of a malformed request calls this again.
     if (this.#afterResponses.has(socket)) return true;
@@ -127,13 +130,13 @@ export class ActiveRequests {
     for (const stream of this.#streams) stream.stop();
   }
 
-  /** Rejects additional requests. */
+  /** Drains, and rejects additional requests. */
   stop(): void {
     this.drain();
     this.#isStopping = true;
   }
 
-  /** Ends a request but not its response, which a stream on the connection continues. Drops later requests. */
+  /** Ends a request but not its response, which the returned stream continues. Drops later requests on the connection. */
   #detach(exchange: Exchange): BodyStream {
     const { message, response, route } = exchange;
     const { socket } = message;
@@ -200,7 +203,7 @@ export class ActiveRequests {
   }
 }
 
-/** Returns the response for metrics. It has the pattern of the path, because callers can invent any number of paths. */
+/** Returns the response for metrics. It contains the path pattern instead of the path, because callers can invent any number of paths. */
 function toServedRequest({ route, response, isStreaming }: Exchange, durationMs: number): ServedRequest {
   const { headersSent, statusCode } = response;
   return { route, code: headersSent ? statusCode : CLIENT_CLOSED_REQUEST, durationMs: isStreaming ? undefined : durationMs };

@@ -1,8 +1,8 @@
 // Authenticates callers by bearer tokens, with TokenReviews on the hub. Results are cached by a digest of the token for ten seconds.
 
 import { hash, type KeyObject } from 'node:crypto';
-import { orUnavailable, REVIEW_MS, tokenReviewStatus, UnreadableReviewError } from '../access/hub-review.ts';
-import { type User, userKey } from '../access/user.ts';
+import { awaitReview, REVIEW_MS, readTokenReviewStatus, UnreadableReviewError } from '../access/hub-review.ts';
+import { type User, userKeyOf } from '../access/user.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { rejectOnAbort } from '../kube/deadline.ts';
 import { TokenReviews } from '../kube/reviews.ts';
@@ -26,13 +26,13 @@ export interface AuthenticatorOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'getText'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Accepted audiences; a token needs one of them. If empty, any token is accepted. */
+  /** Accepted audiences; a token needs one of them. If empty, any token that the hub accepts is enough. */
   readonly audiences: readonly string[];
-  /** Limit on reviews, shared by all authenticators of the process; a new limit if undefined. */
+  /** Limit on TokenReviews, shared by all authenticators of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit | undefined;
 }
 
-/** The parts of a request that authenticate it. */
+/** The parts of a request that authentication needs. */
 export interface Credentials {
   /** Names and values of the headers as received. */
   readonly rawHeaders: readonly string[];
@@ -45,7 +45,7 @@ export class Authenticator {
   readonly #accepted: FreshCache<User>;
   /** Rejected tokens, separate from accepted ones, so that a flood of invalid tokens evicts no accepted token. */
   readonly #rejected: FreshCache<true>;
-  /** Usernames of tokens whose last review was positive. */
+  /** Usernames by ID of tokens that the hub accepted in their last review. */
   readonly #known = new BoundedCache<string>(MAX_ENTRIES);
   readonly #reviews = new SingleFlight<User | undefined>();
   readonly #reviewLimit: ReviewLimit;
@@ -62,7 +62,7 @@ export class Authenticator {
 
   /** Returns the caller. Throws 400, 401, 429 or 503. */
   async authenticate({ rawHeaders, address }: Credentials, signal: AbortSignal): Promise<Caller> {
-    const token = bearerToken(rawHeaders);
+    const token = parseBearerToken(rawHeaders);
     if (token === undefined) throw unauthorized();
     const tokenId = hash('sha256', token, 'base64url');
     const user = this.#accepted.get(tokenId) ?? (await rejectOnAbort(this.#find({ tokenId, token, address, use: 'request' }), signal));
@@ -72,7 +72,7 @@ export class Authenticator {
     return { user, tokenId, isStillValid };
   }
 
-  /** Returns the user of a token; undefined if the hub rejects the token. */
+  /** Returns the user of a token; undefined if the hub rejects the token. Throws 429, or 503 if the review fails. */
   async #find(presented: PresentedToken): Promise<User | undefined> {
     const user = this.#accepted.get(presented.tokenId, TTL_MS[presented.use]);
     if (user !== undefined || this.#rejected.get(presented.tokenId)) return user;
@@ -86,7 +86,7 @@ export class Authenticator {
     const requestedAt = this.#options.clock.monotonic();
     let outcome: ReviewOutcome = 'failed';
     try {
-      const user = await orUnavailable('TokenReview', this.#reviewToken(token), this.#options.log);
+      const user = await awaitReview('TokenReview', this.#reviewToken(token), this.#options.log);
       outcome = user ?? 'rejected';
       if (user === undefined) this.#reject(tokenId, requestedAt);
       else this.#accept(tokenId, user, requestedAt);
@@ -120,7 +120,7 @@ export class Authenticator {
   async #reviewToken(token: string): Promise<User | undefined> {
     const { hub, audiences } = this.#options;
     const spec = { token, ...(audiences.length > 0 && { audiences: [...audiences] }) };
-    const status = await tokenReviewStatus(hub.createReview(TokenReviews, { spec }, { timeoutMs: REVIEW_MS }));
+    const status = await readTokenReviewStatus(hub.createReview(TokenReviews, { spec }, { timeoutMs: REVIEW_MS }));
     if (!status.authenticated || !isAccepted(status, audiences)) return undefined;
     const user = toUser(status['user']);
     if (user === undefined) throw new UnreadableReviewError('TokenReview');
@@ -136,16 +136,16 @@ interface PresentedToken {
   readonly use: TokenUse;
 }
 
-/** Admission of known tokens of streams. Their reviews need no limit, because the number of streams is limited. */
+/** Admission of reviews of known tokens for streams. They need no limit, because the number of streams is limited. */
 const UNLIMITED: Admission = { waitMs: 0, settle: () => {} };
 /**
- * Cache times of accepted tokens, in milliseconds. The time for streams and the interval of `TokenChecks` together are less than ten
- * seconds.
+ * Maximum age of the review of an accepted token, by use, in milliseconds. For streams, this time and the interval of `TokenChecks`
+ * together are less than ten seconds.
  */
 const TTL_MS: Readonly<Record<TokenUse, number>> = { request: 10_000, stream: 4_000 };
 const MAX_ENTRIES = 10_000;
 
-/** Returns true if the review has one of the accepted audiences. A server without support for audiences returns none. */
+/** Returns true if the review contains an accepted audience. A server that does not support audiences returns none, and is not trusted. */
 function isAccepted({ audiences }: Fields, accepted: readonly string[]): boolean {
   if (accepted.length === 0) return true;
   return Array.isArray(audiences) && accepted.some((audience) => audiences.includes(audience));
@@ -155,9 +155,9 @@ function isAuthenticated({ username, groups }: User): boolean {
   return username !== '' && username !== 'system:anonymous' && !groups.includes('system:unauthenticated');
 }
 
-/** Returns true if all attributes are equal. A user that has lost a group must not keep the permissions of the group. */
+/** Returns true if all attributes are equal. A user who has lost a group must not keep the permissions of the group. */
 function isSame(user: User, found: User | undefined): boolean {
-  return found !== undefined && userKey(found) === userKey(user);
+  return found !== undefined && userKeyOf(found) === userKeyOf(user);
 }
 
 /** Returns the user of a review; undefined if the value is not a user. */
@@ -173,10 +173,10 @@ function isTexts(value: unknown): value is readonly string[] {
 }
 
 /**
- * Returns the bearer token of a request from its raw headers (name, value, name, value…); undefined without a valid token. Throws
- * 400 for two Authorization headers, and for a token with an impersonation header.
+ * Returns the bearer token of a request from its raw headers (name, value, name, value…); undefined without a well-formed token. Throws
+ * 400 for more than one Authorization header, and for an impersonation header in addition to a token.
  */
-export function bearerToken(rawHeaders: readonly string[]): string | undefined {
+export function parseBearerToken(rawHeaders: readonly string[]): string | undefined {
   let authorization: string | undefined;
   let impersonation: string | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -201,12 +201,12 @@ function parseAuthorization(authorization: string): string | undefined {
   return token !== undefined && isBearerToken(token) ? token : undefined;
 }
 
-/** Minimum time between two requests for the keys of the hub, in milliseconds. */
+/** Minimum time between two requests for the hub's signing keys, in milliseconds. */
 const REFRESH_MS = 60_000;
 
 /**
- * Recognizes tokens for service accounts by the hub's signature. Any client can invent other tokens, from any number of addresses: a flood of
- * them must not keep out callers with tokens that the hub has signed. Only a TokenReview decides whether a token is valid.
+ * Recognizes service account tokens that the hub has signed. Any client can invent other tokens, and send them from any number of
+ * addresses. A flood of invented tokens must not block callers with signed tokens. Only a TokenReview decides whether a token is valid.
  */
 class SignedTokens {
   readonly #options: Pick<AuthenticatorOptions, 'hub' | 'clock'>;
@@ -217,7 +217,7 @@ class SignedTokens {
     this.#options = options;
   }
 
-  /** Returns the user of a signed token before its expiry; undefined for any other token, and until the first keys have arrived. */
+  /** Returns the user of a signed token that has not expired; undefined for any other token, and until the first keys have arrived. */
   userOf(token: string): string | undefined {
     this.#refresh();
     const { subject = '', expiresAt = Infinity } = tokenClaims(token) ?? {};

@@ -6,14 +6,14 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../std/clock.ts';
 
-/** Lines of a watch as one chunk of a chunked body. */
+/** Lines of a watch as one HTTP chunk. */
 export class Chunk {
   readonly framed: Buffer;
   readonly #headLength: number;
 
   constructor(lines: readonly Buffer[]) {
     const length = lengthOf(lines);
-    const head = headOf(length);
+    const head = encodeChunkHead(length);
     this.#headLength = head.length;
     this.framed = Buffer.concat([head, ...lines, END], head.length + length + END.length);
   }
@@ -29,7 +29,7 @@ function lengthOf(lines: readonly Buffer[]): number {
 }
 
 /** Returns the size line of a chunk. */
-function headOf(length: number): Buffer {
+function encodeChunkHead(length: number): Buffer {
   return Buffer.from(`${length.toString(16)}\r\n`);
 }
 
@@ -45,7 +45,7 @@ const SLICE_BYTES = 16_384;
 export interface StreamSource {
   /** Called when the kernel has accepted a chunk that it did not accept immediately. */
   pump(): void;
-  /** Called when the server stops, or the connection or the HTTP/2 stream is closed. Ends the body. */
+  /** Ends the body. Called when the server stops, or the connection or the HTTP/2 stream is closed. */
   end(): void;
 }
 
@@ -63,7 +63,7 @@ export class BodyStream {
   readonly #clock: Clock;
   readonly #onFlushed: () => void;
   #source: StreamSource | undefined;
-  /** True until the kernel has accepted the last chunk. Node would join a second chunk with it, and keep the buffer. */
+  /** True until the kernel has accepted the last chunk. Node would join a second chunk with it, and keep the joined buffer. */
   #isBlocked = false;
   /** The rest of a chunk whose first slices have been written. */
   #rest: Buffer = EMPTY;
@@ -111,24 +111,24 @@ export class BodyStream {
     this.#isBlocked = this.#rest.length > 0 || this.#socket.writableLength > 0;
   }
 
-  /** Writes lines for this watch only. They consist of shared bytes, so they are not copied into another buffer unless they are long. */
+  /** Writes lines for this watch only. Short lines over chunked HTTP/1.1 are not copied, because they consist of shared bytes. */
   writeLines(lines: readonly Buffer[]): void {
     const length = lengthOf(lines);
     if (!this.#isChunked || length > SLICE_BYTES) return this.write(new Chunk(lines));
     const socket = this.#socket;
     this.#written += length;
     socket.cork();
-    socket.write(headOf(length));
+    socket.write(encodeChunkHead(length));
     for (const line of lines) socket.write(line);
     socket.write(END, this.#onFlushed);
     socket.uncork();
     this.#isBlocked = socket.writableLength > 0;
   }
 
-  /** Writes the next slice of a chunk. The rest follows when the kernel has accepted it. */
+  /** Writes the next slice of a chunk. The rest follows when the kernel has accepted the slice. */
   #writeSlice(): void {
     const slice = this.#rest.subarray(0, SLICE_BYTES);
-    // An empty slice would keep the whole chunk in memory.
+    // An empty subarray would keep the whole chunk in memory.
     this.#rest = this.#rest.length > SLICE_BYTES ? this.#rest.subarray(SLICE_BYTES) : EMPTY;
     this.#socket.write(slice, this.#onFlushed);
   }
@@ -145,7 +145,7 @@ export class BodyStream {
     socket.once('close', cancel);
   }
 
-  /** Lets the writer end the body. */
+  /** Asks the writer to end the body. */
   stop(): void {
     this.#isStopped = true;
     this.#source?.end();

@@ -7,7 +7,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { type Certificate, createAuthority, issueServerCertificate } from '../std/x509/certificates.ts';
-import { type FacadeAccess, publishFacade } from './access-config-map.ts';
+import { type FacadeAccess, publishFacadeAccess } from './access-config-map.ts';
 import type { CertificateSource, ServingCertificate } from './certificate.ts';
 
 export interface HubCertificateOptions {
@@ -16,7 +16,7 @@ export interface HubCertificateOptions {
   readonly namespace: string;
   /** Name of the Secret. */
   readonly name: string;
-  /** True if this process issues a missing certificate, and renews certificates of Purser's CA. */
+  /** True if this process issues a missing certificate, and renews certificates that Purser's CA issued. */
   readonly mayIssue: boolean;
   /** Settings of the façade that callers need. */
   readonly access: FacadeAccess;
@@ -24,12 +24,15 @@ export interface HubCertificateOptions {
 }
 
 /** Returns the DNS names of the façade's Service. */
-export function serviceNames(namespace: string): readonly string[] {
+export function serviceDnsNamesOf(namespace: string): readonly string[] {
   return ['', `.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.cluster.local`].map((suffix) => `${SERVICE}${suffix}`);
 }
 
-/** Returns the source of the certificate in the Secret, read every ten minutes. It rejects while the Secret has no certificate and this process issues none. */
-export function hubCertificate(options: HubCertificateOptions): CertificateSource {
+/**
+ * Returns a source of the certificate in the Secret, which is read every ten minutes. The source rejects while the Secret has no
+ * certificate and this process issues none.
+ */
+export function createHubCertificateSource(options: HubCertificateOptions): CertificateSource {
   let known: { readonly certificate: Promise<ServingCertificate>; readonly at: number } | undefined;
   return () => {
     const now = options.clock.monotonic();
@@ -57,11 +60,11 @@ async function readOrIssue(options: HubCertificateOptions): Promise<ServingCerti
   const current = mayIssue ? await renewIfDue(options, found) : found;
   const certificate = servingCertificate(current, options);
   const authority = current?.data?.['ca.crt'] ? textOf(current, 'ca.crt') : undefined;
-  if (mayIssue) await publishFacade(hub, namespace, { authority, ...options.access });
+  if (mayIssue) await publishFacadeAccess(hub, namespace, { authority, ...options.access });
   return certificate;
 }
 
-/** Returns the Secret. Issues a missing certificate, and renews a certificate of Purser's CA before expiry. */
+/** Returns the Secret. Issues a missing certificate, and renews a certificate of Purser's CA that expires soon. */
 async function renewIfDue(options: HubCertificateOptions, found: Secret | undefined): Promise<Secret> {
   const isCurrent = found !== undefined && (!isIssuedByPurser(found) || isFresh(found, options.clock.now()));
   return isCurrent ? found : await issue(options, found);
@@ -85,7 +88,7 @@ const LABELS = { 'app.kubernetes.io/name': 'purser' };
 
 function createData(namespace: string, old: Secret | undefined, now: number): Record<string, string> {
   const authority = reusableAuthority(old, now) ?? createAuthority(now);
-  const { certificate, key } = issueServerCertificate(authority, [...serviceNames(namespace), ...LOCAL_NAMES], now);
+  const { certificate, key } = issueServerCertificate(authority, [...serviceDnsNamesOf(namespace), ...LOCAL_NAMES], now);
   const texts = {
     'tls.crt': `${certificate}${authority.certificate}`,
     'tls.key': key,
@@ -103,7 +106,9 @@ function reusableAuthority(secret: Secret | undefined, now: number): Certificate
   return expiresAt - now > 365 * DAY_MS ? { certificate, key, expiresAt } : undefined;
 }
 
-/** Returns true if the CA in the Secret signed the certificate. A controller that replaces the certificate may keep Purser's CA. */
+/**
+ * Returns true if the CA in the Secret signed the certificate: another controller may replace only the certificate and leave Purser's CA.
+ */
 function isIssuedByPurser(secret: Secret): boolean {
   if (secret.data?.['ca.key'] === undefined) return false;
   try {

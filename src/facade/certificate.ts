@@ -32,23 +32,23 @@ export function logFailureOnce(certificate: CertificateSource, log: Logger): Cer
   };
 }
 
-/** Returns the source of a certificate in two files. */
-export function certificateFiles(certFile: string, keyFile: string): CertificateSource {
+/** Returns a source that reads the certificate and the key from two PEM files. */
+export function createFileCertificateSource(certFile: string, keyFile: string): CertificateSource {
   return async () => {
     const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
     return { cert, key };
   };
 }
 
-/** Returns the source of a certificate of a new CA, which callers must be configured to trust. */
-export function selfSignedCertificate(names: readonly string[], now: number): CertificateSource {
+/** Returns a source of one certificate, issued by a new CA that callers must trust. */
+export function createSelfSignedCertificateSource(names: readonly string[], now: number): CertificateSource {
   const authority = createAuthority(now);
   const { certificate, key } = issueServerCertificate(authority, [...LOOPBACK_NAMES, ...names], now);
   const issued = { cert: `${certificate}${authority.certificate}`, key };
   return async () => issued;
 }
 
-export interface FollowOptions {
+export interface FollowCertificateOptions {
   readonly certificate: CertificateSource;
   readonly clock: Clock;
   readonly log: Logger;
@@ -59,9 +59,9 @@ export interface CertificateConsumer {
   useCertificate(certificate: ServingCertificate): void;
 }
 
-/** Passes each new certificate to the consumer. Returns the function that stops it. */
+/** Passes each certificate that differs from the last one, initially `first`, to the consumer. Returns a function that stops the checks. */
 export function followCertificate(
-  { certificate, clock, log }: FollowOptions,
+  { certificate, clock, log }: FollowCertificateOptions,
   first: ServingCertificate,
   consumer: CertificateConsumer,
 ): () => void {
@@ -89,5 +89,5 @@ export function followCertificate(
   return () => cancel();
 }
 
-/** Interval of checks for a new certificate, in milliseconds. */
+/** Interval between checks for a new certificate, in milliseconds. */
 const CHECK_MS = 10_000;

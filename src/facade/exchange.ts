@@ -17,7 +17,7 @@ import { toWarningHeaders } from '../kubernetes/wire/warning.ts';
 import type { Clock } from '../std/clock.ts';
 import type { BodyStream } from './body-stream.ts';
 import { closeConnectionAfter, isHttp2, MAX_HEADER_BYTES, recordAuthenticated } from './http2.ts';
-import { bufferOf, recordBody, recordWrite } from './limits/connections.ts';
+import { bufferBytesOf, recordBody, recordWrite } from './limits/connections.ts';
 import { toAddressKey } from './limits/tenant.ts';
 import type { Caller, FacadeReply, FacadeRequest } from './request.ts';
 
@@ -58,13 +58,13 @@ export class Exchange implements FacadeRequest {
   #caller: Caller | undefined;
   #cancelTimeout: (() => void) | undefined;
 
-  /** `detach` returns a stream on the connection or HTTP/2 stream, which the HTTP server no longer uses. */
+  /** `detach` takes the connection or the HTTP/2 stream from the HTTP server, and returns a body stream on it. */
   constructor(message: IncomingMessage, response: ServerResponse, clock: Clock, detach: () => BodyStream) {
     this.#detach = detach;
     this.message = message;
     this.response = response;
     this.clock = clock;
-    // The body of an aborted HTTP/2 stream would otherwise end as if it were complete.
+    // Without this listener, the body of an aborted HTTP/2 stream would end as if it were complete.
     if (this.isMultiplexed) message.once('aborted', this.#abandon);
     this.address = toAddressKey(message.socket.remoteAddress);
     recordBody(message.socket, bodyLength(message));
@@ -99,7 +99,7 @@ export class Exchange implements FacadeRequest {
   }
 
   get bufferBytes(): number {
-    return bufferOf(this.message.socket);
+    return bufferBytesOf(this.message.socket);
   }
 
   get signal(): AbortSignal {
@@ -140,7 +140,7 @@ export class Exchange implements FacadeRequest {
 
   body(maxBytes: number): Promise<Buffer> {
     const { message, response, signal } = this;
-    // Reading an HTTP/1.1 body fails anyway if the caller disconnects, so only a timeout needs the signal.
+    // If the caller disconnects, reading an HTTP/1.1 body fails without the signal, so only a timeout needs it.
     return readBody(message, {
       maxBytes,
       signal: this.isMultiplexed || this.#cancelTimeout !== undefined ? signal : undefined,
@@ -183,7 +183,7 @@ export class Exchange implements FacadeRequest {
     if (isLast || reply.headers['connection'] === 'close') this.#closeAfterResponse();
     try {
       await this.#write(reply, isLast);
-      // Closes the connection, as kube-apiserver does, so that a client without valid credentials needs a TLS handshake for each request.
+      // Closes an HTTP/2 connection, as kube-apiserver does: a client without valid credentials needs a TLS handshake for each request.
       if (reply.status === 401) closeConnectionAfter(response);
       if (!isLast || this.#stream !== undefined) return;
       await this.#discardBody();
@@ -206,11 +206,11 @@ export class Exchange implements FacadeRequest {
     this.#releaseSeat();
     this.#onClosed?.();
     const { writableEnded, writableFinished } = this.response;
-    // Node finishes the HTTP/2 stream of a HEAD request when it arrives.
+    // Over HTTP/2, Node sets `writableFinished` as soon as a HEAD request arrives.
     if (!writableEnded || !writableFinished) this.#abandon();
   }
 
-  /** Returns true if too much of the body has not arrived to reuse an HTTP/1.1 connection. */
+  /** Returns true if the rest of the body may be too long to reuse the HTTP/1.1 connection. */
   #hasLongRest(): boolean {
     return !this.isMultiplexed && !this.message.complete && !isShort(this.message);
   }
@@ -265,7 +265,7 @@ export class Exchange implements FacadeRequest {
     };
     if (this.warnings.length > 0) all['warning'] = toWarningHeaders(this.warnings);
     if (this.isMultiplexed) delete all['connection'];
-    // Node's type allows one Warning only.
+    // Node's type allows only one Warning header.
     return all as OutgoingHttpHeaders;
   }
 

@@ -17,13 +17,13 @@ import type { ReviewLimit } from './limits/review-limit.ts';
 import { type SeatLimits, SeatQueue } from './limits/seat-queue.ts';
 import { RequestRateLimiter, tenantOf } from './limits/tenant.ts';
 import type { Lists } from './lists.ts';
-import { openApiDocument } from './openapi.ts';
+import { createOpenApiDocument } from './openapi.ts';
 import type { PublicDocument, Route } from './router.ts';
 import { createFacadeServer, type FacadeServer, type ServerOptions } from './server.ts';
 import { Audit } from './tokens/audit.ts';
 import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
 import { TokenRequestParser } from './tokens/request-parser.ts';
-import { pageDocuments } from './web-page.ts';
+import { createPageDocuments } from './web-page.ts';
 
 /** Settings of the façade. */
 export interface FacadeSettings {
@@ -32,11 +32,11 @@ export interface FacadeSettings {
   readonly bindAddress?: string | undefined;
   /** First path segment of the token endpoint; `orchestrator` by default. */
   readonly facadePath?: string;
-  /** Audiences accepted in callers' tokens; a token needs one of them. Any token is accepted by default. */
+  /** Audiences accepted in callers' tokens; a token needs one of them. By default, any token that the hub accepts is enough. */
   readonly facadeAudiences?: readonly string[];
   /** Audiences of token requests that name none; such requests are rejected by default. */
   readonly facadeDefaultAudiences?: readonly string[];
-  /** Maximum rate of one caller, in requests per second; unlimited by default, and for 0. */
+  /** Maximum rate of each tenant, in requests per second; unlimited if 0 or undefined. */
   readonly facadeRate?: number;
   /** False to serve only HTTP/1.1; true if undefined. */
   readonly facadeHttp2?: boolean;
@@ -44,13 +44,13 @@ export interface FacadeSettings {
   readonly facadeUi?: boolean;
   /** Prefixes of Cluster annotations that are public; none by default. */
   readonly facadeAnnotations?: readonly string[];
-  /** Namespaces of target clusters for which a rule must name the namespace or the service account. */
+  /** Namespaces of target clusters whose tokens need an RBAC rule that names the namespace or the service account. */
   readonly protectedNamespaces?: readonly string[];
   /** Maximum lifetime of tokens, in seconds; unlimited by default. */
   readonly maxExpirationSeconds?: number | undefined;
   /** Audiences that tokens may have; all by default. */
   readonly allowedAudiences?: readonly string[] | undefined;
-  /** Interval of the controller's probes, in milliseconds. */
+  /** Interval at which the controller probes each cluster, in milliseconds. */
   readonly probeIntervalMs?: number;
 }
 
@@ -64,7 +64,7 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly log: Logger;
   readonly settings: FacadeSettings;
   readonly metrics?: Pick<Metrics, 'recordRequest' | 'recordIssuance'>;
-  /** Limit on reviews, shared with the rest of the process; a new limit if undefined. */
+  /** Limit on TokenReviews, shared with the rest of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit;
   /** Filtered lists, which run while the façade listens; none by default. */
   readonly lists?: Pick<Lists, 'listings' | 'routes' | 'run'>;
@@ -72,7 +72,7 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
 
 /** A façade that can be started once. */
 export interface Facade {
-  /** Starts to listen; returns the URL. Rejects if the port is taken, or the certificate cannot be used. */
+  /** Starts to listen; returns the URL. Rejects if the port is taken, or the certificate cannot be read or used. */
   listen(): Promise<string>;
   /** Ends streams, lets other requests finish within the grace period, and closes. */
   close(graceMs: number): Promise<void>;
@@ -88,7 +88,7 @@ export function createFacade(options: FacadeOptions): Facade {
     async listen() {
       running.add(lists?.run());
       const first = await certificate();
-      const page = settings.facadeUi === true ? pageDocuments(await Assets.load({ needsLogin: true })) : [];
+      const page = settings.facadeUi === true ? createPageDocuments(await Assets.load({ needsLogin: true })) : [];
       server = assembleServer(options, first, page);
       const { url } = await server.listen(settings.facadePort, settings.bindAddress);
       stopFollowing = followCertificate({ certificate, clock, log }, first, server);
@@ -103,8 +103,8 @@ export function createFacade(options: FacadeOptions): Facade {
 }
 
 const PATH = 'orchestrator';
-/** Limits on requests whose response has not begun. One caller has at most half of the connections to one cluster. */
-const QUEUE_LIMITS: SeatLimits = { perCaller: 8, total: 1_024, waitingPerCaller: 64, waiting: 1_024 };
+/** Limits on requests whose response has not begun. One tenant can use at most half of the connections to a cluster. */
+const QUEUE_LIMITS: SeatLimits = { perTenant: 8, total: 1_024, waitingPerTenant: 64, waiting: 1_024 };
 
 function assembleServer(options: FacadeOptions, certificate: ServingCertificate, page: readonly PublicDocument[]): FacadeServer {
   const { hub, clock, log, settings, reviewLimit, lists } = options;
@@ -121,7 +121,7 @@ function assembleServer(options: FacadeOptions, certificate: ServingCertificate,
     arrivalMs: options.arrivalMs,
     isHttp2Served: settings.facadeHttp2,
     routes: [tokenRoute(options), ...(lists?.routes ?? [])],
-    documents: [openApiDocument(facadePath, lists?.listings ?? [], { hasDefaultAudiences: defaultAudiences.length > 0 }), ...page],
+    documents: [createOpenApiDocument(facadePath, lists?.listings ?? [], { hasDefaultAudiences: defaultAudiences.length > 0 }), ...page],
     authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),
     admit: ({ caller: { user }, signal }) => {
       const tenant = tenantOf(user.username);
@@ -143,6 +143,6 @@ function tokenRoute({ hub, clients, registered, clock, log, settings, metrics }:
     method: 'POST',
     path: `/${facadePath}/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token`,
     endpoint: createTokenEndpoint({ authorizer, clients, registered, parser, audit, clock, probeIntervalMs }),
-    onRejected: (request, error) => audit.rejectedEarly(request, { target: issueTargetOf(request.params) }, error),
+    onRejected: (request, error) => audit.recordRejectedEarly(request, { target: issueTargetOf(request.params) }, error),
   };
 }

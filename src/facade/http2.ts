@@ -1,5 +1,5 @@
-// HTTP/2 connections of the façade. Clients of Kubernetes send all requests of a process on one connection, so another watch uses
-// the memory of a stream instead of that of a TLS connection.
+// HTTP/2 connections of the façade. A Kubernetes client sends all requests of its process on one connection, so an additional watch needs
+// only the memory of a stream, and not of a TLS connection.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
@@ -30,7 +30,7 @@ export function isHttp2(response: ServerResponse): boolean {
   return http2StreamOf(response) !== undefined;
 }
 
-/** Accepts no more requests on the HTTP/2 connection of a response, and closes it soon after the response. */
+/** Accepts no more requests on the HTTP/2 connection of a response. Closes the connection after its requests in progress, or after 10 s. */
 export function closeConnectionAfter(response: ServerResponse): void {
   const session = http2StreamOf(response)?.session;
   if (session !== undefined) connections.get(session)?.closeSoon();
@@ -39,7 +39,7 @@ export function closeConnectionAfter(response: ServerResponse): void {
 /** Open connections by their sessions. */
 const connections = new WeakMap<Http2Session, Http2Connection>();
 
-/** Records that the request of a response was authenticated: its HTTP/2 connection does not give way to others for a while. */
+/** Records that a request was authenticated: its HTTP/2 connection gives way to others only `keepAliveMs` after the response. */
 export function recordAuthenticated(response: ServerResponse): void {
   const stream = http2StreamOf(response);
   if (stream?.session !== undefined) connections.get(stream.session)?.recordAuthenticated(stream);
@@ -56,12 +56,12 @@ export interface Http2Options {
   readonly serve: (message: IncomingMessage, response: ServerResponse) => void;
 }
 
-/** Minimum age of an idle connection that gives way to another, in milliseconds, so that a client can send its first request. */
+/** Age at which a connection without requests gives way to another, in milliseconds. A client needs this time to send its first request. */
 const FIRST_REQUEST_MS = 1_000;
 /** Interval of PING frames, and time for the client to acknowledge one, in milliseconds. Node does not notice every lost connection. */
 const PING_MS = 30_000;
 const ACKNOWLEDGE_MS = 15_000;
-/** Maximum number of requests in progress on one connection, as for kube-apiserver. Clients open another connection for more. */
+/** Maximum number of requests in progress on one connection, as in kube-apiserver. Clients open another connection for more. */
 const MAX_STREAMS = 100;
 /** Maximum number of bytes of a request body that a client may send before the façade reads them. */
 const WINDOW_BYTES = 16_384;
@@ -69,7 +69,7 @@ const WINDOW_BYTES = 16_384;
 export const MAX_HEADER_BYTES = 16_384;
 /** Time for a client to close its side of a connection, in milliseconds. */
 const LINGER_MS = 1_000;
-/** Time for requests in progress on a connection that accepts no more requests, in milliseconds. */
+/** Time for the requests in progress to end on a connection that accepts no more requests, in milliseconds. */
 const CLOSING_MS = 10_000;
 
 /** Limits on frames. Node closes a connection that exceeds one of them. */
@@ -80,7 +80,7 @@ const LIMITS = {
     initialWindowSize: WINDOW_BYTES,
     enableConnectProtocol: false,
   },
-  // In megabytes; more than the limits on unread responses, which close single streams.
+  // In megabytes. Higher than the limit on unread responses of one address, which closes single streams instead of the connection.
   maxSessionMemory: 16,
   maxSessionInvalidFrames: 32,
   maxSessionRejectedStreams: 32,
@@ -103,7 +103,7 @@ class Http2Connection implements LimitedConnection {
   #authenticated = 0;
   /** Time when the last authenticated stream ended, on the monotonic clock; undefined if there was none. */
   #authenticatedAt: number | undefined;
-  /** Time to the end of the connection when it began to close, in milliseconds. */
+  /** Maximum time until the connection is closed, in milliseconds; Infinity until it begins to close. */
   #closesWithinMs = Infinity;
 
   constructor(socket: TLSSocket, options: Http2Options) {
@@ -131,12 +131,12 @@ class Http2Connection implements LimitedConnection {
     });
   }
 
-  /** Closes the connection, even if the client does not close its side. */
+  /** Accepts no more requests, and closes the connection within a second, even if requests are in progress. */
   readonly close = (): void => this.#closeWithin(LINGER_MS);
 
   /**
-   * Accepts no more requests, and closes the connection after those in progress. Node stops reading from a closing connection after an
-   * error of the client, and reports neither the error nor the end, so the requests would never end.
+   * Accepts no more requests, and closes the connection after those in progress, or after CLOSING_MS. Without this limit, requests could
+   * stay in progress forever: after an error of the client, Node stops reading from a closing connection without reporting it.
    */
   readonly closeSoon = (): void => this.#closeWithin(CLOSING_MS);
 
@@ -178,7 +178,7 @@ export class Http2Connections {
     if (this.#isStopping || !this.#limit.add(connection)) return connection.close();
     this.#sessions.add(session);
     connections.set(session, connection);
-    const cancels = [this.#closeIdle(connection), this.#closeLost(connection)];
+    const cancels = [this.#serveUntilIdle(connection), this.#closeLost(connection)];
     session.once('close', () => {
       for (const cancel of cancels) cancel();
       this.#limit.remove(connection);
@@ -192,8 +192,8 @@ export class Http2Connections {
     for (const session of this.#sessions) session.close();
   }
 
-  /** Serves the streams of a connection, and closes the connection when it has had no stream for too long. Returns a function that cancels this. */
-  #closeIdle(connection: Http2Connection): () => void {
+  /** Serves the streams of a connection, and closes an idle connection. Returns a function that cancels the idle timer. */
+  #serveUntilIdle(connection: Http2Connection): () => void {
     const { clock, arrivalMs, keepAliveMs } = this.#options;
     const { session, close } = connection;
     let isOver = false;
@@ -201,7 +201,7 @@ export class Http2Connections {
     session.on('stream', (stream, headers, _flags, rawHeaders) => {
       cancel();
       connection.streams += 1;
-      // A client may reset a request that waits for its turn, and Node throws an error without a listener.
+      // A client may reset a request that waits for its turn. Node throws an error that has no listener.
       stream.on('error', ignore);
       if (!stream.endAfterHeaders) keepSessionOf(stream);
       stream.once('close', () => {
@@ -216,16 +216,16 @@ export class Http2Connections {
     };
   }
 
-  /** Closes a connection whose client does not acknowledge a PING. Returns a function that cancels this. */
+  /** Closes a connection whose client does not acknowledge a PING. Returns a function that stops the PINGs. */
   #closeLost({ session, socket }: Http2Connection): () => void {
     const { clock } = this.#options;
     let cancel = () => {};
     const pingLater = () => {
       cancel = clock.wakeAfter(PING_MS, () => {
-        // Node throws for a session that is destroyed while its socket is open, and sends no PING after GOAWAY.
+        // `ping` throws if the session is destroyed, even while its socket is open, and Node sends no PING after GOAWAY.
         if (session.destroyed) return socket.destroy();
         if (session.closed) return pingLater();
-        // Only the socket ends a session with a write that never completes.
+        // If a write never completes, the session ends only when its socket is destroyed.
         cancel = clock.wakeAfter(ACKNOWLEDGE_MS, () => socket.destroy());
         const isSent = session.ping((error) => {
           if (error !== null) return;
@@ -243,7 +243,7 @@ export class Http2Connections {
     if (stream.destroyed) return;
     const message = new Http2Request(stream, headers, {}, rawHeaders);
     const response = new Http2Response(stream);
-    // Node emits no such event for a HEAD request that ends before its response.
+    // Node emits no close event for the response to a HEAD request whose stream closes first.
     if (message.method === 'HEAD') stream.once('close', () => !response.writableEnded && response.emit('close'));
     if (!stream.endAfterHeaders) {
       message.receive(stream);
@@ -259,7 +259,7 @@ export class Http2Connections {
       if (stream.state.remoteClose !== 1) stream.close(constants.NGHTTP2_CANCEL);
     });
     stream.once('close', cancel);
-    // Node sends the end of the response after this event. A reset before it would make the client lose the response.
+    // Node sends the end of the response after this event. A reset before that end would make the client lose the response.
     stream.once('finish', () => closeAfterEnd(stream, TURNS));
   }
 }
@@ -275,9 +275,9 @@ function closeAfterEnd(stream: ServerHttp2Stream, turns: number): void {
   else if (turns > 0) setImmediate(() => closeAfterEnd(stream, turns - 1));
 }
 
-/** A request whose body is received as it arrives. Node would keep the whole TLS record of each byte that is not read. */
+/** A request whose body is received as it arrives. Node would keep the whole TLS record of each chunk that has not been read. */
 class Http2Request extends Http2ServerRequest {
-  /** Received bytes, and room for more. A new buffer for each chunk would be large for a client that sends single bytes. */
+  /** Received bytes, and room for more. One buffer per chunk would take much memory if a client sends single bytes. */
   #buffer: Buffer = Buffer.alloc(0);
   #length = 0;
   #isPushed = false;
@@ -316,19 +316,19 @@ class Http2Request extends Http2ServerRequest {
   }
 }
 
-/** Native sessions by their native streams. A session stays in memory until all of these streams have been collected as garbage. */
+/** Native sessions by their native streams. A session stays in memory until all of its streams have been garbage-collected. */
 const nativeSessions = new FinalizationRegistry<object>(ignore);
 
 /**
- * Keeps the native session of a stream whose request may have trailers. A stream that is closed during a write stays in memory with the
- * trailers that have arrived so far, and Node aborts the process if it collects the session first.
+ * Keeps the native session of a stream in memory if the request may have trailers. A stream that is closed during a write stays in memory
+ * with the trailers that have arrived so far, and Node aborts the process if it collects the session before the stream.
  */
 function keepSessionOf(stream: ServerHttp2Stream): void {
   const [native, session] = [nativeOf(stream), nativeOf(stream.session)];
   if (native !== undefined && session !== undefined) nativeSessions.register(native, session);
 }
 
-/** Returns the native object of a session or of a stream, for which Node has no public property; undefined after its end. */
+/** Returns the native object of a session or a stream, which Node does not expose; undefined after the session or stream has ended. */
 function nativeOf(owner: object = {}): object | undefined {
   const handle = Object.getOwnPropertySymbols(owner).find(({ description }) => description === 'kHandle');
   return handle && (owner as Readonly<Record<symbol, object | undefined>>)[handle];
@@ -336,7 +336,7 @@ function nativeOf(owner: object = {}): object | undefined {
 
 class Http2Response extends Http2ServerResponse {}
 
-// Node's class has this property only in its type.
+// Node's types declare this property, but its class does not have it.
 Object.defineProperty(Http2Response.prototype, 'destroyed', {
   get(this: Http2Response): boolean {
     return this.stream.destroyed;

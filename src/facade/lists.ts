@@ -10,12 +10,12 @@ import { CLUSTER_LIST } from './clusters/cluster-list.ts';
 import type { WatchLimits } from './limits/concurrency.ts';
 import type { FilteredList, Listing } from './listwatch/filtered-list.ts';
 import type { ListSource } from './listwatch/history.ts';
-import { createListWatch, type ListWatch, type ListWatchOptions, sharedLimits } from './listwatch/list-watch.ts';
+import { createListWatch, createSharedLimits, type ListWatch, type ListWatchOptions } from './listwatch/list-watch.ts';
 import { createOnDemandList } from './listwatch/on-demand.ts';
 import { createManagedTokenInformers, type ManagedTokenInformersOptions } from './managed-tokens/informers.ts';
 import { MANAGED_TOKEN_LIST } from './managed-tokens/managed-token-list.ts';
 
-/** Lists by the name of their objects' informer. */
+/** Lists by the name of the informer of their objects. */
 export const LISTS = { clusters: CLUSTER_LIST };
 
 /** Lists whose objects are followed only while callers use them. */
@@ -52,8 +52,8 @@ interface OnDemandSettings extends Omit<ManagedTokenInformersOptions, 'client' |
   readonly onProblem: (problem: Problem, forbiddenRemedy: string) => void;
 }
 
-/** Returns the lists on demand. A façade without a controller has no other use for ManagedTokens and for the permissions of namespaces. */
-export function listsOnDemand({ hub: client, log, onProblem, ...options }: OnDemandSettings): readonly ListOnDemand[] {
+/** Returns the lists whose objects are followed on demand. A façade without a controller needs these objects only for the lists. */
+export function createListsOnDemand({ hub: client, log, onProblem, ...options }: OnDemandSettings): readonly ListOnDemand[] {
   const onOverBudget = (namespace: string, resource: string) =>
     log.warn({ namespace, resource, remedy: BUDGET_REMEDY }, 'namespace exceeds its budget for the list of ManagedTokens');
   return LISTS_ON_DEMAND.map(({ list, createInformers }) => ({
@@ -72,7 +72,7 @@ const LIST_REMEDY =
   'let Purser list and watch managedtokens, roles and rolebindings, as the ClusterRole purser-facade-tokens in deploy/base/access.yaml does';
 
 const BUDGET_REMEDY =
-  'split or delete the largest of these objects; the budgets and effects are under "Limits of the façade" in docs/operating.md';
+  'split or delete the largest of these objects; for the budgets and their effects, see "Limits of the façade" in docs/operating.md';
 
 /** The endpoints of all lists. */
 export interface Lists extends Pick<ListWatch, 'routes' | 'watching' | 'run'> {
@@ -85,7 +85,7 @@ export function createLists<L extends ListsByInformer>(all: ListsOptions<L>): Li
   const { lists, informers, listsOnDemand: onDemand = [], watchLimits, ...options } = all;
   const { clock, random } = options;
   const listings = [...Object.values(lists), ...onDemand.map(({ listing }) => listing)];
-  const limits = sharedLimits(listings, { clock, random, watchLimits });
+  const limits = createSharedLimits(listings, { clock, random, watchLimits });
   const objectsOf: Readonly<Record<string, ListSource<ApiObject>>> = informers;
   const created = [
     ...Object.entries(lists).map(([name, list]) => createListWatch({ ...options, limits, list, objects: objectsOf[name]! })),

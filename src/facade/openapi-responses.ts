@@ -15,13 +15,13 @@ interface Header {
   readonly schema: OpenApiSchema;
 }
 
-/** Returns the headers of a response without an error. */
-export function headersOf({ isToken = false, varies = false }: { readonly isToken?: boolean; readonly varies?: boolean }) {
+/** Returns the headers of a successful response. */
+export function createSuccessHeaders({ isToken = false, varies = false }: { readonly isToken?: boolean; readonly varies?: boolean }) {
   return {
     'Audit-Id': AUDIT_ID,
     'Cache-Control': cacheControl(isToken ? 'no-cache, no-store, private' : 'no-cache, private'),
     ...(isToken && { Warning: header('Warnings with code 299, for example about unknown fields.', { type: 'string' }, false) }),
-    ...(varies && { Vary: header('Request headers that change the response.', { type: 'string' }) }),
+    ...(varies && { Vary: header('Request headers that the response depends on.', { type: 'string' }) }),
   };
 }
 
@@ -40,7 +40,7 @@ const ERRORS = {
   '401': 'The bearer token is missing, or the hub does not accept it.',
   '403': 'RBAC on the hub does not allow the request; the message names the missing permission.',
   '405': 'The method is not allowed on this path.',
-  '406': 'The response is not available in any form that the Accept header allows.',
+  '406': 'The response is not available in any format that the Accept header allows.',
   '408': 'The request did not arrive within 10 seconds.',
   '409': 'The UID in the request belongs to another object.',
   '410': 'The resource version or the continue token has expired: list again.',
@@ -51,10 +51,10 @@ const ERRORS = {
   '429': 'Too many requests; retry after the time in Retry-After.',
   '431': 'The headers are larger than 16 KiB.',
   '4XX': 'Another error from the cluster, for example from an admission webhook.',
-  '500': 'Unexpected error; the message has the ID of the request.',
+  '500': 'Unexpected error; the message contains the ID of the request.',
 } as const;
 
-/** Descriptions of errors whose causes depend on the operation; an operation without a description for 404 never responds with 404. */
+/** Descriptions of errors whose causes depend on the operation. An operation without a description for 404 never returns 404. */
 export interface OwnErrors {
   readonly '404'?: string;
   readonly '503': string;
@@ -66,11 +66,15 @@ type ErrorCode = CommonCode | keyof OwnErrors;
 
 /** Errors of all operations. */
 const COMMON: readonly CommonCode[] = ['400', '401', '405', '406', '408', '417', '429', '431', '500'];
-/** Errors of requests that Node.js cannot parse, which are always JSON and have no Audit-Id. */
+/** Errors of requests that Node.js cannot parse. Their responses are always JSON, and have no Audit-Id. */
 const UNPARSED: ReadonlySet<ErrorCode> = new Set(['408', '431']);
 
-/** Returns the errors of an operation: the common ones, additional codes, and its own. */
-export function errorResponses(method: 'GET' | 'POST', more: readonly CommonCode[], own: OwnErrors): Readonly<Record<string, Response>> {
+/** Returns the error responses of an operation: the common ones, those with codes in `more`, and its own. */
+export function createErrorResponses(
+  method: 'GET' | 'POST',
+  more: readonly CommonCode[],
+  own: OwnErrors,
+): Readonly<Record<string, Response>> {
   const descriptions = { ...Object.fromEntries([...COMMON, ...more].map((code) => [code, ERRORS[code]])), ...own };
   const responses = Object.entries(descriptions)
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -51,22 +51,22 @@ export function refTo(name: string): OpenApiSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Returns the schema of the JSON that decodes into a Go type: any field may be absent or null, and unknown fields are allowed. */
-export function requestForm(schema: Schema): OpenApiSchema {
+/** Returns the schema of JSON that Go decodes into a type: any field may be absent or null, and unknown fields are allowed. */
+export function toRequestSchema(schema: Schema): OpenApiSchema {
   const { type, format, properties, items, additionalProperties: values, go } = schema;
   if (go?.codec === 'fieldsV1') return {};
   return {
     ...(type !== undefined && { type }),
     ...(format !== undefined && { format }),
     nullable: true,
-    ...(properties && { properties: mapValues(properties, requestForm) }),
-    ...(items && { items: requestForm(items) }),
-    ...(typeof values === 'object' && { additionalProperties: requestForm(values) }),
+    ...(properties && { properties: mapValues(properties, toRequestSchema) }),
+    ...(items && { items: toRequestSchema(items) }),
+    ...(typeof values === 'object' && { additionalProperties: toRequestSchema(values) }),
   };
 }
 
-/** Returns the schema of the JSON that a Go type is encoded to. Fields with omitempty are optional. */
-export function responseForm(schema: Schema): OpenApiSchema {
+/** Returns the schema of the JSON that Go encodes from a type. Fields with omitempty are optional. */
+export function toResponseSchema(schema: Schema): OpenApiSchema {
   const { type, format, properties, items, additionalProperties: values, go } = schema;
   if (go?.codec === 'fieldsV1') return {};
   const required = Object.entries(properties ?? {}).filter(([, { go: field }]) => field?.zero !== undefined);
@@ -75,14 +75,14 @@ export function responseForm(schema: Schema): OpenApiSchema {
     ...(format !== undefined && { format }),
     ...(go?.zero === null && { nullable: true }),
     ...(required.length > 0 && { required: required.map(([name]) => name) }),
-    ...(properties && { properties: mapValues(properties, responseForm), additionalProperties: false }),
-    ...(items && { items: responseForm(items) }),
-    ...(typeof values === 'object' && { additionalProperties: responseForm(values) }),
+    ...(properties && { properties: mapValues(properties, toResponseSchema), additionalProperties: false }),
+    ...(items && { items: toResponseSchema(items) }),
+    ...(typeof values === 'object' && { additionalProperties: toResponseSchema(values) }),
   };
 }
 
-/** Returns the properties with descriptions by name. */
-export function describe(properties: Properties, descriptions: Readonly<Record<string, string>>): Properties {
+/** Returns the properties that `descriptions` names, each with its description. Omits all other properties. */
+export function describeProperties(properties: Properties, descriptions: Readonly<Record<string, string>>): Properties {
   return Object.fromEntries(Object.entries(descriptions).map(([name, description]) => [name, { ...properties[name], description }]));
 }
 
@@ -92,20 +92,23 @@ function mapValues(schemas: Readonly<Record<string, Schema>>, convert: (schema: 
 
 /** Schema of metav1.Status. */
 export const STATUS_SCHEMA = object(
-  'Error, in the same form as from kube-apiserver.',
+  'Error in the format of kube-apiserver.',
   {
     apiVersion: oneOfTexts('v1', ['v1']),
     kind: oneOfTexts('Status', ['Status']),
     metadata: object(
-      'Empty, except in the response to an expired continue token.',
-      { continue: text('Start of the rest of the list, at the latest version.') },
+      'Empty, unless a continue token has expired.',
+      { continue: text('Token that continues the list after the expired token, at the latest resource version.') },
       ['continue'],
     ),
     status: oneOfTexts('Failure', ['Failure']),
     message: text('Error message.'),
-    reason: oneOfTexts('Reason in one word; absent for errors that Kubernetes does not classify.', STATUS_REASONS),
+    reason: oneOfTexts(
+      'Machine-readable type of the error, for example NotFound; absent for errors that Kubernetes does not classify.',
+      STATUS_REASONS,
+    ),
     details: object(
-      'Subject and causes of the error.',
+      'Object that the error refers to, and causes of the error.',
       {
         name: text('Name of the object.'),
         group: text('API group of the object.'),
@@ -117,7 +120,7 @@ export const STATUS_SCHEMA = object(
           items: object(
             'One cause.',
             {
-              reason: text('Reason for the cause, in one word.'),
+              reason: text('Machine-readable type of the cause, for example FieldValueInvalid.'),
               message: text('Description of the cause.'),
               field: text('Path of the invalid field.'),
             },
@@ -133,21 +136,21 @@ export const STATUS_SCHEMA = object(
   ['reason', 'details'],
 );
 
-/** Pattern of resource versions in requests. The façade also accepts numbers of 20 digits up to 2^64 - 1, which no server returns. */
+/** Pattern of resource versions in requests. The façade also accepts 20-digit numbers up to 2^64 - 1, which no server returns. */
 export const REQUESTED_VERSION = '^0*[0-9]{0,19}$';
 /** Pattern of resource versions in responses. */
 export const RESOURCE_VERSION = '^[1-9][0-9]{0,18}$';
 /** Pattern of a continue token: base64url without padding. */
 export const CONTINUE_TOKEN = '^[A-Za-z0-9_-]*$';
 
-/** The parts of a listed kind that its schemas need. */
+/** The properties of a listed kind that appear in its schemas. */
 export interface ListedKind {
   readonly plural: string;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string; readonly listKind: string };
 }
 
 /** Returns the schema of a list, which refers to the schema of its items. */
-export function listSchema({ plural, kind: { group, version, kind, listKind } }: ListedKind): OpenApiSchema {
+export function toListSchema({ plural, kind: { group, version, kind, listKind } }: ListedKind): OpenApiSchema {
   return object(`One page of ${plural}.`, {
     apiVersion: oneOfTexts(`${group}/${version}`, [`${group}/${version}`]),
     kind: oneOfTexts(listKind, [listKind]),
@@ -155,8 +158,8 @@ export function listSchema({ plural, kind: { group, version, kind, listKind } }:
       'Metadata of the list.',
       {
         selfLink: text('Path of the list.'),
-        resourceVersion: { ...text('Resource version of the list, to watch from.'), pattern: RESOURCE_VERSION },
-        continue: { ...text('Start of the next page; empty on the last page.'), pattern: CONTINUE_TOKEN },
+        resourceVersion: { ...text('Resource version of the list, from which a watch can start.'), pattern: RESOURCE_VERSION },
+        continue: { ...text('Token for the next page; empty on the last page.'), pattern: CONTINUE_TOKEN },
         remainingItemCount: {
           type: 'integer',
           format: 'int64',
@@ -170,14 +173,14 @@ export function listSchema({ plural, kind: { group, version, kind, listKind } }:
   });
 }
 
-/** Returns the schema of the events of a watch, which are separate JSON documents. */
-export function watchEventSchema(listed: ListedKind): OpenApiSchema {
+/** Returns the schema of the events of a watch, each of which is a separate JSON document. */
+export function toWatchEventSchema(listed: ListedKind): OpenApiSchema {
   const { group, version, kind } = listed.kind;
-  const bookmark = object('Object of the kind with only a resource version.', {
+  const bookmark = object(`${kind} that has only a resource version.`, {
     apiVersion: oneOfTexts(`${group}/${version}`, [`${group}/${version}`]),
     kind: oneOfTexts(kind, [kind]),
     metadata: object(
-      'Resource version to resume from.',
+      'Metadata of the bookmark.',
       {
         resourceVersion: { ...text('Resource version to resume from.'), pattern: RESOURCE_VERSION },
         annotations: object('Present on the bookmark after the initial events.', {
@@ -191,10 +194,10 @@ export function watchEventSchema(listed: ListedKind): OpenApiSchema {
     description: 'One event of a watch: one line of the stream.',
     oneOf: [
       object('Change of an object.', {
-        type: oneOfTexts('Kind of the change, as the caller sees it.', ['ADDED', 'MODIFIED', 'DELETED']),
+        type: oneOfTexts('Type of the change, as visible to the caller.', ['ADDED', 'MODIFIED', 'DELETED']),
         object: refTo(kind),
       }),
-      object('Resource version to resume from.', { type: oneOfTexts('BOOKMARK', ['BOOKMARK']), object: bookmark }),
+      object('Bookmark with a resource version to resume from.', { type: oneOfTexts('BOOKMARK', ['BOOKMARK']), object: bookmark }),
       object('Last event of a watch that fails.', { type: oneOfTexts('ERROR', ['ERROR']), object: refTo('Status') }),
     ],
   };

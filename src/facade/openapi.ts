@@ -7,19 +7,19 @@ import { LABEL_SELECTOR_PATTERN } from '../kubernetes/selectors/label-selector.t
 import { negotiateDocument } from '../kubernetes/wire/negotiate.ts';
 import { MAX_SELECTOR_BYTES } from './limits/selector-size.ts';
 import { type Listing, listPath } from './listwatch/filtered-list.ts';
-import { errorResponses, headersOf, type Response } from './openapi-responses.ts';
+import { createErrorResponses, createSuccessHeaders, type Response } from './openapi-responses.ts';
 import {
   CONTINUE_TOKEN,
-  listSchema,
   type OpenApiSchema,
   type Properties,
   REQUESTED_VERSION,
   refTo,
   STATUS_SCHEMA,
-  watchEventSchema,
+  toListSchema,
+  toWatchEventSchema,
 } from './openapi-schemas.ts';
 import type { PublicDocument } from './router.ts';
-import { tokenSchemas } from './tokens/token-schema.ts';
+import { createTokenSchemas } from './tokens/token-schema.ts';
 
 /** Settings that change the document. */
 export interface DocumentOptions {
@@ -27,9 +27,9 @@ export interface DocumentOptions {
   readonly hasDefaultAudiences?: boolean;
 }
 
-/** Returns the public document of a façade with this first path segment and these lists. */
-export function openApiDocument(path: string, listings: readonly Listing[], options: DocumentOptions): PublicDocument {
-  const text = JSON.stringify(openApi(path, listings, options));
+/** Returns the public document of a façade with these lists. `path` is the first path segment of token requests. */
+export function createOpenApiDocument(path: string, listings: readonly Listing[], options: DocumentOptions): PublicDocument {
+  const text = JSON.stringify(buildOpenApi(path, listings, options));
   const replies = new Map<string, Reply>();
   return {
     path: '/openapi/v3',
@@ -49,7 +49,7 @@ function toSharedReply(reply: Reply): Reply {
 }
 
 /** Returns the content of the document. */
-export function openApi(path: string, listings: readonly Listing[], { hasDefaultAudiences = false }: DocumentOptions = {}) {
+export function buildOpenApi(path: string, listings: readonly Listing[], { hasDefaultAudiences = false }: DocumentOptions = {}) {
   return {
     openapi: '3.0.0',
     info: { title: 'Purser', version: 'v1alpha1' },
@@ -60,7 +60,11 @@ export function openApi(path: string, listings: readonly Listing[], { hasDefault
     },
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
-      schemas: { ...tokenSchemas(hasDefaultAudiences), ...Object.fromEntries(listings.flatMap(listedSchemas)), Status: STATUS_SCHEMA },
+      schemas: {
+        ...createTokenSchemas(hasDefaultAudiences),
+        ...Object.fromEntries(listings.flatMap(listedSchemas)),
+        Status: STATUS_SCHEMA,
+      },
     } as const satisfies { readonly schemas: Properties; readonly securitySchemes: object },
   };
 }
@@ -69,8 +73,8 @@ function listedSchemas(listing: Listing): readonly (readonly [string, OpenApiSch
   const { kind, listKind } = listing.kind;
   return [
     [kind, listing.schema],
-    [listKind, listSchema(listing)],
-    [eventName(kind), watchEventSchema(listing)],
+    [listKind, toListSchema(listing)],
+    [eventName(kind), toWatchEventSchema(listing)],
   ];
 }
 
@@ -87,7 +91,11 @@ interface Operation {
   readonly responses: Readonly<Record<string, Response>>;
 }
 
-const PROTOBUF = { type: 'string', format: 'binary', description: 'TokenRequest in the envelope that Kubernetes clients send.' };
+const PROTOBUF = {
+  type: 'string',
+  format: 'binary',
+  description: 'TokenRequest as protobuf, in the envelope that Kubernetes clients send.',
+};
 
 const EXAMPLE = { spec: { audiences: ['https://kubernetes.default.svc'], expirationSeconds: 3600 } };
 
@@ -95,12 +103,16 @@ const CREATE_TOKEN: Operation = {
   operationId: 'createToken',
   summary: 'Issues a token for a service account on a registered cluster.',
   description:
-    'Body and response are a TokenRequest of authentication.k8s.io/v1, as JSON or YAML; the body may also be protobuf, as kubectl sends it. The caller needs the issue verb on clusters/token in registry.purser.dev, under the name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>, or with set:<set> in place of <cluster> for a Cluster with the label registry.purser.dev/set.',
+    'Body and response are a TokenRequest of authentication.k8s.io/v1, as JSON or YAML; the body may also be protobuf, as kubectl sends it. The caller needs the issue verb on clusters/token in registry.purser.dev, for the resource name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>. For a Cluster with the label registry.purser.dev/set, a name with set:<set> in place of <cluster> is also sufficient.',
   parameters: [
     inPath('cluster', 'Name of the Cluster.', 'prod-eu'),
     inPath('namespace', 'Namespace of the service account on that cluster.', 'deploy'),
     inPath('name', 'Name of the service account.', 'deployer'),
-    inQuery('dryRun', { type: 'string', enum: ['All'] }, 'All checks the request and issues no token; status.token is empty.'),
+    inQuery(
+      'dryRun',
+      { type: 'string', enum: ['All'] },
+      'If All, the request is checked but no token is issued, and status.token is empty.',
+    ),
     inQuery(
       'fieldManager',
       { type: 'string', maxLength: 127, pattern: '^[^\\u0000-\\u001F\\u007F-\\u00A0]*$' },
@@ -115,7 +127,7 @@ const CREATE_TOKEN: Operation = {
   ],
   requestBody: {
     required: true,
-    description: 'At most 8 KiB; at most 1 KiB of YAML that is not JSON.',
+    description: 'The body can be up to 8 KiB long, or 1 KiB if it is YAML and not JSON.',
     content: {
       'application/json': { schema: refTo('TokenRequest'), example: EXAMPLE },
       'application/yaml': { schema: refTo('TokenRequest'), example: EXAMPLE },
@@ -125,18 +137,18 @@ const CREATE_TOKEN: Operation = {
   responses: {
     '201': {
       description: 'The token, or the result of a dry run.',
-      headers: headersOf({ isToken: true }),
+      headers: createSuccessHeaders({ isToken: true }),
       content: jsonOrYaml(refTo('TokenResponse')),
     },
-    ...errorResponses('POST', ['403', '409', '413', '415', '422', '4XX'], {
+    ...createErrorResponses('POST', ['403', '409', '413', '415', '422', '4XX'], {
       '404': 'The cluster, the service account or the bound object was not found, or a name in the path is invalid.',
-      '503': 'The hub or the cluster did not respond properly; retry after the time in Retry-After.',
+      '503': 'A request to the hub or to the cluster failed; retry after the time in Retry-After.',
       '504': 'The cluster did not respond in time.',
     }),
   },
 };
 
-/** Returns the operations of a list by path. Those of a namespaced kind have the names that kube-apiserver uses. */
+/** Returns the operations of a list by path. The operations of a namespaced kind are named as in kube-apiserver. */
 function listOperations(listing: Listing): readonly (readonly [string, { readonly get: Operation }])[] {
   const { plural, kind } = listing;
   const all = listPath(listing, '');
@@ -154,10 +166,10 @@ function listOperations(listing: Listing): readonly (readonly [string, { readonl
   ];
 }
 
-/** Name of an operation, and the parameters of its path before the name of an object. */
+/** Name of an operation, and the path parameters that precede the name of an object. */
 type NamedOperation = Pick<Operation, 'operationId' | 'parameters'>;
 
-const HUB_FAILED = 'The hub did not respond properly, or Purser has not listed its objects yet; retry after the time in Retry-After.';
+const HUB_FAILED = 'A request to the hub failed, or Purser has not listed the objects of the hub yet; retry after the time in Retry-After.';
 const INVALID_NAMESPACE = 'The namespace in the path is not a valid name.';
 const LIST_ERRORS = {
   '503': HUB_FAILED,
@@ -176,42 +188,42 @@ function listOperation(listing: Listing, named: NamedOperation): Operation {
   return {
     operationId,
     summary: `Lists or watches the ${plural} that the caller may see.`,
-    description: `Returns the ${plural} that RBAC on the hub allows the caller to get or list; either verb is enough, unlike on the hub, where get does not permit a list. Without permissions the list is empty. A watch starts at the resource version of a list; when permissions change, it sends ADDED and DELETED for gained and lost ${plural}.`,
+    description: `Returns the ${plural} that RBAC on the hub allows the caller to get or list; either verb is enough, unlike on the hub, where get does not permit a list. A caller without permissions receives an empty list. A watch starts at the resource version of a list. When the caller gains or loses permissions, the watch sends ADDED or DELETED for the affected ${plural}.`,
     parameters: [
       ...parameters,
       ...selectorParameters(listing),
-      inQuery('limit', INT64, `Maximum number of ${plural} in one page; all by default, and for 0 or less.`),
+      inQuery('limit', INT64, `Maximum number of ${plural} in one page; unlimited by default, and if 0 or less.`),
       inQuery(
         'continue',
         { type: 'string', pattern: CONTINUE_TOKEN },
-        'Start of the next page: metadata.continue of the page before. Excludes resourceVersion and resourceVersionMatch.',
+        'Token for the next page: metadata.continue of the previous page. Cannot be combined with resourceVersion or resourceVersionMatch.',
       ),
-      inQuery('resourceVersion', { type: 'string', pattern: REQUESTED_VERSION }, 'Minimum resource version of a list; start of a watch.'),
+      inQuery('resourceVersion', { type: 'string', pattern: REQUESTED_VERSION }, 'Minimum version of a list, or version to watch from.'),
       inQuery(
         'resourceVersionMatch',
         { type: 'string', enum: ['NotOlderThan', 'Exact', ''] },
         'NotOlderThan or Exact. Lists also require resourceVersion; watches accept only NotOlderThan, together with sendInitialEvents.',
       ),
       inQuery('watch', FLAG, 'Streams events, one JSON object per line, instead of a list.'),
-      inQuery('allowWatchBookmarks', FLAG, 'Sends BOOKMARK events with versions to resume from.'),
+      inQuery('allowWatchBookmarks', FLAG, 'Sends BOOKMARK events with resource versions to resume from.'),
       inQuery(
         'sendInitialEvents',
         FLAG,
-        `Starts a watch with an ADDED event for each existing ${kind}. Needs resourceVersionMatch; not for lists.`,
+        `Starts a watch with an ADDED event for each existing ${kind}. Requires resourceVersionMatch; not allowed for lists.`,
       ),
-      inQuery('timeoutSeconds', INT64, 'Ends a watch after this time; a list that takes longer fails with 504.'),
+      inQuery('timeoutSeconds', INT64, 'Maximum duration in seconds: a watch ends after it; a list that takes longer fails with 504.'),
       prettyParameter(),
     ],
     responses: {
       '200': {
         description: `The ${plural}; with watch=true, a stream of ${eventName(kind)}, one per line.`,
-        headers: headersOf({ varies: true }),
+        headers: createSuccessHeaders({ varies: true }),
         content: {
           'application/json': { schema: { oneOf: [refTo(listKind), refTo(eventName(kind))] } },
           'application/yaml': { schema: refTo(listKind) },
         },
       },
-      ...errorResponses('GET', ['410', '422'], parameters.length > 0 ? { ...LIST_ERRORS, '404': INVALID_NAMESPACE } : LIST_ERRORS),
+      ...createErrorResponses('GET', ['410', '422'], parameters.length > 0 ? { ...LIST_ERRORS, '404': INVALID_NAMESPACE } : LIST_ERRORS),
     },
   };
 }
@@ -234,13 +246,13 @@ function selectorParameters({ plural, kind, exampleName }: Listing): readonly Pa
   ];
 }
 
-const SELECTOR_LIMITS = 'At most 1 KiB; both selectors together have at most 32 requirements and 64 values.';
+const SELECTOR_LIMITS = 'Can be up to 1 KiB long; both selectors together can contain up to 32 requirements and 64 values.';
 
 function readOperation({ kind: { kind }, exampleName }: Listing, { operationId, parameters }: NamedOperation): Operation {
   return {
     operationId,
     summary: `Reads one ${kind}.`,
-    description: `Returns the same 404 for a hidden and for a missing ${kind}.`,
+    description: `Returns the same 404 for a ${kind} that the caller may not see and for a ${kind} that does not exist.`,
     parameters: [
       ...parameters,
       inPath('name', `Name of the ${kind}.`, exampleName),
@@ -248,8 +260,8 @@ function readOperation({ kind: { kind }, exampleName }: Listing, { operationId, 
       prettyParameter(),
     ],
     responses: {
-      '200': { description: `The ${kind}.`, headers: headersOf({ varies: true }), content: jsonOrYaml(refTo(kind)) },
-      ...errorResponses('GET', [], {
+      '200': { description: `The ${kind}.`, headers: createSuccessHeaders({ varies: true }), content: jsonOrYaml(refTo(kind)) },
+      ...createErrorResponses('GET', [], {
         '404': `The ${kind} was not found, or a name in the path is invalid.`,
         '503': HUB_FAILED,
         '504': 'The requested resource version was not reached in time.',
@@ -279,7 +291,7 @@ function prettyParameter(): Parameter {
   return inQuery(
     'pretty',
     { type: 'string' },
-    'Pretty-prints the response for true, True, TRUE, t, T and 1, and if absent for browsers and command-line tools.',
+    'Pretty-prints the response if true, True, TRUE, t, T or 1. If absent, responses to browsers and command-line tools are pretty-printed.',
   );
 }
 

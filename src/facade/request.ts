@@ -9,8 +9,8 @@ import type { Preferences } from '../kubernetes/wire/negotiate.ts';
 import type { BodyStream } from './body-stream.ts';
 
 /**
- * Maximum size of a body, in bytes. Typical bodies have a few hundred. A body blocks the event loop while it is parsed and its response
- * is encoded, for about 5 ms at worst.
+ * Maximum size of a body, in bytes. A typical body has a few hundred bytes. Parsing a body of the maximum size and encoding its response
+ * blocks the event loop for at most about 5 ms.
  */
 export const MAX_BODY_BYTES = 8 * 1024;
 
@@ -20,16 +20,16 @@ export interface Caller {
   /** Digest of the bearer token, equal for all requests with this token. */
   readonly tokenId: string;
   /**
-   * Returns true if the hub accepted the token for the same user recently: within the last ten seconds for a request, and within four
-   * for a stream. Throws 429, or 503 if the review fails.
+   * Returns true if the hub accepts the token for the same user. A cached review may be up to ten seconds old for a request, and up to
+   * four for a stream. Throws 429 above the limit on reviews, and 503 if the review fails.
    */
   isStillValid(use: TokenUse): Promise<boolean>;
 }
 
-/** Use of a token. */
+/** Use of a token, which determines how long its review is cached. */
 export type TokenUse = 'request' | 'stream';
 
-/** Throws 401 unless the hub still accepts the token of a request that has waited, or 429 or 503 if the token cannot be reviewed. */
+/** Throws 401 if the hub no longer accepts the token of a request that has waited, and 429 or 503 if the token cannot be reviewed. */
 export async function checkCaller({ caller, signal }: Pick<FacadeRequest, 'caller' | 'signal'>): Promise<void> {
   if (!(await rejectOnAbort(caller.isStillValid('request'), signal))) throw unauthorized();
 }
@@ -44,7 +44,7 @@ export interface FacadeRequest {
   readonly contentType: string | undefined;
   readonly userAgent: string | undefined;
   header(name: string): string | undefined;
-  /** Reads the whole body. Throws 413 if it has more than `maxBytes`. */
+  /** Reads the whole body. Throws 413 if it is longer than `maxBytes`. */
   body(maxBytes: number): Promise<Buffer>;
   /** Aborted when the caller disconnects or the server stops. */
   readonly signal: AbortSignal;
@@ -66,9 +66,9 @@ export interface StreamedReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * Writes the body after the headers. Returns when all is written, the client has disconnected, or `takeOver` has been called. Then the
-   * rest is written to the stream, which remains after the request has ended. The headers must contain `connection: close`,
-   * which HTTP/2 responses omit.
+   * Writes the body after the headers. Returns when all is written, or the client has disconnected. To continue the body after the request
+   * has ended, calls `takeOver`, and writes the rest to the returned stream. The headers of such a response must contain
+   * `connection: close`, which HTTP/2 responses omit.
    */
   readonly write: (response: ServerResponse, takeOver: () => Promise<BodyStream>) => Promise<void>;
 }

@@ -29,9 +29,9 @@ export interface PublicDocument {
 export interface RouterOptions {
   readonly routes: readonly Route[];
   readonly documents: readonly PublicDocument[];
-  /** Returns the caller of a request. Throws a StatusError without valid credentials. */
+  /** Returns the caller of a request. Throws a StatusError if the request has no valid credentials. */
   readonly authenticate: (exchange: Exchange) => Promise<Caller>;
-  /** Waits for a seat; returns the function that releases it. Throws a StatusError for a caller with too many requests. */
+  /** Waits for a seat; returns the function that releases it. Throws a StatusError if the tenant of the caller has too many requests. */
   readonly admit?: (exchange: Exchange) => Promise<() => void>;
   /** Receives unexpected errors, with the ID of the request that failed. */
   readonly report: (error: unknown, requestId?: string) => void;
@@ -44,7 +44,7 @@ interface Entry {
   readonly route?: Route;
 }
 
-/** Maximum length of a path parameter, in characters. Equal to the limit on all headers, so it never applies. */
+/** Maximum length of a path parameter, in characters. Equal to the limit on the size of the headers, so it never applies. */
 const MAX_PARAM_LENGTH = 16_384;
 const ANY_METHOD = METHODS as HTTPMethod[];
 const ANY_PATH = '*';
@@ -97,10 +97,10 @@ export class Router {
     } catch (error) {
       return this.#reject(exchange, error, route);
     }
-    await exchange.send(await this.#replyOf(exchange, route));
+    await exchange.send(await this.#serveRoute(exchange, route));
   }
 
-  async #replyOf(exchange: Exchange, { method, endpoint }: Route): Promise<FacadeReply> {
+  async #serveRoute(exchange: Exchange, { method, endpoint }: Route): Promise<FacadeReply> {
     if (!isServed(method, exchange)) return methodNotAllowedReply(exchange, method);
     try {
       return await endpoint(exchange);
@@ -115,7 +115,7 @@ export class Router {
     this.#sendWithoutSeat(exchange, this.#errorReply(error, exchange));
   }
 
-  /** Sends a response to a request that the limits per caller do not apply to. */
+  /** Sends a response to a request without a seat, which the limits on tenants do not cover. */
   #sendWithoutSeat(exchange: Exchange, reply: Reply): void {
     void exchange.send(reply);
     this.#unread.add(exchange, (reply.body as string | Buffer).length);

@@ -39,13 +39,16 @@ export interface FacadeServer {
   close(graceMs: number): Promise<void>;
 }
 
-/** Default of `arrivalMs`. Together with the interval of the checks, this is less than ten seconds. */
+/** Default of `arrivalMs`. Together with the interval of the checks, requests have less than ten seconds, as documented for 408. */
 const ARRIVAL_MS = 9_000;
 const CHECKING_INTERVAL_MS = 250;
 const KEEP_ALIVE_MS = 65_000;
 /** TLS without ML-KEM, whose keys would use 7 kB per connection. ML-KEM protects long-lived secrets; tokens expire much earlier. */
 const TLS = { minVersion: 'TLSv1.2', ecdhCurve: 'X25519:prime256v1:secp384r1' } as const;
-/** Limits on connections. Their difference exceeds the limit on requests in progress, so that additional requests are rejected with a response. */
+/**
+ * Limits on connections. The difference between both limits exceeds the limit on requests in progress, so that additional requests are
+ * rejected with a response.
+ */
 const CONNECTIONS: ConnectionLimits = { waiting: 2_048, total: 16_384 };
 /** Time for a client to read the response to a malformed request, in milliseconds. */
 const UNREAD_MS = 1_000;
@@ -107,12 +110,12 @@ function createServers(options: ServerOptions, active: ActiveRequests, router: R
   };
   const http2 = new Http2Connections({ clock, keepAliveMs, arrivalMs, turns, serve: serveHttp2 });
   const hasRoom = (socket: Socket) => options.isHttp2Served !== false && http2.hasRoom(socket);
-  const server = createServer({ ...limits(options), ALPNCallback: protocolSelector(hasRoom) }, serveInTurn);
+  const server = createServer({ ...toNodeOptions(options), ALPNCallback: createProtocolSelector(hasRoom) }, serveInTurn);
   server.on('checkContinue', serveInTurn);
   server.on('checkExpectation', serveInTurn);
   // Streams detach their connections as upgrades.
   server.on('upgrade', () => {});
-  // Rejections wait for the requests before them.
+  // A rejection waits until the earlier requests on its connection have started.
   server.on('connect', (_message, socket: Socket) => {
     // Node has detached from the socket.
     socket.on('error', () => {});
@@ -126,8 +129,8 @@ function createServers(options: ServerOptions, active: ActiveRequests, router: R
 }
 
 /**
- * Closes connections whose TLS handshake fails or takes too long. Node would report them as malformed requests, whose responses wait for
- * the end of the handshake: a client that completes it then, and selects HTTP/2, makes Node abort.
+ * Closes connections whose TLS handshake fails or takes too long. Node would report them as malformed requests, and the responses would
+ * wait for the end of the handshake. If the client then completed the handshake and selected HTTP/2, Node would abort.
  */
 function closeFailedHandshakes(server: Server): void {
   server.removeAllListeners('tlsClientError');
@@ -144,7 +147,7 @@ function divertHttp2(server: Server, http2: Http2Connections): void {
   });
 }
 
-function limits({ certificate, keepAliveMs = KEEP_ALIVE_MS, arrivalMs = ARRIVAL_MS }: ServerOptions) {
+function toNodeOptions({ certificate, keepAliveMs = KEEP_ALIVE_MS, arrivalMs = ARRIVAL_MS }: ServerOptions) {
   return {
     ...certificate,
     ...TLS,
@@ -161,21 +164,21 @@ function limits({ certificate, keepAliveMs = KEEP_ALIVE_MS, arrivalMs = ARRIVAL_
 }
 
 /**
- * Returns a function that selects the protocol of a connection; without one, Node rejects the connection. Node would copy a list of
- * protocols into its buffer pool for each connection, and the 8 kB around each copy would stay in memory with the connection.
+ * Returns a function that selects the protocol of a connection. Node rejects the connection if the function returns undefined. Given a list
+ * of protocols instead, Node would copy it into its buffer pool for each connection, and the pool around each copy would stay in memory.
  */
-function protocolSelector(hasHttp2Room: (socket: Socket) => boolean) {
+function createProtocolSelector(hasHttp2Room: (socket: Socket) => boolean) {
   return function selectProtocol(this: TLSSocket, { protocols }: { readonly protocols: readonly string[] }): string | undefined {
     return PROTOCOLS.find((protocol) => protocols.includes(protocol) && (protocol !== 'h2' || hasHttp2Room(this)));
   };
 }
 
-/** Protocols in the order of preference. */
+/** Protocols in order of preference. */
 const PROTOCOLS = ['h2', 'http/1.1'] as const;
 
 /** Rejects bytes that are not an HTTP request, or a request that is too large or too slow. */
 function rejectMalformed({ code = '' }: NodeJS.ErrnoException, socket: Socket, active: ActiveRequests): void {
-  const reject = () => endSoon(socket, rawReply(rejectionOf(code)));
+  const reject = () => endSoon(socket, encodeReply(toRejection(code)));
   if (code === 'ECONNRESET' || !socket.writable) socket.destroy();
   else if (active.afterResponses(socket, () => socket.writable && reject())) return;
   else if (active.isResponding(socket)) endSoon(socket);
@@ -184,7 +187,7 @@ function rejectMalformed({ code = '' }: NodeJS.ErrnoException, socket: Socket, a
 
 function rejectConnect(socket: Socket, active: ActiveRequests): void {
   if (active.isResponding(socket)) socket.destroy();
-  else endSoon(socket, rawReply(methodNotAllowed(), 'allow: POST\r\n'));
+  else endSoon(socket, encodeReply(methodNotAllowed(), 'allow: POST\r\n'));
 }
 
 /** Ends a connection after `text`. Node has detached from the socket, so timeouts are handled here. */
@@ -194,13 +197,13 @@ function endSoon(socket: Socket, text = ''): void {
   socket.end(text, () => socket.destroy());
 }
 
-function rejectionOf(code: string): StatusError {
+function toRejection(code: string): StatusError {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return unclassified('the request did not arrive in time', 408);
   if (code === 'HPE_HEADER_OVERFLOW') return unclassified('the headers of the request are too large', 431);
   return statusError('BadRequest', 'the request is malformed');
 }
 
-function rawReply({ code, status }: StatusError, more = ''): string {
+function encodeReply({ code, status }: StatusError, more = ''): string {
   const body = `${orderedJson(status)}\n`;
   return `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\ncontent-type: application/json\r\ncache-control: no-cache, private\r\ncontent-length: ${Buffer.byteLength(body)}\r\n${more}connection: close\r\n\r\n${body}`;
 }

@@ -2,7 +2,7 @@
 // would reveal, by their number and delay, Clusters that the requester may not know. Each ManagedToken is authorized separately.
 
 import { clusterSetOf } from '../access/cluster-set.ts';
-import { grantingNames, issueNames, reviewIssue } from '../access/issue-permission.ts';
+import { filterGrantingNames, findAllowedName, toIssueNames } from '../access/issue-permission.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { Stored } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -39,7 +39,7 @@ export class SetAuthority {
   permissionOf(request: IssueRequest): (cluster: Stored<Cluster>) => boolean {
     const granted = this.#options.view.permissions.namesFor(requesterOf(request));
     if (granted.isNothing) return () => false;
-    return (cluster) => grantingNames(this.#namesFor(request, cluster.metadata.name, cluster)).some((name) => granted.includes(name));
+    return (cluster) => filterGrantingNames(this.#namesFor(request, cluster.metadata.name, cluster)).some((name) => granted.includes(name));
   }
 
   /** Returns whether the requester of a ManagedToken exists, and RBAC allows it to issue the token as it is. Sends no requests. */
@@ -55,7 +55,7 @@ export class SetAuthority {
    */
   async review(request: IssueRequest, name: string, cluster: Stored<Cluster> | undefined, signal: AbortSignal): Promise<boolean> {
     const { hub } = this.#options;
-    const allowed = await reviewIssue(this.#namesFor(request, name, cluster), (attributes) =>
+    const allowed = await findAllowedName(this.#namesFor(request, name, cluster), (attributes) =>
       orIssueError(isRequesterAllowed(hub, requesterOf(request), attributes, signal), 'AuthorizationFailed', signal),
     );
     return allowed !== undefined;
@@ -63,6 +63,6 @@ export class SetAuthority {
 
   #namesFor({ serviceAccount: { namespace, name } }: IssueRequest, clusterName: string, cluster: Stored<Cluster> | undefined) {
     const target = { cluster: clusterName, namespace, serviceAccount: name, clusterSet: clusterSetOf(cluster) };
-    return issueNames(target, undefined, this.#options.protectedNamespaces);
+    return toIssueNames(target, undefined, this.#options.protectedNamespaces);
   }
 }

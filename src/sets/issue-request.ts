@@ -1,7 +1,7 @@
 // The request for the tokens of a set: the requester, and the service account of the tokens.
 
-import { exactName } from '../access/issue-permission.ts';
-import { serviceAccountUser, type User } from '../access/user.ts';
+import { exactNameOf } from '../access/issue-permission.ts';
+import { toServiceAccountUser, type User } from '../access/user.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { RegistryGroup } from '../api/names.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
@@ -21,7 +21,7 @@ export function templateRequest({ metadata: { namespace }, spec: { template } }:
 /** Describes the permission to issue the token of the template for a cluster, for messages. */
 export function permissionFor(set: StoredSet, cluster: string): string {
   const { namespace, name: serviceAccount } = templateRequest(set).serviceAccount;
-  return `issue clusters/token ${JSON.stringify(exactName({ cluster, namespace, serviceAccount }))} in ${RegistryGroup}`;
+  return `issue clusters/token ${JSON.stringify(exactNameOf({ cluster, namespace, serviceAccount }))} in ${RegistryGroup}`;
 }
 
 /** Returns the request of a ManagedToken as it is. */
@@ -37,5 +37,5 @@ export function requesterKeyOf({ namespace, requesterServiceAccountName }: Issue
 
 /** Returns the requester as a user of the hub. */
 export function requesterOf({ namespace, requesterServiceAccountName }: IssueRequest): User {
-  return serviceAccountUser(namespace, requesterServiceAccountName);
+  return toServiceAccountUser(namespace, requesterServiceAccountName);
 }

@@ -13,7 +13,7 @@ import type { TrackedSet, TrackedSets } from './tracked-set.ts';
 
 /** Settings of the operator for ManagedTokenSets. */
 export interface SetSettings {
-  /** Namespaces of targets that a permission must name; see `issueNames`. */
+  /** Namespaces of targets that a permission must name; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
   /** Namespaces with cluster credentials, in which sets are rejected. */
   readonly credentialNamespaces: readonly string[];

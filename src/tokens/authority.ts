@@ -3,8 +3,15 @@
 
 import { clusterSetOf } from '../access/cluster-set.ts';
 import { type AccessAttributes, reviewAccess } from '../access/hub-review.ts';
-import { exactName, grantingNames, issueNames, protectionOf, type ReviewedTarget, reviewIssue } from '../access/issue-permission.ts';
-import { serviceAccountUser, type User } from '../access/user.ts';
+import {
+  exactNameOf,
+  explainProtection,
+  filterGrantingNames,
+  findAllowedName,
+  type ReviewedTarget,
+  toIssueNames,
+} from '../access/issue-permission.ts';
+import { toServiceAccountUser, type User } from '../access/user.ts';
 import { Clusters, ServiceAccounts } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
@@ -58,7 +65,7 @@ export class Authority {
     }
     const requester = requesterOf(token);
     const target = this.#targetOf(token);
-    const name = await reviewIssue(this.#namesInOrder(token, target), (attributes) =>
+    const name = await findAllowedName(this.#namesInOrder(token, target), (attributes) =>
       orIssueError(isRequesterAllowed(this.#options.hub, requester, attributes, signal), 'AuthorizationFailed', signal),
     );
     const { view, clock, protectedNamespaces } = this.#options;
@@ -66,7 +73,7 @@ export class Authority {
     const isKnown = view.hasRequester(token);
     if (name === undefined) {
       await this.#confirmClusterSet(target, signal);
-      const message = forbiddenMessage(token, exactName(target), protectionOf(target, protectedNamespaces));
+      const message = forbiddenMessage(token, exactNameOf(target), explainProtection(target, protectedNamespaces));
       return { allowed: false, message, isRequesterMissing: false, isUnexpected: isIndexed };
     }
     const reviewKey = reviewKeyOf(token, target);
@@ -97,19 +104,19 @@ export class Authority {
 
   /** Returns the names that can grant the permission. */
   #namesFor(token: StoredToken, target: ReviewedTarget): readonly string[] {
-    return grantingNames(this.#allNames(token, target));
+    return filterGrantingNames(this.#allNames(token, target));
   }
 
   #allNames(token: StoredToken, target: ReviewedTarget): readonly string[] {
     const { memory, protectedNamespaces } = this.#options;
-    return issueNames(target, memory.of(token.metadata.uid).allowedAs, protectedNamespaces);
+    return toIssueNames(target, memory.of(token.metadata.uid).allowedAs, protectedNamespaces);
   }
 
   /** Returns the names to review. Names that the indexed RBAC rules allow come first, because one allowed name is enough. */
   #namesInOrder(token: StoredToken, target: ReviewedTarget): readonly string[] {
     const requester = requesterOf(token);
     const { likely = [], others = [] } = Object.groupBy(this.#allNames(token, target), (name) =>
-      this.#options.view.permissions.allows(requester, grantingNames([name])) ? 'likely' : 'others',
+      this.#options.view.permissions.allows(requester, filterGrantingNames([name])) ? 'likely' : 'others',
     );
     return [...likely, ...others];
   }
@@ -157,9 +164,9 @@ function isHarmless(evaluationError: string): boolean {
 
 /** Returns the key of a review: a decision applies only to ManagedTokens with the same key, while their cluster is in the same set. */
 function reviewKeyOf(token: StoredToken, target: ReviewedTarget): string {
-  return `${token.spec.requesterServiceAccountName} ${target.clusterSet} ${exactName(target)}`;
+  return `${token.spec.requesterServiceAccountName} ${target.clusterSet} ${exactNameOf(target)}`;
 }
 
 function requesterOf({ metadata, spec }: StoredToken): User {
-  return serviceAccountUser(metadata.namespace, spec.requesterServiceAccountName);
+  return toServiceAccountUser(metadata.namespace, spec.requesterServiceAccountName);
 }

@@ -29,7 +29,7 @@ import type { Verification } from './verification.ts';
 export interface TokenSettings {
   /** Minimum interval between TokenReviews of each token, in milliseconds; 0 disables them. */
   readonly verifyIntervalMs: number;
-  /** Namespaces of targets that a permission must name; see `issueNames`. */
+  /** Namespaces of targets that a permission must name; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
   readonly limits: TokenLimits;
   /** Namespace that Purser runs in. */

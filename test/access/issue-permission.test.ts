@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { clusterSetOf, NO_CLUSTER_SET } from '../../src/access/cluster-set.ts';
-import { Authorizer, issueNames } from '../../src/access/issue-permission.ts';
+import { Authorizer, toIssueNames } from '../../src/access/issue-permission.ts';
 import type { User } from '../../src/access/user.ts';
 import { FakeClock } from '../support/clock.ts';
 import { silentLog } from '../support/silent-log.ts';
@@ -9,7 +9,7 @@ const target = { cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deplo
 const [exact, inNamespace, whole] = ['prod-eu/deploy/deployer', 'prod-eu/deploy', 'prod-eu'];
 const ofSet = ['set:prod/deploy/deployer', 'set:prod/deploy', 'set:prod'];
 
-describe('issueNames', () => {
+describe('toIssueNames', () => {
   it.each([
     ['names of the cluster and of its set, from the most to the least specific', undefined, [exact, inNamespace, whole, ...ofSet]],
     ['the name that was allowed last time first', inNamespace, [inNamespace, exact, whole, ...ofSet]],
@@ -18,11 +18,11 @@ describe('issueNames', () => {
     ['no allowed name of another cluster', 'prod-us', [exact, inNamespace, whole, ...ofSet]],
     ['no allowed name of another set', 'set:dev', [exact, inNamespace, whole, ...ofSet]],
   ])('returns %s', (_, lastAllowed, names) => {
-    expect(issueNames(target, lastAllowed)).toEqual(names);
+    expect(toIssueNames(target, lastAllowed)).toEqual(names);
   });
 
   it('returns as many names for a cluster without a set as for a cluster in a set', () => {
-    expect(issueNames({ ...target, clusterSet: NO_CLUSTER_SET })).toEqual([
+    expect(toIssueNames({ ...target, clusterSet: NO_CLUSTER_SET })).toEqual([
       exact,
       inNamespace,
       whole,
@@ -37,15 +37,15 @@ describe('issueNames', () => {
     (namespace) => {
       const scopes = ['prod-eu', 'set:prod'];
       const names = scopes.flatMap((scope) => [`${scope}/${namespace}/deployer`, `${scope}/${namespace}`]);
-      for (const lastAllowed of scopes) expect(issueNames({ ...target, namespace }, lastAllowed)).toEqual(names);
+      for (const lastAllowed of scopes) expect(toIssueNames({ ...target, namespace }, lastAllowed)).toEqual(names);
     },
   );
 
   it('returns no bare names for the configured protected namespaces, and bare names for all other namespaces', () => {
-    expect(issueNames({ ...target, namespace: 'kube-system' }, undefined, ['deploy'])).toEqual(
+    expect(toIssueNames({ ...target, namespace: 'kube-system' }, undefined, ['deploy'])).toEqual(
       expect.arrayContaining(['prod-eu', 'set:prod']),
     );
-    const names = issueNames(target, undefined, ['deploy']);
+    const names = toIssueNames(target, undefined, ['deploy']);
     expect(names.filter((name) => !name.includes('/'))).toEqual([]);
   });
 });

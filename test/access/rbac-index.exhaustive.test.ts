@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
 import { IssueTokens } from '../../src/access/issue-permission.ts';
-import { type Permission, RbacIndex, rulesFor, subjectsOf } from '../../src/access/rbac-index.ts';
+import { type Permission, RbacIndex, reduceRules, subjectsOf } from '../../src/access/rbac-index.ts';
 import { type User } from '../../src/access/user.ts';
 import { Visibility } from '../../src/access/visibility.ts';
 import type { ClusterRole, ClusterRoleBinding } from '../../src/api/resources.ts';
@@ -357,7 +357,7 @@ describe('RbacIndex', () => {
   });
 });
 
-describe('rulesFor', () => {
+describe('reduceRules', () => {
   const long = Array.from({ length: 1_000 }, (_, at) => `x${at}`);
 
   it.each<readonly [string, readonly PolicyRule[], readonly PolicyRule[]]>([
@@ -374,7 +374,7 @@ describe('rulesFor', () => {
     ],
     ['names in addition to all names', [{ ...SEE_TOKENS, resourceNames: ['a'] }, SEE_TOKENS], [{ ...SEE_TOKENS, verbs: ['get', 'list'] }]],
   ])('returns at most one rule for %s', (_, rules, expected) => {
-    expect(rulesFor(SeeTokens, rules)).toEqual(expected);
+    expect(reduceRules(SeeTokens, rules)).toEqual(expected);
   });
 });
 

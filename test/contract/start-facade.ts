@@ -5,8 +5,8 @@ import { filter, firstValueFrom, merge, Subscription } from 'rxjs';
 import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resources.ts';
 import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';
 import { createFacade, type FacadeOptions, type FacadeSettings } from '../../src/facade/facade.ts';
-import { watchLimits } from '../../src/facade/limits/concurrency.ts';
-import { createLists, listsOnDemand } from '../../src/facade/lists.ts';
+import { computeWatchLimits } from '../../src/facade/limits/concurrency.ts';
+import { createLists, createListsOnDemand } from '../../src/facade/lists.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
@@ -57,8 +57,8 @@ export async function startFacade(
   const lists = createLists({
     lists: { clusters: CLUSTER_LIST },
     informers: { clusters },
-    listsOnDemand: listsOnDemand({ hub, clock, random: Math.random, log: silentLog, onProblem: () => {} }),
-    watchLimits: watchLimits(undefined),
+    listsOnDemand: createListsOnDemand({ hub, clock, random: Math.random, log: silentLog, onProblem: () => {} }),
+    watchLimits: computeWatchLimits(undefined),
     roles,
     bindings,
     hub,

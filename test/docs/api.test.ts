@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { apiReference } from '../../docs/generate-api.ts';
 import { ALL_LISTS } from '../../src/facade/lists.ts';
-import { openApi } from '../../src/facade/openapi.ts';
+import { buildOpenApi } from '../../src/facade/openapi.ts';
 import { readText } from '../support/repository.ts';
 
 describe('docs/api.md', () => {
@@ -10,8 +10,8 @@ describe('docs/api.md', () => {
   });
 });
 
-describe('openApi', () => {
-  const document = openApi('orchestrator', ALL_LISTS);
+describe('buildOpenApi', () => {
+  const document = buildOpenApi('orchestrator', ALL_LISTS);
 
   it('lists exactly the paths that the façade serves', () => {
     const token = '/orchestrator/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token';

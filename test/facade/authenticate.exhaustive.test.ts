@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { array, assert, constantFrom, property, string, tuple } from 'fast-check';
-import { Authenticator, bearerToken } from '../../src/facade/authenticate.ts';
+import { Authenticator, parseBearerToken } from '../../src/facade/authenticate.ts';
 import { ReviewLimit } from '../../src/facade/limits/review-limit.ts';
 import type { Caller } from '../../src/facade/request.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -290,11 +290,11 @@ const headers = array(tuple(constantFrom('authorization', 'Authorization', 'x-re
   maxLength: 4,
 });
 
-describe('bearerToken', () => {
+describe('parseBearerToken', () => {
   it('returns the token after Bearer and one space, otherwise undefined', () => {
     assert(
       property(schemes, string({ unit: 'binary' }), (scheme, rest) => {
-        const token = bearerToken(['Authorization', `${scheme} ${rest}`]);
+        const token = parseBearerToken(['Authorization', `${scheme} ${rest}`]);
         const isOne = scheme.toLowerCase() === 'bearer' && /^[A-Za-z0-9_.~+/-]+=*$/.test(rest);
         expect(token).toBe(isOne ? rest : undefined);
       }),
@@ -307,12 +307,12 @@ describe('bearerToken', () => {
         const raw = given.flat();
         const names = given.map(([name]) => name.toLowerCase());
         const count = names.filter((name) => name === 'authorization').length;
-        const read = () => bearerToken(raw);
+        const read = () => parseBearerToken(raw);
         if (count > 1) expect(read).toThrow('more than one');
         else expect(read()).toBeUndefined();
       }),
     );
-    expect(() => bearerToken(['Authorization', 'Bearer x', 'X-Remote-User', 'y'])).toThrow('x-remote-user');
-    expect(() => bearerToken(['IMPERSONATE-USER', 'y', 'Authorization', 'Bearer x'])).toThrow('impersonate-user');
+    expect(() => parseBearerToken(['Authorization', 'Bearer x', 'X-Remote-User', 'y'])).toThrow('x-remote-user');
+    expect(() => parseBearerToken(['IMPERSONATE-USER', 'y', 'Authorization', 'Bearer x'])).toThrow('impersonate-user');
   });
 });

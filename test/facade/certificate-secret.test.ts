@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
 import { FacadeConfigMap } from '../../src/api/names.ts';
 import { ConfigMaps, Namespaces, Secrets } from '../../src/api/resources.ts';
-import { type HubCertificateOptions, hubCertificate } from '../../src/facade/certificate-secret.ts';
+import { createHubCertificateSource, type HubCertificateOptions } from '../../src/facade/certificate-secret.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
@@ -43,12 +43,20 @@ afterAll(async () => {
 });
 
 const source = (options: Partial<HubCertificateOptions> = {}) =>
-  hubCertificate({ hub, namespace, name: NAME, mayIssue: true, access: { path: 'orchestrator', audiences: [] }, clock, ...options });
+  createHubCertificateSource({
+    hub,
+    namespace,
+    name: NAME,
+    mayIssue: true,
+    access: { path: 'orchestrator', audiences: [] },
+    clock,
+    ...options,
+  });
 const secret = () => hub.get(Secrets, { namespace, name: NAME });
 const settings = async () => (await hub.get(ConfigMaps, { namespace, name: FacadeConfigMap.name })).data;
 const published = async () => (await settings())?.['ca.crt'] ?? '';
 
-describe('hubCertificate', () => {
+describe('createHubCertificateSource', () => {
   it('issues one certificate for all replicas, valid for the name of the Service', async () => {
     const certificates = await Promise.all([1, 2, 3, 4].map(() => source()()));
     expect(new Set(certificates.map(({ cert }) => cert)).size).toBe(1);

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { certificateFiles, logFailureOnce, type ServingCertificate } from '../../src/facade/certificate.ts';
+import { createFileCertificateSource, logFailureOnce, type ServingCertificate } from '../../src/facade/certificate.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { eventually } from '../kube/eventually.ts';
@@ -29,7 +29,7 @@ beforeEach(async () => {
   certFile = join(folder, 'tls.crt');
   keyFile = join(folder, 'tls.key');
   await replace('first.test');
-  const files = certificateFiles(certFile, keyFile);
+  const files = createFileCertificateSource(certFile, keyFile);
   fileReads = 0;
   const certificate = async () => {
     const found = await files();
@@ -76,7 +76,7 @@ async function checkFiles(count: number): Promise<void> {
   }
 }
 
-describe('certificateFiles', () => {
+describe('createFileCertificateSource', () => {
   it('uses a replaced certificate for new connections and keeps open connections', async () => {
     const old = await open();
     expect(await servedName()).toBe('first.test');

@@ -3,10 +3,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ApiObject } from '../../src/api/resources.ts';
 import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';
-import { watchLimits } from '../../src/facade/limits/concurrency.ts';
+import { computeWatchLimits } from '../../src/facade/limits/concurrency.ts';
 import { createLists } from '../../src/facade/lists.ts';
-import { filteredList } from '../../src/facade/listwatch/filtered-list.ts';
-import { openApi } from '../../src/facade/openapi.ts';
+import { createFilteredList } from '../../src/facade/listwatch/filtered-list.ts';
+import { buildOpenApi } from '../../src/facade/openapi.ts';
 import { object, text } from '../../src/facade/openapi-schemas.ts';
 import type { FacadeReply, FacadeRequest, StreamedReply } from '../../src/facade/request.ts';
 import { fieldsOf, textOf } from '../../src/kubernetes/untrusted.ts';
@@ -19,7 +19,7 @@ interface Widget extends ApiObject {
   readonly spec: { readonly color: string; readonly password: string };
 }
 
-const WIDGETS = filteredList<Widget>({
+const WIDGETS = createFilteredList<Widget>({
   resource: { group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true },
   verbs: ['get'],
   publicFields: ({ spec: { color } }) => ({ spec: { color } }),
@@ -41,7 +41,7 @@ class Replica {
   readonly #roles = new Follower(this.hub, this.hub.roles);
   readonly lists;
 
-  constructor({ watches = watchLimits(undefined) } = {}) {
+  constructor({ watches = computeWatchLimits(undefined) } = {}) {
     const clusters = new Follower(this.hub, this.hub.clusters);
     const bindings = new Follower(this.hub, this.hub.bindings);
     this.lists = createLists({
@@ -236,7 +236,7 @@ describe('createLists with another list', () => {
   });
 
   it('applies the limit on watches to all lists together', async () => {
-    const replica = new Replica({ watches: { perCaller: 1, total: 1, perConnection: 1, perStream: 1 } });
+    const replica = new Replica({ watches: { perTenant: 1, total: 1, perConnection: 1, perStream: 1 } });
     const stream = await replica.watch('');
     await expect(replica.request('/auth/v1/clusters', 'watch=true')).rejects.toMatchObject({ code: 429 });
     expect(replica.lists.watching()).toBe(1);
@@ -245,7 +245,7 @@ describe('createLists with another list', () => {
 
   it('documents the operations and the schema of the kind', async () => {
     const replica = new Replica();
-    const { paths, components } = openApi('orchestrator', replica.lists.listings);
+    const { paths, components } = buildOpenApi('orchestrator', replica.lists.listings);
     expect(Object.keys(paths)).toEqual(
       expect.arrayContaining(['/auth/v1/clusters', ALL, `${NAMESPACED.replace(':namespace', '{namespace}')}/{name}`]),
     );

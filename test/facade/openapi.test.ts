@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';
 import { ALL_LISTS } from '../../src/facade/lists.ts';
-import { openApi, openApiDocument } from '../../src/facade/openapi.ts';
+import { buildOpenApi, createOpenApiDocument } from '../../src/facade/openapi.ts';
 import type { OpenApiSchema } from '../../src/facade/openapi-schemas.ts';
 import type { ApiResponse } from '../support/api-request.ts';
 import { problemsOf, type Schemas } from '../support/openapi.ts';
@@ -58,9 +58,9 @@ describe('/openapi/v3', () => {
   });
 });
 
-describe('openApiDocument', () => {
+describe('createOpenApiDocument', () => {
   it('shares the bytes of a representation between responses', () => {
-    const { reply } = openApiDocument('kubernetes', [CLUSTER_LIST], {});
+    const { reply } = createOpenApiDocument('kubernetes', [CLUSTER_LIST], {});
     const bodyFor = (accept: string) =>
       reply({ params: {}, header: () => undefined, preferences: { accept, userAgent: undefined, pretty: undefined } }).body;
     expect(bodyFor('application/json')).toBeInstanceOf(Buffer);
@@ -69,13 +69,13 @@ describe('openApiDocument', () => {
   });
 });
 
-describe('openApi', () => {
+describe('buildOpenApi', () => {
   it('describes the causes of 404, 503 and 504 for each operation', () => {
     interface Documented {
       readonly operationId: string;
       readonly responses: Readonly<Record<string, { readonly description: string }>>;
     }
-    const { paths } = openApi('kubernetes', ALL_LISTS);
+    const { paths } = buildOpenApi('kubernetes', ALL_LISTS);
     const operations = Object.values(paths as Readonly<Record<string, Readonly<Record<string, Documented>>>>).flatMap((each) =>
       Object.values(each),
     );
@@ -84,7 +84,7 @@ describe('openApi', () => {
         operations.map(({ operationId, responses }) => [operationId, responses[code]?.description.replace(/; retry.*/, '')]),
       );
     const [hub, version] = [
-      'The hub did not respond properly, or Purser has not listed its objects yet',
+      'A request to the hub failed, or Purser has not listed the objects of the hub yet',
       'The requested resource version was not reached in time.',
     ];
     expect(described('404')).toEqual({
@@ -94,7 +94,7 @@ describe('openApi', () => {
       readNamespacedManagedToken: 'The ManagedToken was not found, or a name in the path is invalid.',
     });
     expect(described('503')).toEqual({
-      createToken: 'The hub or the cluster did not respond properly',
+      createToken: 'A request to the hub or to the cluster failed',
       listCluster: hub,
       readCluster: hub,
       listManagedTokenForAllNamespaces: hub,
@@ -114,7 +114,7 @@ describe('openApi', () => {
 
   it('documents a list of a namespaced kind for all namespaces, one namespace and one object', () => {
     const kind = { ...CLUSTER_LIST.kind, kind: 'Widget', listKind: 'WidgetList', namespaced: true };
-    const { paths, components } = openApi('kubernetes', [{ ...CLUSTER_LIST, plural: 'widgets', kind }]);
+    const { paths, components } = buildOpenApi('kubernetes', [{ ...CLUSTER_LIST, plural: 'widgets', kind }]);
     const operations = Object.entries(paths as Readonly<Record<string, { readonly get?: { readonly operationId: string } }>>).map(
       ([path, { get }]) => [path, get?.operationId],
     );
@@ -127,7 +127,7 @@ describe('openApi', () => {
   });
 });
 
-const { components, paths } = openApi('orchestrator', ALL_LISTS);
+const { components, paths } = buildOpenApi('orchestrator', ALL_LISTS);
 const schemas = components.schemas as Schemas;
 const TOKEN = '/orchestrator/{cluster}/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token';
 const LIST = '/auth/v1/clusters';

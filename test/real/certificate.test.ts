@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { FacadeConfigMap } from '../../src/api/names.ts';
 import { ConfigMaps, Namespaces, Secrets } from '../../src/api/resources.ts';
-import { hubCertificate } from '../../src/facade/certificate-secret.ts';
+import { createHubCertificateSource } from '../../src/facade/certificate-secret.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
@@ -34,7 +34,8 @@ afterAll(async () => {
 
 it("uses a certificate that another client applied, and publishes its CA, even if the key of Purser's own CA stays in the Secret", async () => {
   const clock = new FakeClock(Date.now());
-  const source = () => hubCertificate({ hub, ...SECRET, mayIssue: true, access: { path: 'orchestrator', audiences: [] }, clock })();
+  const source = () =>
+    createHubCertificateSource({ hub, ...SECRET, mayIssue: true, access: { path: 'orchestrator', audiences: [] }, clock })();
   const issued = await source();
   const authority = createAuthority(Date.now());
   const { certificate, key } = issueServerCertificate(authority, ['purser.purser-system.svc'], Date.now());

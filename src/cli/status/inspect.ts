@@ -1,9 +1,9 @@
 // Reads the evidence for the chain of a ManagedToken, with the user's permissions.
 
 import { clusterSetOf } from '../../access/cluster-set.ts';
-import { reviewAccess, tokenReviewStatus } from '../../access/hub-review.ts';
-import { exactName, issueNames, PROTECTED_NAMESPACES, reviewIssue } from '../../access/issue-permission.ts';
-import { serviceAccountUser } from '../../access/user.ts';
+import { readTokenReviewStatus, reviewAccess } from '../../access/hub-review.ts';
+import { exactNameOf, findAllowedName, PROTECTED_NAMESPACES, toIssueNames } from '../../access/issue-permission.ts';
+import { toServiceAccountUser } from '../../access/user.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Clusters, ManagedTokens, Secrets, type ServiceAccount, ServiceAccounts, type Stored } from '../../api/resources.ts';
@@ -58,7 +58,7 @@ export async function inspect({ hub, target, name }: InspectionOptions): Promise
     : await onTarget(target, 'create on tokenreviews.authentication.k8s.io of the target', (client) =>
         reviewToken(client, text, spec.audiences ?? []),
       );
-  return { token, hasRequester, issueName, exactName: exactName(issueTargetOf(token)), cluster, serviceAccount, secret, isAccepted };
+  return { token, hasRequester, issueName, exactName: exactNameOf(issueTargetOf(token)), cluster, serviceAccount, secret, isAccepted };
 }
 
 function requesterOf({ metadata, spec }: Stored<ManagedToken>): ObjectName {
@@ -84,9 +84,9 @@ async function checkPermission(
 }
 
 async function reviewPermission(hub: KubeClient, token: Stored<ManagedToken>, clusterSet: string): Promise<string | undefined> {
-  const user = serviceAccountUser(token.metadata.namespace, token.spec.requesterServiceAccountName);
-  const names = issueNames({ ...issueTargetOf(token), clusterSet }, undefined, PROTECTED_NAMESPACES);
-  return await reviewIssue(names, async (attributes) => (await reviewAccess(hub, user, attributes)).allowed);
+  const user = toServiceAccountUser(token.metadata.namespace, token.spec.requesterServiceAccountName);
+  const names = toIssueNames({ ...issueTargetOf(token), clusterSet }, undefined, PROTECTED_NAMESPACES);
+  return await findAllowedName(names, async (attributes) => (await reviewAccess(hub, user, attributes)).allowed);
 }
 
 /** Returns whether a context refers to the cluster of the token, which a registered address or the UID of the service account proves. */
@@ -107,7 +107,7 @@ function isContextOfCluster(
 async function reviewToken(target: KubeClient, token: string, audiences: readonly string[]): Promise<boolean | undefined> {
   if (token === '') return undefined;
   const review = target.createReview(TokenReviews, { spec: { token, audiences: [...audiences] } });
-  return (await tokenReviewStatus(review)).authenticated;
+  return (await readTokenReviewStatus(review)).authenticated;
 }
 
 async function onTarget<T>(target: Peer | undefined, needs: string, read: (client: KubeClient) => Promise<T>): Promise<CheckResult<T>> {

@@ -1,6 +1,6 @@
 // The cluster list: public fields of a Cluster, their OpenAPI schema, and table columns.
 
-import { clusterSetName, clusterSetOf, NO_CLUSTER_SET } from '../../access/cluster-set.ts';
+import { clusterSetOf, NO_CLUSTER_SET, toClusterSetName } from '../../access/cluster-set.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { ClusterColumns, ClusterSchema } from '../../api/cluster-schema.gen.ts';
 import { ClusterConditionType } from '../../api/names.ts';
@@ -10,10 +10,10 @@ import { clusterConditions } from '../../clusters/policy/conditions.ts';
 import type { PrinterColumn } from '../../kubernetes/custom-table.ts';
 import { type Fields, fieldsOf, isFields } from '../../kubernetes/untrusted.ts';
 import { sentence } from '../../std/sentence.ts';
-import { filteredList, type PublicSchema, pickFields } from '../listwatch/filtered-list.ts';
+import { createFilteredList, type PublicSchema, pickFields } from '../listwatch/filtered-list.ts';
 import { type OpenApiSchema, object } from '../openapi-schemas.ts';
 
-/** Columns of fields that only the hub shows. */
+/** Columns that the list omits, because their fields are not public. */
 const HUB_COLUMNS: ReadonlySet<string> = new Set(['Endpoint', 'Last Probe']);
 
 /** Columns of the cluster list. */
@@ -21,7 +21,7 @@ export const CLUSTER_COLUMNS: readonly PrinterColumn[] = ClusterColumns.filter((
 
 function clusterSetNameOf(cluster: Cluster): string | undefined {
   const clusterSet = clusterSetOf(cluster);
-  return clusterSet === NO_CLUSTER_SET ? undefined : clusterSetName(clusterSet);
+  return clusterSet === NO_CLUSTER_SET ? undefined : toClusterSetName(clusterSet);
 }
 
 /** Reason of a condition that Purser did not write. */
@@ -81,7 +81,7 @@ function publicReason(reason: unknown): Fields {
   return { reason: UNKNOWN_REASON, message: 'Purser did not write this condition.' };
 }
 
-/** Size of a Cluster with few labels and without a CA, in bytes. */
+/** Size of a public Cluster without labels, audiences and CA, in bytes. */
 const BASE_WEIGHT = 2_000;
 
 /** Returns the approximate size of a public Cluster in memory, in bytes. */
@@ -103,7 +103,7 @@ const SCHEMA: PublicSchema = {
     spec: object('Addresses of the cluster.', {
       orchestratorApiEndpoints: {
         ...endpoints,
-        properties: { ...endpoints.properties, serverEndpoints: { ...serverEndpoints, items: closed(serverEndpoints.items) } },
+        properties: { ...endpoints.properties, serverEndpoints: { ...serverEndpoints, items: closeSchema(serverEndpoints.items) } },
         additionalProperties: false,
       },
     }),
@@ -124,7 +124,7 @@ const SCHEMA: PublicSchema = {
 /** Returns the schema of a condition. Its type, reason and message are always those that Purser uses. */
 function conditionSchema(): OpenApiSchema {
   const { properties } = conditions.items;
-  return closed({
+  return closeSchema({
     ...conditions.items,
     required: [...conditions.items.required, 'reason', 'message'],
     properties: {
@@ -136,12 +136,13 @@ function conditionSchema(): OpenApiSchema {
   });
 }
 
-function closed(schema: OpenApiSchema): OpenApiSchema {
+/** Returns a schema that allows no other properties. */
+function closeSchema(schema: OpenApiSchema): OpenApiSchema {
   return { ...schema, additionalProperties: false };
 }
 
 /** The cluster list. */
-export const CLUSTER_LIST = filteredList({
+export const CLUSTER_LIST = createFilteredList({
   resource: Clusters,
   verbs: ['get', 'list'],
   clusterSetNameOf,

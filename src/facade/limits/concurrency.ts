@@ -7,7 +7,7 @@ import { tenantOf } from './tenant.ts';
 
 export interface ConcurrencyLimits {
   /** Maximum for one tenant, over all of its tokens. */
-  readonly perCaller: number;
+  readonly perTenant: number;
   /** Maximum for one source address, which may be a proxy with many callers; only `total` applies if undefined. */
   readonly perAddress?: number;
   readonly total: number;
@@ -22,7 +22,7 @@ const RETRY_AFTER_SECONDS = 1;
 
 export class ConcurrencyLimiter {
   readonly #options: ConcurrencyLimiterOptions;
-  readonly #byCaller = new Counts();
+  readonly #byTenant = new Counts();
   readonly #byAddress = new Counts();
   #total = 0;
 
@@ -30,14 +30,17 @@ export class ConcurrencyLimiter {
     this.#options = options;
   }
 
-  /** Admits a request, or its bytes, until its signal is aborted or the returned function is called. Throws 429 above a limit. */
+  /**
+   * Counts a request toward the limits until its signal is aborted or the returned function is called. `amount` is 1, or a size in bytes.
+   * Throws 429 above a limit.
+   */
   acquire({ caller, address, signal }: Pick<FacadeRequest, 'caller' | 'address' | 'signal'>, amount = 1): () => void {
-    // An aborted signal emits no more events, so the request would never be released.
+    // An aborted signal emits no more events, so the request would be counted forever.
     signal.throwIfAborted();
     const tenant = tenantOf(caller.user.username);
-    const { perCaller, perAddress = Number.POSITIVE_INFINITY, total, noun } = this.#options;
+    const { perTenant, perAddress = Number.POSITIVE_INFINITY, total, noun } = this.#options;
     const isAbove =
-      this.#total + amount > total || this.#byCaller.of(tenant) + amount > perCaller || this.#byAddress.of(address) + amount > perAddress;
+      this.#total + amount > total || this.#byTenant.of(tenant) + amount > perTenant || this.#byAddress.of(address) + amount > perAddress;
     if (isAbove) throw tooManyRequests(`too many ${noun}, please try again later`, RETRY_AFTER_SECONDS);
     this.#add(tenant, address, amount);
     let isHeld = true;
@@ -52,7 +55,7 @@ export class ConcurrencyLimiter {
 
   #add(tenant: string, address: string, amount: number): void {
     this.#total += amount;
-    this.#byCaller.add(tenant, amount);
+    this.#byTenant.add(tenant, amount);
     this.#byAddress.add(address, amount);
   }
 }
@@ -71,14 +74,14 @@ class Counts {
   }
 }
 
-/** Memory reserved for purposes other than watches, in bytes: objects of the hub, idle connections, lists and initial events in progress. */
+/** Memory reserved for other purposes than watches, in bytes: hub objects, idle connections, lists and initial events in progress. */
 const RESERVED_BYTES = 200e6;
 /**
- * Memory of one watch over HTTP/1.1 after its initial events, in bytes, with the allocator of the image. 43 kB of it are the buffers and
- * keys of its TLS connection, 7 kB are JavaScript objects, most of them of Node's sockets; the rest is a margin.
+ * Memory of one watch over HTTP/1.1 after its initial events, in bytes, measured with the allocator of the container image: 43 kB for the
+ * buffers and keys of the TLS connection, 7 kB for JavaScript objects, mostly of Node's sockets, and a margin.
  */
 const CONNECTION_BYTES = 55e3;
-/** Memory of one watch on an HTTP/2 stream, in bytes. The connection is not included, because the number of HTTP/2 connections is limited. */
+/** Memory of one watch on an HTTP/2 stream, in bytes. Excludes the connection: the number of HTTP/2 connections has its own limit. */
 const STREAM_BYTES = 25e3;
 const MAX_WATCHES = 10_000;
 const MIN_WATCHES = 500;
@@ -92,16 +95,16 @@ export interface WatchLimits extends ConcurrencyLimits {
 }
 
 /**
- * Returns the limits on watches for a memory limit in bytes; undefined for a process without a memory limit. The limits never allow more
- * than 10,000 watches, because each event is written to each watch.
+ * Returns the limits on watches for a memory limit of the process in bytes; undefined for no limit. The limits never allow more than
+ * 10,000 watches, because each event is written to each watch.
  */
-export function watchLimits(memoryBytes: number | undefined): WatchLimits {
+export function computeWatchLimits(memoryBytes: number | undefined): WatchLimits {
   const affordable = memoryBytes === undefined ? MAX_WATCHES : Math.floor((memoryBytes - RESERVED_BYTES) / CONNECTION_BYTES);
   const connections = Math.min(Math.max(affordable, MIN_WATCHES), MAX_WATCHES);
   const total = connections * CONNECTION_BYTES;
   return {
     // Ten tenants together can reach the total. The limit per address leaves room for a proxy with many callers.
-    perCaller: Math.ceil(connections / 10) * CONNECTION_BYTES,
+    perTenant: Math.ceil(connections / 10) * CONNECTION_BYTES,
     perAddress: Math.ceil(connections * 0.75) * CONNECTION_BYTES,
     total,
     perConnection: CONNECTION_BYTES,

@@ -1,5 +1,5 @@
 // The limits on connections of a listener, and on the memory of their buffers. If too many connections have no request in progress, the
-// source address with the most of them loses its oldest, so that new connections are always accepted.
+// oldest one of the source address with the most such connections is closed, so that new connections are always accepted.
 
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -16,7 +16,7 @@ export interface ConnectionLimits {
   readonly buffers?: number;
 }
 
-const MAX_BUFFERS = 32 << 20;
+const MAX_BUFFER_BYTES = 32 << 20;
 
 interface Connection {
   readonly socket: Socket;
@@ -59,12 +59,12 @@ export class Connections {
   }
 
   /**
-   * Begins a request, which ends with its response. Returns false for a request that must not be served, because too many requests are
-   * in progress on its connection, which is closed after their responses. HTTP/2 has its own limit. Node passes the TLS socket here and
-   * the TCP socket to `#open`; the peer identifies the connection.
+   * Begins a request, which ends with its response. Returns false if the request must not be served, because its connection is closed, or
+   * has too many requests in progress. In the second case, the connection is closed after their responses. HTTP/2 has its own limit. Node
+   * passes the TLS socket here and the TCP socket to `#open`; the peer identifies the connection.
    */
   begin(socket: Socket, response: ServerResponse): boolean {
-    // Node parses the rest of the bytes that it has read from a closed connection.
+    // Node also parses requests from bytes that it read before the connection was closed.
     if (socket.destroyed) return false;
     const connection = this.#byPeer.get(peerOf(socket));
     if (connection === undefined) return true;
@@ -94,15 +94,15 @@ export class Connections {
     if (connection.active > 0 || connection.socket.destroyed) return;
     if (connection.excess > 0) return socket.destroySoon();
     this.#wait(connection, 'idle');
-    connection.buffer = bufferOf(socket);
+    connection.buffer = bufferBytesOf(socket);
     this.#buffers += connection.buffer;
     if (this.#waitingCount > this.#limits.waiting) this.#evict();
-    while (this.#buffers > (this.#limits.buffers ?? MAX_BUFFERS)) this.#evictBuffer();
+    while (this.#buffers > (this.#limits.buffers ?? MAX_BUFFER_BYTES)) this.#evictBuffer();
   }
 
   /**
-   * Counts an excess request; closes a connection with many of them, because Node keeps each parsed request in memory while the connection
-   * is open.
+   * Counts an excess request. Closes a connection with many excess requests, because Node keeps each parsed request in memory while the
+   * connection is open.
    */
   #exceed(connection: Connection): false {
     connection.excess += 1;
@@ -127,7 +127,7 @@ export class Connections {
     if (waiting !== undefined && sizeOf(waiting) === 0) this.#waiting.delete(connection.address);
   }
 
-  /** Closes the oldest waiting connection of the address with the most, a silent one if possible, and never the newest connection. */
+  /** Closes the oldest waiting connection of the address with the most, a silent one if possible, and never `newest`. */
   #evict(newest?: Connection): void {
     let most: Waiting | undefined;
     for (const waiting of this.#waiting.values()) if (most === undefined || sizeOf(waiting) > sizeOf(most)) most = waiting;
@@ -140,7 +140,7 @@ export class Connections {
     let most: readonly Connection[] = [];
     for (const { idle } of this.#waiting.values()) {
       const buffered = [...idle].filter(({ buffer }) => buffer > 0);
-      if (buffersOf(buffered) > buffersOf(most)) most = buffered;
+      if (sumBuffers(buffered) > sumBuffers(most)) most = buffered;
     }
     const [oldest] = most;
     if (oldest !== undefined) this.#close(oldest);
@@ -152,11 +152,11 @@ export class Connections {
   }
 }
 
-function buffersOf(connections: readonly Connection[]): number {
+function sumBuffers(connections: readonly Connection[]): number {
   return connections.reduce((sum, { buffer }) => sum + buffer, 0);
 }
 
-/** Maximum number of requests in progress on one HTTP/1.1 connection. Clients of Kubernetes, browsers and proxies send one at a time. */
+/** Maximum number of requests in progress on one HTTP/1.1 connection. Kubernetes clients, browsers and proxies send one at a time. */
 const MAX_PIPELINED = 32;
 /** Number of excess requests at which a connection is closed without waiting for the responses in progress. */
 const MAX_EXCESS = 32;
@@ -195,6 +195,6 @@ export function recordBody(socket: Socket, bytes: number): void {
 }
 
 /** Returns the size of the large buffers of a connection, in bytes. */
-export function bufferOf(socket: Socket): number {
+export function bufferBytesOf(socket: Socket): number {
   return (writeBytes.get(socket) ?? 0) + (readBytes.get(socket) ?? 0);
 }

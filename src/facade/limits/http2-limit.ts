@@ -7,7 +7,7 @@ export interface LimitedConnection {
   readonly address: string;
   /** True for a connection that may be closed in favor of another one. */
   readonly canGiveWay: boolean;
-  /** Closes the connection after its responses in progress. */
+  /** Accepts no more requests, and closes the connection soon, even if requests are in progress. */
   readonly close: () => void;
 }
 
@@ -22,14 +22,14 @@ export class Http2Limit {
 
   /** Returns true if `add` would admit a connection from this address. */
   hasRoom(address: string): boolean {
-    return !this.#isFull(address) || this.#replaceable(address) !== undefined;
+    return !this.#isFull(address) || this.#findReplaceable(address) !== undefined;
   }
 
-  /** Adds a connection, and closes the connection that gives way to it. Returns false if none does. */
+  /** Adds a connection. If there is no room, closes a connection that can give way to it; returns false if there is none. */
   add(connection: LimitedConnection): boolean {
     const { address } = connection;
     if (this.#isFull(address)) {
-      const replaced = this.#replaceable(address);
+      const replaced = this.#findReplaceable(address);
       if (replaced === undefined) return false;
       this.remove(replaced);
       replaced.close();
@@ -57,17 +57,17 @@ export class Http2Limit {
   }
 
   /** Returns the oldest connection that can give way, of this address if it is full, or else of the address with the most of them. */
-  #replaceable(address: string): LimitedConnection | undefined {
-    if (this.#isAddressFull(address)) return replaceableOf(this.#byAddress.get(address))[0];
+  #findReplaceable(address: string): LimitedConnection | undefined {
+    if (this.#isAddressFull(address)) return filterReplaceable(this.#byAddress.get(address))[0];
     let most: readonly LimitedConnection[] = [];
     for (const connections of this.#byAddress.values()) {
-      const replaceable = replaceableOf(connections);
+      const replaceable = filterReplaceable(connections);
       if (replaceable.length > most.length) most = replaceable;
     }
     return most[0];
   }
 }
 
-function replaceableOf(connections: Iterable<LimitedConnection> = []): readonly LimitedConnection[] {
+function filterReplaceable(connections: Iterable<LimitedConnection> = []): readonly LimitedConnection[] {
   return [...connections].filter(({ canGiveWay }) => canGiveWay);
 }

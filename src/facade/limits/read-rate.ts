@@ -4,18 +4,18 @@ import type { Clock } from '../../std/clock.ts';
 
 export interface ReadRateOptions {
   readonly clock: Clock;
-  /** Returns the number of bytes that the client has read. */
+  /** Returns the number of bytes that have been sent so far. */
   readonly sentBytes: () => number;
   /** Called once, when the client reads too slowly. */
   readonly onTooSlow: () => void;
 }
 
 const MIN_BYTES_PER_SECOND = 64 * 1024;
-/** Time before the first check, in milliseconds; half of it is not counted as reading time. */
+/** Time before the first check, in milliseconds. Half of this time does not count as reading time. */
 const GRACE_MS = 10_000;
 const CHECK_MS = 2_000;
 
-/** Checks the rate until the returned function is called. */
+/** Checks the rate every two seconds, until the client reads too slowly or the returned function is called. */
 export function enforceReadRate({ clock, sentBytes, onTooSlow }: ReadRateOptions): () => void {
   const startedAt = clock.monotonic();
   let cancel = () => {};

@@ -1,5 +1,5 @@
-// The limits on TokenReviews. The limit on unknown tokens, which the hub has not accepted before, first affects source addresses whose
-// tokens are rejected, or that send many tokens of one tenant, so that other addresses keep their share.
+// The limits on TokenReviews. A token is known if the hub accepted it in its last review. The limit on unknown tokens first affects source
+// addresses that send rejected tokens, or many tokens of one tenant, so that other addresses keep their share.
 
 import { BoundedCache } from '../../std/bounded-cache.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -7,15 +7,13 @@ import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
 import { TenantRates, tenantOf } from './tenant.ts';
 
 export interface ReviewRates {
-  /** Rate for all addresses within their allowance. */
+  /** Total rate of all addresses within their allowance. */
   readonly shared: Rate;
-  /** Rate for all addresses beyond their allowance. */
+  /** Total rate of all addresses beyond their allowance. */
   readonly allOverAllowance: Rate;
-  /** Rate for one address beyond its allowance. */
+  /** Rate of one address beyond its allowance. */
   readonly perAddressOverAllowance: Rate;
-  /**
-   * Rate for known tokens of one tenant. Each token is reviewed at most every ten seconds, so only many active tokens reach this rate.
-   */
+  /** Rate for known tokens of one tenant. Each token is reviewed at most every ten seconds, so only many active tokens reach this rate. */
   readonly known: Rate;
   /** Rate for unknown tokens of one tenant that the hub has signed. */
   readonly signed: Rate;
@@ -46,7 +44,7 @@ const RATES: ReviewRates = {
   known: { perSecond: 100, burst: 200 },
   signed: { perSecond: 20, burst: 64 },
 };
-/** Maximum number of pending reviews and debited tokens of a new address. Each credited token adds one. */
+/** Allowance of a new address: the maximum number of its pending reviews and debited tokens. Each credited token adds one. */
 const ALLOWANCE = 32;
 const MAX_ALLOWANCE = 400;
 /** Maximum number of accepted tokens of one tenant that are credited to their addresses; additional ones are debited. */
@@ -84,7 +82,7 @@ export class ReviewLimit {
     return admissionAfter(this.#known.take(tenantOf(username)));
   }
 
-  /** Admits the review of an unknown token that the hub has signed for a user, to which the address limits do not apply. */
+  /** Admits the review of an unknown token that the hub has signed for a user. The limits on addresses do not apply. */
   admitSigned(username: string): Admission {
     return admissionAfter(this.#signed.take(tenantOf(username)));
   }

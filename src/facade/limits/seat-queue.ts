@@ -1,21 +1,21 @@
 // A queue that shares seats fairly, as API Priority and Fairness of kube-apiserver does. A request occupies a seat, or waits for one.
-// Free seats go to the waiting callers in rotation, so that a caller with many requests does not delay a caller with few.
+// Free seats go to the waiting tenants in rotation, so that a tenant with many requests does not delay a tenant with few.
 
 import { tooManyRequests } from '../../kubernetes/status.ts';
 
 export interface SeatLimits {
-  /** Maximum number of seats for one caller. */
-  readonly perCaller: number;
+  /** Maximum number of seats for one tenant. */
+  readonly perTenant: number;
   /** Maximum number of seats. */
   readonly total: number;
-  /** Maximum number of waiting requests of one caller; additional ones are rejected with 429. */
-  readonly waitingPerCaller: number;
-  /** Maximum number of waiting requests across all callers. */
+  /** Maximum number of waiting requests of one tenant; additional ones are rejected with 429. */
+  readonly waitingPerTenant: number;
+  /** Maximum number of waiting requests across all tenants. */
   readonly waiting: number;
 }
 
-/** Requests of one caller. */
-interface CallerQueue {
+/** Requests of one tenant. */
+interface TenantQueue {
   /** Number of occupied seats. */
   active: number;
   /** Functions that start the waiting requests, in order of arrival. */
@@ -26,8 +26,8 @@ const RETRY_AFTER_SECONDS = 1;
 
 export class SeatQueue {
   readonly #limits: SeatLimits;
-  readonly #callers = new Map<string, CallerQueue>();
-  /** Callers with waiting requests, in rotation: the caller that has waited longest since its last seat is first. */
+  readonly #tenants = new Map<string, TenantQueue>();
+  /** Tenants with waiting requests, in rotation: the tenant that has waited longest since its last seat is first. */
   readonly #rotation = new Set<string>();
   #active = 0;
   #waiting = 0;
@@ -36,79 +36,79 @@ export class SeatQueue {
     this.#limits = limits;
   }
 
-  /** Number of callers with active or waiting requests. */
+  /** Number of tenants with active or waiting requests. */
   get size(): number {
-    return this.#callers.size;
+    return this.#tenants.size;
   }
 
-  /** Waits for a seat; returns the function that releases it. Throws 429 if too many requests wait, or the reason of the signal. */
-  async acquire(caller: string, signal: AbortSignal): Promise<() => void> {
+  /** Waits for a seat; returns the function that releases it. Throws 429 if too many requests wait, or the reason of the aborted signal. */
+  async acquire(tenant: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    const queue = this.#callers.get(caller) ?? { active: 0, waiting: new Set() };
-    if (this.#hasSeat(queue)) this.#start(caller, queue);
-    else await this.#wait(caller, queue, signal);
+    const queue = this.#tenants.get(tenant) ?? { active: 0, waiting: new Set() };
+    if (this.#hasSeat(queue)) this.#start(tenant, queue);
+    else await this.#wait(tenant, queue, signal);
     let isReleased = false;
     return () => {
       if (isReleased) return;
       isReleased = true;
-      this.#release(caller, queue);
+      this.#release(tenant, queue);
     };
   }
 
-  #hasSeat({ active, waiting }: CallerQueue): boolean {
-    const { perCaller, total } = this.#limits;
-    return active < perCaller && this.#active < total && waiting.size === 0;
+  #hasSeat({ active, waiting }: TenantQueue): boolean {
+    const { perTenant, total } = this.#limits;
+    return active < perTenant && this.#active < total && waiting.size === 0;
   }
 
-  #start(caller: string, queue: CallerQueue): void {
-    this.#callers.set(caller, queue);
+  #start(tenant: string, queue: TenantQueue): void {
+    this.#tenants.set(tenant, queue);
     queue.active += 1;
     this.#active += 1;
   }
 
-  #wait(caller: string, queue: CallerQueue, signal: AbortSignal): Promise<void> {
-    const { waitingPerCaller, waiting } = this.#limits;
-    if (queue.waiting.size >= waitingPerCaller || this.#waiting >= waiting)
+  #wait(tenant: string, queue: TenantQueue, signal: AbortSignal): Promise<void> {
+    const { waitingPerTenant, waiting } = this.#limits;
+    if (queue.waiting.size >= waitingPerTenant || this.#waiting >= waiting)
       throw tooManyRequests('Too many requests, please try again later.', RETRY_AFTER_SECONDS);
     return new Promise((resolve, reject) => {
       const leave = () => {
         queue.waiting.delete(start);
         this.#waiting -= 1;
-        if (queue.waiting.size === 0) this.#rotation.delete(caller);
-        this.#forget(caller, queue);
+        if (queue.waiting.size === 0) this.#rotation.delete(tenant);
+        this.#forget(tenant, queue);
         reject(signal.reason as Error);
       };
       const start = () => {
         signal.removeEventListener('abort', leave);
         this.#waiting -= 1;
-        this.#start(caller, queue);
+        this.#start(tenant, queue);
         resolve();
       };
       signal.addEventListener('abort', leave, { once: true });
       queue.waiting.add(start);
-      this.#callers.set(caller, queue);
+      this.#tenants.set(tenant, queue);
       this.#waiting += 1;
-      this.#rotation.add(caller);
+      this.#rotation.add(tenant);
     });
   }
 
-  #release(caller: string, queue: CallerQueue): void {
+  #release(tenant: string, queue: TenantQueue): void {
     queue.active -= 1;
     this.#active -= 1;
-    this.#forget(caller, queue);
+    this.#forget(tenant, queue);
     while (this.#active < this.#limits.total && this.#startNext());
   }
 
-  /** Starts the next waiting request; returns false if no waiting caller may have another seat. */
+  /** Starts the next waiting request; returns false if no waiting tenant may have another seat. */
   #startNext(): boolean {
-    for (const caller of this.#rotation) {
-      const queue = this.#callers.get(caller);
+    for (const tenant of this.#rotation) {
+      const queue = this.#tenants.get(tenant);
       const [start] = queue?.waiting ?? [];
-      if (queue === undefined || start === undefined) this.#rotation.delete(caller);
-      else if (queue.active < this.#limits.perCaller) {
+      if (queue === undefined || start === undefined) this.#rotation.delete(tenant);
+      else if (queue.active < this.#limits.perTenant) {
         queue.waiting.delete(start);
-        this.#rotation.delete(caller);
-        if (queue.waiting.size > 0) this.#rotation.add(caller);
+        this.#rotation.delete(tenant);
+        if (queue.waiting.size > 0) this.#rotation.add(tenant);
         start();
         return true;
       }
@@ -116,7 +116,7 @@ export class SeatQueue {
     return false;
   }
 
-  #forget(caller: string, { active, waiting }: CallerQueue): void {
-    if (active === 0 && waiting.size === 0) this.#callers.delete(caller);
+  #forget(tenant: string, { active, waiting }: TenantQueue): void {
+    if (active === 0 && waiting.size === 0) this.#tenants.delete(tenant);
   }
 }

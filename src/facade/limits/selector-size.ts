@@ -14,13 +14,13 @@ const MAX_VALUES = 64;
 
 type SelectorTexts = Pick<ListOptions, 'labelSelector' | 'fieldSelector'>;
 
-/** Returns copies of both selectors, so that no parsed part of them keeps the whole URL in memory. Throws 400 for a selector that is too long. */
-export function checkLength({ labelSelector, fieldSelector }: SelectorTexts): SelectorTexts {
+/** Copies both selectors, so that no part of them keeps the whole URL in memory. Throws 400 for a selector that is too long. */
+export function copySelectors({ labelSelector, fieldSelector }: SelectorTexts): SelectorTexts {
   return { labelSelector: copyOf('labelSelector', labelSelector), fieldSelector: copyOf('fieldSelector', fieldSelector) };
 }
 
 /** Throws 400 for selectors with too many requirements or values. */
-export function checkCounts({ labels, fields }: Selectors): void {
+export function checkSelectorCounts({ labels, fields }: Selectors): void {
   const requirements = labels.length + fields.length;
   if (requirements > MAX_REQUIREMENTS) throw tooLarge(tooMany('labelSelector, fieldSelector', requirements, MAX_REQUIREMENTS));
   const values = labels.reduce((sum, requirement) => sum + requirement.values.length, fields.length);

@@ -1,4 +1,4 @@
-// Subjects of limits: the tenant of a user, across all of its tokens, with its request rate, and the source address of a connection.
+// The keys that limits apply to: the tenant of a user, across all tokens of the user, and the source address of a connection.
 
 import { isIPv6 } from 'node:net';
 import { serviceAccountNamespace } from '../../kubernetes/service-account.ts';
@@ -9,7 +9,7 @@ import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
 
 const MAX_TENANTS = 10_000;
 
-/** Rates of tenants; only those of recent tenants are kept. */
+/** Request rates of tenants. Only the rates of recent tenants are kept. */
 export class TenantRates {
   readonly #clock: Clock;
   readonly #rate: Rate;
@@ -50,8 +50,8 @@ export function overloaded(waitMs: number): ReturnType<typeof tooManyRequests> {
 }
 
 /**
- * Returns the tenant of a user. All service accounts in a namespace are one tenant, because a user who may create service accounts
- * there could use any number of them. Any other user is one tenant.
+ * Returns the tenant of a user. All service accounts in a namespace are one tenant, because a user with permission to create service
+ * accounts in the namespace could use any number of them. Any other user is one tenant.
  */
 export function tenantOf(username: string): string {
   const namespace = serviceAccountNamespace(username);

@@ -1,4 +1,4 @@
-// Turns of source addresses: an address with many connections or requests does not delay an address with few.
+// Source addresses take turns, so that an address with many connections or requests does not delay an address with few.
 
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -6,7 +6,7 @@ import { toAddressKey } from './tenant.ts';
 
 /** Waiting work of several source addresses, which take turns. */
 export class RoundRobin {
-  /** Work in order of arrival; the address that has waited longest since its last turn is first. */
+  /** Work of each address in order of arrival. The address that has waited longest since its last turn is first. */
   readonly #waiting = new Map<string, (() => void)[]>();
 
   get isEmpty(): boolean {
@@ -71,14 +71,14 @@ export class ServingTurns {
 /** Maximum number of handshakes that start in one turn of the event loop. A handshake takes about a millisecond. */
 const MAX_HANDSHAKES = 4;
 /**
- * Node accepts one connection in a turn of the event loop. While it does, no handshake starts for up to this number of turns: such turns
- * are short, so all connections that the kernel has queued soon take part in the rotation.
+ * Maximum number of consecutive turns in which Node accepts a connection and no handshake starts. Node accepts one connection per turn of
+ * the event loop. Turns without handshakes are short, so all connections that the kernel has queued soon take part in the rotation.
  */
 const MAX_ACCEPTING = 32;
 
 /**
- * Starts the TLS handshakes of new connections. A handshake takes more time than most requests: in the order of arrival, a flood of
- * connections from one address would delay the new connections of all others.
+ * Starts the TLS handshakes of new connections, for one source address after another. A handshake takes more time than most requests: in
+ * order of arrival, a flood of connections from one address would delay the new connections of all others.
  */
 export class Handshakes {
   readonly #waiting = new RoundRobin();
@@ -93,7 +93,7 @@ export class Handshakes {
     const listeners = server.listeners('connection');
     server.removeAllListeners('connection');
     server.on('connection', (socket: Socket) => {
-      // A connection that waits has no other listener.
+      // A connection that waits has no other error listener.
       socket.on('error', () => {});
       this.#hasAccepted = true;
       this.#waiting.add(toAddressKey(socket.remoteAddress), () => {

@@ -25,7 +25,7 @@ interface Tenant {
 }
 
 const LIMITS: UnreadEventsLimits = { perTenant: 4 << 20, total: 32 << 20 };
-/** Time after which a watch whose client reads nothing is closed if others wait, in milliseconds. */
+/** Time after which a watch whose client reads nothing is closed while other watches wait, in milliseconds. */
 const STALLED_MS = 10_000;
 
 export class UnreadEvents {
@@ -41,7 +41,7 @@ export class UnreadEvents {
     this.#limits = limits;
   }
 
-  /** Returns whether a watch may write its next event. If not, its `pump` is called later. */
+  /** Returns true if a watch may write its next event. Otherwise, calls its `pump` when there is room. */
   admit(writer: EventWriter): boolean {
     if (this.#hasRoom(this.#tenants.get(writer.tenant)?.bytes ?? 0)) return true;
     this.#tenantOf(writer).waiting.add(writer);
@@ -57,7 +57,7 @@ export class UnreadEvents {
     this.#total += bytes;
   }
 
-  /** Removes the event of a watch once the kernel has accepted it, and lets others write. */
+  /** Removes the event of a watch once the kernel has accepted it, and lets waiting watches write. */
   remove(writer: EventWriter): void {
     const tenant = this.#tenants.get(writer.tenant);
     const event = tenant?.unread.get(writer);

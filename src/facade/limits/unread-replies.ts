@@ -1,6 +1,6 @@
-// The limit on responses without a seat that clients do not read: to callers without valid credentials, of public documents, and to
-// requests that are rejected before they get a seat. If an address has too many, its oldest connection with such a response is closed;
-// with HTTP/2, only the stream of that response.
+// The limit on unread responses to requests without a seat in the queue: requests without valid credentials, requests for public documents,
+// and requests that are rejected before they get a seat. If the unread responses of an address take too much memory, the connection with
+// the oldest one is closed; over HTTP/2, only its stream.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -76,7 +76,7 @@ export class UnreadReplies {
     return [...this.#byAddress.values()].reduce((most, each) => (each.total > most.total ? each : most));
   }
 
-  /** Closes the connection of the oldest response, and removes all responses on it. */
+  /** Closes the connection or the HTTP/2 stream of the oldest response, and removes all responses on it. */
   #closeOldest({ bytes }: Unread): void {
     let socket: Socket | undefined;
     for (const responded of bytes.keys()) {

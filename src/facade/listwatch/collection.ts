@@ -1,11 +1,11 @@
-// All objects of a list at one revision, sorted by key. A change creates a new collection that shares all unchanged blocks, so that a
-// slow reader, or a list of an old version, has a consistent state.
+// All objects of a list at one revision, sorted by key. A change creates a new collection that shares all unchanged blocks, so that slow
+// readers and lists of old versions have a consistent state.
 
-import { isNamespace, Visibility, type VisibleObject } from '../../access/visibility.ts';
+import { isNamespaceEntry, Visibility, type VisibleObject } from '../../access/visibility.ts';
 import { objectKey } from '../../kube/paths.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { goJson, goJsonString } from '../../std/go-text.ts';
-import { type FacadeVersion, versionAt } from './version.ts';
+import { type FacadeVersion, formatVersionAt } from './version.ts';
 
 /** One version of an object in its public form, with its bytes, which all callers share. */
 export class Item implements VisibleObject {
@@ -52,26 +52,26 @@ export class Item implements VisibleObject {
    */
   itemParts(list: FacadeVersion): readonly Buffer[] {
     const { fingerprint } = Visibility.everything;
-    return list.fingerprint === fingerprint ? [this.bytes] : this.parts(versionAt(this.revision, list));
+    return list.fingerprint === fingerprint ? [this.bytes] : this.parts(formatVersionAt(this.revision, list));
   }
 
   #encode(): Buffer {
-    const version = versionAt(this.revision, Visibility.everything);
-    const [before, after] = textParts(this.object);
+    const version = formatVersionAt(this.revision, Visibility.everything);
+    const [before, after] = encodeParts(this.object);
     this.#versionAt = Buffer.byteLength(before);
     this.#versionEnd = this.#versionAt + version.length;
     return ownBuffer(before + version + after);
   }
 }
 
-/** Returns the text in a separate buffer. Node would allocate it in a buffer of 64 kB, which the log would keep for one old item. */
+/** Returns the text in its own buffer. A buffer from Node's pool of 64 kB would keep the pool in memory as long as the log has the item. */
 function ownBuffer(text: string): Buffer {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text);
   return bytes;
 }
 
-/** Items per block: a list is written block by block, and a change copies one block. */
+/** Number of items in a new block. A list is written block by block, and a change copies one block. */
 const BLOCK_ITEMS = 128;
 const COMMA = Buffer.from(',');
 
@@ -87,7 +87,7 @@ export class Collection {
   }
 
   static of(items: Iterable<Item>): Collection {
-    const sorted = [...items].sort((a, b) => order(a.key, b.key));
+    const sorted = [...items].sort((a, b) => compareKeys(a.key, b.key));
     const count = Math.ceil(sorted.length / BLOCK_ITEMS);
     return new Collection(
       Array.from({ length: count }, (_, index) => new Block(sorted.slice(index * BLOCK_ITEMS, (index + 1) * BLOCK_ITEMS))),
@@ -143,15 +143,15 @@ export class Collection {
   }
 
   /**
-   * Returns the items that a caller may see, in one namespace or in all, from the key `start` on. The cost grows with the names, and not
-   * with the collection, unless there are more names, or names in any namespace.
+   * Returns the items that a caller may see, in one namespace or in all, from the key `start` on. The cost grows with the number of visible
+   * names. It grows with the collection only if there are more names than items, names in any namespace, or cluster sets.
    */
   visible(visibility: Visibility, namespace = '', start = ''): Generator<Item> {
     if (namespace !== '') return this.#visibleIn(namespace, visibility, start);
     if (visibility.isEverything) return this.from(start);
     if (visibility.spansNamespaces || visibility.names.length > this.size) return this.#included(visibility, start);
     const named = this.#named(visibility.names, start);
-    return visibility.hasClusterSets ? union(named, this.#members(visibility, start)) : named;
+    return visibility.hasClusterSets ? mergeSorted(named, this.#members(visibility, start)) : named;
   }
 
   *#visibleIn(namespace: string, visibility: Visibility, start: string): Generator<Item> {
@@ -167,7 +167,7 @@ export class Collection {
     for (const item of this.from(start)) if (visibility.includesObject(item)) yield item;
   }
 
-  /** Yields the items of visible sets. */
+  /** Yields the items of visible cluster sets. */
   *#members(visibility: Visibility, start: string): Generator<Item> {
     for (let at = this.#blockOf(start); at < this.blocks.length; at++) {
       for (const item of (this.blocks[at] as Block).membersOf(visibility)) if (item.key >= start) yield item;
@@ -178,9 +178,9 @@ export class Collection {
   *#named(names: readonly string[], start: string): Generator<Item> {
     let covered: string | undefined;
     for (const name of names) {
-      // All keys of a namespace follow its own entry.
+      // The keys of a namespace follow the entry of the namespace, which covers them.
       if (covered !== undefined && name.startsWith(covered)) continue;
-      if (isNamespace(name)) {
+      if (isNamespaceEntry(name)) {
         covered = name;
         yield* this.#withPrefix(name, start);
       } else {
@@ -204,7 +204,7 @@ export class Collection {
     let high = this.blocks.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (order(this.blocks[middle]!.items[0]!.key, key) > 0) high = middle;
+      if (compareKeys(this.blocks[middle]!.items[0]!.key, key) > 0) high = middle;
       else low = middle + 1;
     }
     return Math.max(low - 1, 0);
@@ -237,11 +237,11 @@ class Block {
     return this.#bytes;
   }
 
-  /** Returns the items of visible sets, sorted by key. */
+  /** Returns the items of visible cluster sets, sorted by key. */
   membersOf(visibility: Visibility): readonly Item[] {
     this.#byClusterSet ??= Map.groupBy(this.items, ({ clusterSetName }) => clusterSetName);
     const members = [...this.#byClusterSet].flatMap(([name, items]) => (name !== undefined && visibility.includes(name) ? [items] : []));
-    return members.length === 1 ? (members[0] ?? []) : members.flat().sort((a, b) => order(a.key, b.key));
+    return members.length === 1 ? (members[0] ?? []) : members.flat().sort((a, b) => compareKeys(a.key, b.key));
   }
 
   /** Returns the index of the first item whose key is not less than `key`. */
@@ -250,7 +250,7 @@ class Block {
     let high = this.items.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (order(this.items[middle]!.key, key) < 0) low = middle + 1;
+      if (compareKeys(this.items[middle]!.key, key) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -258,10 +258,10 @@ class Block {
 }
 
 /** Yields the items of two sorted sequences in order, each once. */
-function* union(one: Generator<Item>, other: Generator<Item>): Generator<Item> {
+function* mergeSorted(one: Generator<Item>, other: Generator<Item>): Generator<Item> {
   let [a, b] = [one.next(), other.next()];
   while (a.done !== true || b.done !== true) {
-    const difference = a.done === true ? 1 : b.done === true ? -1 : order(a.value.key, b.value.key);
+    const difference = a.done === true ? 1 : b.done === true ? -1 : compareKeys(a.value.key, b.value.key);
     yield (difference <= 0 ? a.value : b.value) as Item;
     if (difference <= 0) a = one.next();
     if (difference >= 0) b = other.next();
@@ -269,12 +269,12 @@ function* union(one: Generator<Item>, other: Generator<Item>): Generator<Item> {
 }
 
 /** Compares keys by bytes. They are ASCII, so code units are bytes. */
-function order(a: string, b: string): number {
+function compareKeys(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Returns the JSON of an object with sorted keys, before and after the value of its resourceVersion. */
-function textParts({ metadata, ...rest }: KubeObject): readonly [string, string] {
+function encodeParts({ metadata, ...rest }: KubeObject): readonly [string, string] {
   const fields = Object.entries(metadata);
   const before = goJson(Object.fromEntries(fields.filter(([key]) => key < 'resourceVersion')));
   const after = goJson(Object.fromEntries(fields.filter(([key]) => key > 'resourceVersion')));

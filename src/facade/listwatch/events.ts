@@ -13,7 +13,7 @@ import type { Clock } from '../../std/clock.ts';
 import { goJson } from '../../std/go-text.ts';
 import type { Item } from './collection.ts';
 import { type Entry, type History, hasGap } from './history.ts';
-import { type FacadeVersion, formatVersion, versionAt } from './version.ts';
+import { type FacadeVersion, formatVersion, formatVersionAt } from './version.ts';
 
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
@@ -25,7 +25,7 @@ export interface ItemEvent {
 
 /** Encoding of events. */
 export interface EventForm {
-  /** True if all callers get the same lines. */
+  /** True if watches with the same visibility and selection get the same lines. */
   readonly isShared: boolean;
   event(type: EventType, item: Item, version: string): readonly Buffer[];
   bookmark(version: string, endsInitialEvents: boolean): Buffer;
@@ -53,7 +53,7 @@ export interface EventLines {
 const PIECE_BYTES = 5 * 1024;
 
 /** Returns the form of whole objects, which consists of their shared bytes. */
-export function plainForm(kind: ServedKind): EventForm {
+export function createPlainForm(kind: ServedKind): EventForm {
   return {
     isShared: true,
     event: (type, item, version) => [PREFIXES[type], ...item.parts(version), SUFFIX],
@@ -62,20 +62,18 @@ export function plainForm(kind: ServedKind): EventForm {
   };
 }
 
-/**
- * Lines of recent events as tables or metadata. Watches in the same form share them: the conversion of a large object takes a long time.
- */
+/** Lines of recent events as tables or metadata. Watches in the same form share them, because the conversion of a large object is slow. */
 export type ConvertedLines = BoundedCache<Buffer>;
 
-/** Maximum number of lines, each as long as an object. */
+/** Maximum number of cached lines. A line can be as long as an object. */
 const MAX_CONVERTED = 16;
 
-export function convertedLines(): ConvertedLines {
+export function createConvertedLines(): ConvertedLines {
   return new BoundedCache(MAX_CONVERTED);
 }
 
 /** Returns the form of tables, or of metadata only. Only the first event of a watch has the columns of its table. */
-export function convertedForm(view: View, clock: Clock, lines: ConvertedLines): EventForm {
+export function createConvertedForm(view: View, clock: Clock, lines: ConvertedLines): EventForm {
   let isFirst = true;
   const encode = (type: string, object: KubeObject, now: number) => {
     const text = encodeEvent(object, { ...view, now }, isFirst);
@@ -86,7 +84,7 @@ export function convertedForm(view: View, clock: Clock, lines: ConvertedLines): 
   return {
     isShared: false,
     event: (type, item, version) => {
-      // Ages change once a second.
+      // The ages in tables change once a second.
       const now = Math.floor(clock.now() / 1_000) * 1_000;
       const key = JSON.stringify([viewKey, isFirst, type, item.key, item.revision, version, now]);
       const line = lines.get(key) ?? encode(type, item.at(version), now);
@@ -99,7 +97,7 @@ export function convertedForm(view: View, clock: Clock, lines: ConvertedLines): 
 }
 
 /** Returns the last line of a watch that fails. */
-export function errorLine(status: Status): Buffer {
+export function encodeErrorLine(status: Status): Buffer {
   return Buffer.from(encodeWatchEvent('ERROR', orderedJson(status)));
 }
 
@@ -115,7 +113,10 @@ function bookmarkObject({ group, version, kind }: ServedKind, resourceVersion: s
   return { apiVersion: `${group}/${version}`, kind, metadata: { ...(endsInitialEvents && { annotations }), resourceVersion } };
 }
 
-/** Returns the next piece of the log; 'expired' if a part of it is unknown. Skips events up to the revision `ahead`, which the caller has received. */
+/**
+ * Returns the next piece of the log; 'expired' if a part of it is unknown. Skips events up to the revision `ahead`, which the caller has
+ * received.
+ */
 export function readLog(history: History, from: number, filter: EventFilter, ahead: number): EventLines | 'expired' {
   const lines = new Lines(filter);
   let held: (ItemEvent & { readonly at: number; readonly revision: number }) | undefined;
@@ -124,20 +125,20 @@ export function readLog(history: History, from: number, filter: EventFilter, ahe
     if (hasGap(entry, ahead)) return 'expired';
     const event = entry.revision > ahead ? toEvent(entry, filter) : undefined;
     if (event !== undefined) {
-      if (held !== undefined) lines.add(held, versionAt(held.revision, { fingerprint: NOT_RESUMABLE }));
+      if (held !== undefined) lines.add(held, formatVersionAt(held.revision, { fingerprint: NOT_RESUMABLE }));
       held = { ...event, at, revision: entry.revision };
     }
     const isFull = lines.size >= PIECE_BYTES;
     if (isFull && held !== undefined && !entry.isLast) return { lines: lines.all, next: held.at };
     if (!entry.isLast) continue;
-    if (held !== undefined) lines.add(held, versionAt(held.revision, filter.visibility));
+    if (held !== undefined) lines.add(held, formatVersionAt(held.revision, filter.visibility));
     held = undefined;
     if (lines.size >= PIECE_BYTES) return { lines: lines.all, next: at + 1 };
   }
   return { lines: lines.all, next: history.end };
 }
 
-/** Returns the event of a change for one watch; undefined if the caller sees the object neither before nor after it. */
+/** Returns the event of a change for one watch; undefined if the object is visible neither before nor after the change. */
 function toEvent({ before, after }: Entry, { visibility, selects }: EventFilter): ItemEvent | undefined {
   // An object becomes visible or hidden when its labels, and so its set, change.
   const isVisible = after !== undefined && visibility.includesObject(after) && selects(after);
@@ -153,7 +154,7 @@ export interface ReplayOptions {
   /** Version after all events of the replay. */
   readonly version: FacadeVersion;
   /** True if a bookmark follows the events. */
-  readonly bookmark: boolean;
+  readonly hasBookmark: boolean;
   /** Called once, when the replay has been written or its watch has ended. */
   readonly onEnd?: () => void;
 }
@@ -170,7 +171,7 @@ export class Replay {
   }
 
   /** Returns the next lines; `isLast` is true at the end of the replay. */
-  piece(filter: EventFilter): { readonly lines: readonly Buffer[]; readonly isLast: boolean } {
+  nextPiece(filter: EventFilter): { readonly lines: readonly Buffer[]; readonly isLast: boolean } {
     const lines = new Lines(filter);
     for (let next = this.#events.next(); next.done !== true; next = this.#events.next()) {
       if (filter.selects(next.value.item)) {
@@ -179,9 +180,9 @@ export class Replay {
       }
       if (lines.size >= PIECE_BYTES) return { lines: lines.all, isLast: false };
     }
-    const { version, isInitial, bookmark } = this.#options;
+    const { version, isInitial, hasBookmark } = this.#options;
     if (this.#held !== undefined) lines.add(this.#held, this.#versionOf(this.#held, version.fingerprint));
-    if (bookmark) lines.addBookmark(formatVersion(version), isInitial);
+    if (hasBookmark) lines.addBookmark(formatVersion(version), isInitial);
     return { lines: lines.all, isLast: true };
   }
 
@@ -191,7 +192,7 @@ export class Replay {
 
   #versionOf({ item }: ItemEvent, fingerprint: number): string {
     const { version, isInitial } = this.#options;
-    return isInitial ? versionAt(item.revision, version) : formatVersion({ ...version, fingerprint });
+    return isInitial ? formatVersionAt(item.revision, version) : formatVersion({ ...version, fingerprint });
   }
 }
 

@@ -7,14 +7,22 @@ import type { SelectableKind, ServedKind } from '../../kubernetes/kind.ts';
 import { apiVersionOf, type KubeObject, type ObjectMeta } from '../../kubernetes/object.ts';
 import { OBJECT_META } from '../../kubernetes/schema/go-struct.ts';
 import type { Fields } from '../../kubernetes/untrusted.ts';
-import { describe, type OpenApiSchema, object, oneOfTexts, type Properties, RESOURCE_VERSION, responseForm } from '../openapi-schemas.ts';
+import {
+  describeProperties,
+  type OpenApiSchema,
+  object,
+  oneOfTexts,
+  type Properties,
+  RESOURCE_VERSION,
+  toResponseSchema,
+} from '../openapi-schemas.ts';
 
 /** The description of a list of objects of the type `T` on the hub. */
 export interface ListDescription<T extends ApiObject> {
   readonly resource: Resource<T>;
-  /** Verbs of RBAC on the resource; each of them lets a caller see an object. A caller who may list all objects sees all. */
+  /** RBAC verbs, each of which is enough to see an object that a rule grants. A caller who may list all objects sees all. */
   readonly verbs: readonly string[];
-  /** Returns the name in RBAC of the set that an object is in; undefined if it is in none. Objects are in no sets by default. */
+  /** Returns the name that RBAC rules use for the cluster set of an object; undefined without a set. Objects have no sets by default. */
   readonly clusterSetNameOf?: (object: T) => string | undefined;
   /** Returns the public fields of an object besides its type and metadata: an allow-list. */
   readonly publicFields: (object: T) => Fields;
@@ -22,9 +30,9 @@ export interface ListDescription<T extends ApiObject> {
   readonly schema: PublicSchema;
   /** Columns of tables after the name. */
   readonly columns: readonly PrinterColumn[];
-  /** Fields of the public form for field selectors, besides name and namespace; none by default. */
+  /** Public fields that field selectors can use, besides name and namespace; none by default. */
   readonly selectableFields?: SelectableKind['selectableFields'];
-  /** True if annotations under public prefixes are public; no annotation is by default. */
+  /** True if annotations with public prefixes are public; by default, no annotation is public. */
   readonly hasAnnotations?: boolean;
   /** Returns the approximate size of the public form in memory, in bytes. */
   readonly weightOf: (object: T) => number;
@@ -53,16 +61,16 @@ export interface Listing {
 /** A filtered list of objects of the type `T` on the hub. */
 export interface FilteredList<T extends ApiObject> extends Listing {
   readonly permission: Permission;
-  /** Returns the name in RBAC of the set that an object is in; undefined if it is in none. */
+  /** Returns the name that RBAC rules use for the cluster set of an object; undefined without a set. */
   clusterSetNameOf(object: T): string | undefined;
-  /** Returns the public form of an object, with annotations under one of the prefixes if they are public. Other fields are not kept. */
+  /** Returns the public form of an object, with annotations that have one of the prefixes if annotations are public. Omits other fields. */
   toPublic(object: T, annotationPrefixes?: readonly string[]): KubeObject;
   /** Returns the approximate size of the public form in memory, in bytes. */
   weightOf(object: T): number;
 }
 
-/** Returns the list of a description. */
-export function filteredList<T extends ApiObject>(description: ListDescription<T>): FilteredList<T> {
+/** Creates a list from its description. */
+export function createFilteredList<T extends ApiObject>(description: ListDescription<T>): FilteredList<T> {
   const { resource, verbs, publicFields, columns, selectableFields = {}, hasAnnotations = false, weightOf, exampleName } = description;
   const { clusterSetNameOf = () => undefined } = description;
   const { group, version, kind, plural, namespaced } = resource;
@@ -119,16 +127,16 @@ function publicMetadata(metadata: ApiObject['metadata'], names: readonly string[
 
 function objectSchema<T extends ApiObject>({ resource, schema, hasAnnotations = false }: ListDescription<T>): OpenApiSchema {
   const { kind, namespaced } = resource;
-  const metadata = describe(responseForm(OBJECT_META).properties ?? {}, {
+  const metadata = describeProperties(toResponseSchema(OBJECT_META).properties ?? {}, {
     name: `Name of the ${kind}.`,
     ...(namespaced && { namespace: `Namespace of the ${kind}.` }),
     uid: `UID of the ${kind}.`,
     resourceVersion: `Resource version of the ${kind}.`,
-    generation: 'Number of changes to the spec.',
+    generation: 'Sequence number of the spec; each change to the spec increases it.',
     creationTimestamp: `Time at which the ${kind} was created.`,
     deletionTimestamp: 'Time at which deletion was requested.',
     labels: `Labels of the ${kind}.`,
-    ...(hasAnnotations && { annotations: 'Annotations under public prefixes.' }),
+    ...(hasAnnotations && { annotations: 'Annotations with public prefixes.' }),
   });
   return object(
     schema.description,

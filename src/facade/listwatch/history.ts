@@ -11,7 +11,7 @@ import { type StatusError, serviceUnavailable } from '../../kubernetes/status.ts
 import { BoundedCache } from '../../std/bounded-cache.ts';
 import type { Clock } from '../../std/clock.ts';
 import { Collection, type Item } from './collection.ts';
-import { parseVersion, versionAt } from './version.ts';
+import { formatVersionAt, parseVersion } from './version.ts';
 
 /** A change to one object at a revision. */
 export interface Entry {
@@ -33,8 +33,8 @@ export interface HistoryOptions {
   /** Maximum size of the changes in the log, in bytes; 32 MB by default. A user who may label objects can make them large. */
   readonly maxWeight?: number;
   /**
-   * True if the objects are those of several collections of the hub, which this replica receives in its own order. Revisions then number
-   * the changes in that order: they never decrease, and other replicas have other ones. False by default.
+   * True if the objects come from several collections of the hub, whose changes this replica receives in its own order. Local revisions
+   * number the changes in this order: they never decrease, and differ between replicas. False by default.
    */
   readonly isLocal?: boolean;
   /** Called after every event of the hub. */
@@ -46,7 +46,7 @@ export interface VersionWait {
   readonly signal: AbortSignal;
   /** Returns the visibility of the caller. */
   readonly findVisibility: () => Promise<Visibility>;
-  /** Maximum time to wait in milliseconds; 3 s by default. */
+  /** Maximum time to wait in milliseconds; 3 s by default, and never more. */
   readonly timeoutMs?: number;
 }
 
@@ -60,15 +60,15 @@ interface ItemBatch extends Pick<Batch<never>, 'type' | 'resourceVersion'> {
 
 const MAX_WEIGHT = 32e6;
 /**
- * Period in which callers can resume from a version before a change, in milliseconds; the same as in Kubernetes. A new permission also
- * covers the past: the next owner of a namespace can list what it contained before.
+ * Time after a change during which callers can resume from a version before it, in milliseconds; the same as in Kubernetes. A new
+ * permission also covers this past: the next owner of a namespace can list its earlier objects.
  */
 const MAX_AGE_MS = 300_000;
 const WAIT_MS = 3_000;
 /** Maximum number of restored collections that are kept. Each shares unchanged objects and blocks with the current one. */
 const MAX_RESTORED = 4;
 
-/** Returns the error of a list whose objects this replica has not received. */
+/** Returns the error for a list whose objects this replica has not received yet. */
 export function notListedYet(plural: string): StatusError {
   const remedy = "Try again; if the error persists, check Purser's log.";
   return serviceUnavailable(`Purser has not listed the ${plural} of the hub yet. ${remedy}`, 1);
@@ -82,7 +82,7 @@ export class History {
   /** Oldest revision that can be restored. */
   #oldest = Number.POSITIVE_INFINITY;
   #entries: Entry[] = [];
-  /** Collections before recently requested positions: pages of one list have the same position. */
+  /** Recently restored collections by position. All pages of one list need the same position. */
   readonly #restored = new BoundedCache<Collection, number>(MAX_RESTORED);
   /** Sum of the weights of the entries. */
   #weight = 0;
@@ -142,7 +142,7 @@ export class History {
     if (this.#revision === 0) throw notListedYet(plural);
   }
 
-  /** Waits until the hub's part of a version is reached. Throws 504 with the current version after the timeout. */
+  /** Waits until the log reaches the revision of a version. Throws 504 with the current version after the timeout. */
   async waitFor(version: bigint, { signal, findVisibility, timeoutMs = WAIT_MS }: VersionWait): Promise<void> {
     const { revision } = parseVersion(version);
     if (revision <= this.#revision) return;
@@ -156,10 +156,10 @@ export class History {
     cancel();
     if (revision <= this.#revision) return;
     const visibility = await findVisibility();
-    throw versionTooLarge(version, versionAt(visibility.isNothing ? 1 : this.#revision, visibility));
+    throw versionTooLarge(version, formatVersionAt(visibility.isNothing ? 1 : this.#revision, visibility));
   }
 
-  /** Starts with the objects of the hub at a revision. */
+  /** Sets the objects of the hub at a revision. The log starts after this revision. */
   load(items: readonly Item[], revision: number): void {
     this.#collection = Collection.of(items);
     this.#revision = revision;
@@ -188,7 +188,7 @@ export class History {
     else if (type === 'listed') this.#append([{ revision, at, before: undefined, after: undefined, isLast: true, gapSince }]);
   }
 
-  /** Returns a revision that is not before the current one, and after it for changes. */
+  /** Returns a revision that is not less than the current one, and greater than it if there are changes. */
   #localRevision(revision: number, hasChanges: boolean): number {
     return Math.max(revision, this.#revision + (hasChanges ? 1 : 0));
   }
@@ -208,7 +208,7 @@ export class History {
     return next !== undefined && hasGap(next, revision) ? undefined : this.#start + low;
   }
 
-  /** Returns all objects before the entry at a position, from `positionAfter`. */
+  /** Returns all objects as they were before the entry at a position that `positionAfter` returned. */
   at(position: number): Collection {
     if (position === this.end) return this.#collection;
     const restored = this.#restored.get(position) ?? this.#collection.withAll(this.#objectsBefore(position));

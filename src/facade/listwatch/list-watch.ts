@@ -10,7 +10,7 @@ import { UnreadEvents } from '../limits/unread-events.ts';
 import type { Endpoint } from '../request.ts';
 import type { Route } from '../router.ts';
 import { Item } from './collection.ts';
-import { convertedLines, plainForm } from './events.ts';
+import { createConvertedLines, createPlainForm } from './events.ts';
 import { type FilteredList, type Listing, listPath } from './filtered-list.ts';
 import { History, type ListSource } from './history.ts';
 import { getObject, listObjects, RESERVED_BYTES } from './list.ts';
@@ -39,20 +39,20 @@ export interface ListWatch {
   readonly routes: readonly Route[];
   /** Returns the number of open watches. */
   watching(): number;
-  /** Follows the hub until unsubscribed, beginning with the objects in the store; then ends all watches. Must be called once. */
+  /** Follows the hub, beginning with the objects in the store. Unsubscribing ends all watches. Must be called once. */
   run(): Subscription;
 }
 
 const HISTORY_CAPACITY = 16_384;
-/** Upper bound of salts, which make versions of this replica unknown to others. */
+/** Upper bound of salts, which make the versions of this replica unknown to other replicas. */
 const MAX_SALT = 2 ** 31;
-/** Limits on the bytes of responses in progress: eight large lists of one caller, and 128 in total. */
-const RESPONSE_LIMITS: ConcurrencyLimits = { perCaller: 8 * RESERVED_BYTES, total: 128 * RESERVED_BYTES };
+/** Limits on the bytes of responses in progress: eight large lists of one tenant, and 128 in total. */
+const RESPONSE_LIMITS: ConcurrencyLimits = { perTenant: 8 * RESERVED_BYTES, total: 128 * RESERVED_BYTES };
 /** Limits on initial events in progress. The limits on watches also limit the number of waiting replays. */
 const REPLAY_LIMITS: SeatLimits = {
-  perCaller: 8,
+  perTenant: 8,
   total: 64,
-  waitingPerCaller: Number.POSITIVE_INFINITY,
+  waitingPerTenant: Number.POSITIVE_INFINITY,
   waiting: Number.POSITIVE_INFINITY,
 };
 
@@ -74,7 +74,7 @@ export interface SharedLimitsOptions extends Pick<RbacAccessOptions, 'clock' | '
 }
 
 /** Creates the limits of these lists. */
-export function sharedLimits(lists: readonly Listing[], { clock, random, watchLimits }: SharedLimitsOptions): SharedLimits {
+export function createSharedLimits(lists: readonly Listing[], { clock, random, watchLimits }: SharedLimitsOptions): SharedLimits {
   const noun = `large lists of ${lists.map(({ plural }) => plural).join(' and ')} at a time`;
   return {
     responseBytes: new ConcurrencyLimiter({ ...RESPONSE_LIMITS, noun }),
@@ -101,8 +101,8 @@ export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T
     clock,
     random,
     watchers,
-    plain: plainForm(listing.kind),
-    converted: convertedLines(),
+    plain: createPlainForm(listing.kind),
+    converted: createConvertedLines(),
     ...limits,
   };
   const list: Endpoint = (request) => (flag(request.query, 'watch') ? watchObjects(deps, request) : listObjects(deps, request));
@@ -112,7 +112,7 @@ export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T
   return {
     list,
     get,
-    routes: listRoutes(listing, { list, get }),
+    routes: createListRoutes(listing, { list, get }),
     watching: () => watchers.size,
     run() {
       const running = new Subscription();
@@ -125,7 +125,7 @@ export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T
 }
 
 /** Returns the routes of a list. */
-export function listRoutes(listing: Listing, { list, get }: Pick<ListWatch, 'list' | 'get'>): readonly Route[] {
+export function createListRoutes(listing: Listing, { list, get }: Pick<ListWatch, 'list' | 'get'>): readonly Route[] {
   return [
     ...listPaths(listing).map((path) => ({ method: 'GET', path, endpoint: list }) as const),
     { method: 'GET', path: objectPath(listing), endpoint: get },

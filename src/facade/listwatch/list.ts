@@ -25,7 +25,7 @@ import { type Listing, listPath } from './filtered-list.ts';
 import type { History } from './history.ts';
 import { type Page, parseQuery, readPage } from './page.ts';
 import type { RbacAccess } from './rbac-access.ts';
-import { type CallerVersions, formatVersion, versionAt } from './version.ts';
+import { type CallerVersions, formatVersion, formatVersionAt } from './version.ts';
 
 export interface ListDeps {
   readonly listing: Listing;
@@ -37,9 +37,12 @@ export interface ListDeps {
   readonly responseBytes: ConcurrencyLimiter;
 }
 
-/** Size above which the connection is closed after a list, in bytes. */
+/** Size of a list above which its connection is closed, in bytes. */
 const LARGE_BYTES = 1 << 20;
-/** Minimum size of a response that reserves memory until it has been sent, in bytes. The limit on requests bounds shorter responses. */
+/**
+ * Minimum size of a response that reserves memory until it has been sent, in bytes. The limit on requests in progress bounds the memory of
+ * shorter responses.
+ */
 const SMALL_BYTES = 32 * 1024;
 /** Memory of a response that is written in slices, in bytes: a slice, and its encrypted copy. */
 export const RESERVED_BYTES = 256 * 1024;
@@ -47,9 +50,11 @@ export const RESERVED_BYTES = 256 * 1024;
 const WHOLE_BYTES = 256 * 1024;
 /** Minimum size of a compressed response, in bytes; applies to clients that accept gzip. */
 const MIN_GZIP_BYTES = 128 * 1024;
-/** Size of a slice, in bytes; a slice ends with an item that exceeds it, or inside shared bytes. */
+/** Maximum size of a slice of shared blocks, and size at which a slice of single items ends, in bytes. */
 const SLICE_BYTES = 128 * 1024;
-/** Maximum length of converted items that are joined into one slice, in characters. Conversion is slow and delays other requests. */
+/**
+ * Length at which a slice of converted items ends, in characters. Slices are short, because conversion is slow and delays other requests.
+ */
 const CONVERTED_LENGTH = 32 * 1024;
 /** Time after which encoding pauses for other requests, in milliseconds. */
 const ENCODE_MS = 5;
@@ -57,12 +62,12 @@ const COMMA = Buffer.from(',');
 const VARY = { vary: 'Authorization, Accept, Accept-Encoding' };
 const ZIPPED = { 'content-encoding': 'gzip' };
 
-/** Returns the list, or one page of it. */
+/** Returns a list, or one page of it. */
 export async function listObjects(deps: ListDeps, request: FacadeRequest): Promise<FacadeReply> {
   const { listing, history, access, versions, clock } = deps;
   const representation = negotiate(request.preferences, { builtIn: false, tables: true, watchable: true });
   const query = parseQuery(request, listing, false);
-  const view = viewOf(request, listing, representation.as, clock);
+  const view = parseView(request, listing, representation.as, clock);
   history.checkSynced(listing.plural);
   const { user } = request.caller;
   const page = await readPage(history, {
@@ -82,7 +87,7 @@ export async function listObjects(deps: ListDeps, request: FacadeRequest): Promi
 export async function getObject(deps: ListDeps, request: FacadeRequest): Promise<FacadeReply> {
   const { listing, history, access, clock } = deps;
   const representation = negotiate(request.preferences, { builtIn: false, tables: true });
-  const view = viewOf(request, listing, representation.as, clock);
+  const view = parseView(request, listing, representation.as, clock);
   if (flag(request.query, 'export')) throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
   const version = parseRequestedVersion(text(request.query, 'resourceVersion'));
   history.checkSynced(listing.plural);
@@ -94,13 +99,13 @@ export async function getObject(deps: ListDeps, request: FacadeRequest): Promise
   const item = history.collection.get(key);
   if (item === undefined || !visibility.includesObject(item)) throw notFound({ group: listing.kind.group, name: listing.plural }, name);
   if (view.as?.kind === 'PartialObjectMetadataList') throw badRequest(NOT_A_LIST);
-  const object = item.at(versionAt(item.revision, visibility));
+  const object = item.at(formatVersionAt(item.revision, visibility));
   const reply = textReply(200, encodeObject(object, view), representation);
   return { ...reply, headers: { ...reply.headers, ...VARY }, ...reserve(deps, request, (reply.body as string).length) };
 }
 
 /** Returns the requested view of objects. Throws 400 for an unsupported view. */
-export function viewOf(request: FacadeRequest, { kind }: Listing, as: Representation['as'], clock: Clock): View {
+export function parseView(request: FacadeRequest, { kind }: Listing, as: Representation['as'], clock: Clock): View {
   const view = { kind, as, includeObject: text(request.query, 'includeObject'), now: clock.now() };
   checkView(view);
   return view;
@@ -138,7 +143,7 @@ interface ConvertedPage extends LinkedPage {
 async function convertedReply(deps: ListDeps, request: FacadeRequest, converted: ConvertedPage): Promise<FacadeReply> {
   const { page, selfLink, representation, view } = converted;
   const { version, whole } = page;
-  const items = Iterator.from(whole?.from('') ?? page.items).map((item) => item.at(versionAt(item.revision, version)));
+  const items = Iterator.from(whole?.from('') ?? page.items).map((item) => item.at(formatVersionAt(item.revision, version)));
   const list = { ...page, items, revision: formatVersion(version), selfLink };
   const pieces = formatList(encodeListParts(list, view), representation);
   const { contentType } = representation;
@@ -154,7 +159,7 @@ interface SlicedBody {
   readonly contentType: string;
   /** Length of the list as compact JSON, in bytes. */
   readonly length: number;
-  /** True if the list is sent as compact JSON. */
+  /** True if the list is sent as compact JSON, so that `length` is its exact length. */
   readonly isExact: boolean;
 }
 
@@ -206,7 +211,7 @@ class ListBody {
 
   *[Symbol.iterator](): Generator<Buffer> {
     yield this.#head;
-    yield* withoutLastComma(this.#page.whole ? blockSlices(this.#page.whole) : itemSlices(this.#page));
+    yield* dropLastComma(this.#page.whole ? blockSlices(this.#page.whole) : itemSlices(this.#page));
     yield this.#tail;
   }
 }
@@ -246,7 +251,7 @@ function* itemSlices({ items, version }: Page): Generator<Buffer> {
   if (size > 0) yield Buffer.concat(parts, size);
 }
 
-function* withoutLastComma(slices: Iterable<Buffer>): Generator<Buffer> {
+function* dropLastComma(slices: Iterable<Buffer>): Generator<Buffer> {
   let held: Buffer | undefined;
   for (const slice of slices) {
     if (held !== undefined) yield held;
@@ -266,7 +271,7 @@ function* joinSlices(pieces: Iterable<string>): Generator<string> {
   if (slice !== '') yield slice;
 }
 
-/** Returns the compressed slices. Errors of the slices are thrown while they are read. */
+/** Returns the compressed slices. Throws an error of the slices to the reader. */
 function compress(slices: Slices): AsyncIterable<Buffer> {
   return pipeline(Readable.from(slices, { highWaterMark: 1 }), createGzip({ level: 1 }), () => {});
 }
@@ -279,7 +284,7 @@ async function writeSlices(slices: Slices | AsyncIterable<Buffer>, response: Ser
     for await (const slice of slices) {
       if (response.destroyed) return;
       if (response.socket) recordWrite(response.socket, slice.length);
-      if (!response.write(slice)) await untilDrained(response);
+      if (!response.write(slice)) await waitForDrain(response);
       // Lets other requests run while the kernel accepts slices immediately.
       else await setImmediate();
       sentBytes += slice.length;
@@ -289,7 +294,7 @@ async function writeSlices(slices: Slices | AsyncIterable<Buffer>, response: Ser
   }
 }
 
-async function untilDrained(response: ServerResponse): Promise<void> {
+async function waitForDrain(response: ServerResponse): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   response.once('drain', resolve);
   response.once('close', resolve);

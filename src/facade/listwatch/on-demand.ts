@@ -7,9 +7,9 @@ import { hasReason, type StatusError, serviceUnavailable } from '../../kubernete
 import type { Endpoint } from '../request.ts';
 import type { Listing } from './filtered-list.ts';
 import { notListedYet } from './history.ts';
-import { createListWatch, type ListWatch, type ListWatchOptions, listRoutes } from './list-watch.ts';
+import { createListRoutes, createListWatch, type ListWatch, type ListWatchOptions } from './list-watch.ts';
 
-/** Informers of the objects of a namespaced kind, and of the permissions on them that namespaces grant. */
+/** Informers of the objects of a namespaced kind, and of the Roles and RoleBindings that grant permissions on them. */
 export interface OnDemandInformers<T extends ApiObject> {
   readonly objects: Informer<T>;
   readonly roles: Informer<Role>;
@@ -27,7 +27,7 @@ export interface OnDemandOptions<T extends ApiObject> extends Omit<ListWatchOpti
 const IDLE_MS = 600_000;
 /** Maximum time that a request waits for the first list of the hub, in milliseconds. */
 const WAIT_MS = 5_000;
-/** Maximum age of the last event of a trusted informer, in milliseconds. The hub sends a bookmark about every minute. */
+/** Maximum age of the last event of an informer, in milliseconds. The hub sends a bookmark about every minute. */
 const STALE_MS = 300_000;
 /** Delay before clients retry if the hub forbids an informer, in seconds; the informers do not start again earlier. */
 const FORBIDDEN_RETRY_S = 30;
@@ -62,20 +62,20 @@ export function createOnDemandList<T extends ApiObject>(options: OnDemandOptions
     stopIfOver(started);
     return started;
   };
-  const whileFollowed =
+  const createEndpoint =
     (endpoint: 'list' | 'get'): Endpoint =>
     async (request) => {
       if (clock.monotonic() < forbiddenUntil) throw forbiddenByHub(listing);
       period ??= start();
       const current = period;
-      await current.untilSynced(request.signal);
+      await current.waitUntilSynced(request.signal);
       return current.listWatch[endpoint](request);
     };
-  const [list, get] = [whileFollowed('list'), whileFollowed('get')];
+  const [list, get] = [createEndpoint('list'), createEndpoint('get')];
   return {
     list,
     get,
-    routes: listRoutes(listing, { list, get }),
+    routes: createListRoutes(listing, { list, get }),
     watching: () => period?.listWatch.watching() ?? 0,
     run: () => new Subscription(stop),
   };
@@ -113,18 +113,18 @@ class Period<T extends ApiObject> {
       this.#running.add(informer.batches$.subscribe(() => this.#eventAt.set(informer, options.clock.monotonic())));
   }
 
-  /** Time until the end of the period without another request or event of the hub, in milliseconds. */
+  /** Time until the period ends if no request and no event of the hub arrive, in milliseconds. */
   get remainingMs(): number {
     const now = this.#options.clock.monotonic();
     if (this.listWatch.watching() > 0) this.#usedAt = now;
     return Math.min(this.#usedAt + IDLE_MS, ...this.#eventAt.values().map((at) => at + STALE_MS)) - now;
   }
 
-  /** Waits for the first list of the objects and of the permissions on them. Throws 503 if it does not arrive in time. */
-  async untilSynced(signal: AbortSignal): Promise<void> {
+  /** Waits for the first list of the objects and of the permissions on them. Throws 503 if it is forbidden, or does not arrive in time. */
+  async waitUntilSynced(signal: AbortSignal): Promise<void> {
     const { clock, list } = this.#options;
     this.#usedAt = clock.monotonic();
-    if (!this.#isSynced && !this.#isForbidden) await this.#nextState(signal);
+    if (!this.#isSynced && !this.#isForbidden) await this.#waitForState(signal);
     if (!this.#isSynced) throw this.#isForbidden ? forbiddenByHub(list) : notListedYet(list.plural);
   }
 
@@ -132,7 +132,7 @@ class Period<T extends ApiObject> {
     this.#running.unsubscribe();
   }
 
-  async #nextState(signal: AbortSignal): Promise<void> {
+  async #waitForState(signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = this.#options.clock.wakeAfter(WAIT_MS, resolve);
     const onAbort = () => resolve();
@@ -162,7 +162,7 @@ class Period<T extends ApiObject> {
   }
 }
 
-/** Returns the error of a list whose informers the hub forbids. Only the log names the permission that Purser needs. */
+/** Returns the error for a list whose informers the hub forbids. Only the log names the permission that Purser needs. */
 function forbiddenByHub({ plural }: Listing): StatusError {
   const cause = `Purser has no permission on the hub to list and watch ${plural}, roles and rolebindings.`;
   const remedy = 'Ask an administrator to grant Purser the permission that its log names.';

@@ -15,7 +15,7 @@ import { encodeContinue } from '../../kubernetes/wire/continue-token.ts';
 import { parseListOptions, validateListOptions } from '../../kubernetes/wire/list-options.ts';
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
 import type { Clock } from '../../std/clock.ts';
-import { checkCounts, checkLength } from '../limits/selector-size.ts';
+import { checkSelectorCounts, copySelectors } from '../limits/selector-size.ts';
 import type { FacadeRequest } from '../request.ts';
 import { Collection, type Item } from './collection.ts';
 import type { Listing } from './filtered-list.ts';
@@ -30,13 +30,13 @@ export interface ListQuery {
   readonly selection: Selection;
 }
 
-/** Parses path and query. Throws 400 and 422 in the order in which kube-apiserver checks. */
+/** Parses path and query. Throws 400 or 422, in the order of kube-apiserver's checks. */
 export function parseQuery({ params, query }: Pick<FacadeRequest, 'params' | 'query'>, { kind }: Listing, watch: boolean): ListQuery {
   const { namespace = '' } = params;
   const received = parseListOptions(query);
-  const parsed = { ...received, ...checkLength(received) };
+  const parsed = { ...received, ...copySelectors(received) };
   const selectors = parseSelectors(parsed.labelSelector, parsed.fieldSelector);
-  checkCounts(selectors);
+  checkSelectorCounts(selectors);
   const options = validateListOptions(parsed, { watch });
   return { namespace, options, selection: new Selection(kind, selectors, namespace) };
 }
@@ -49,6 +49,7 @@ export interface Page {
   readonly version: FacadeVersion;
   /** Token for the next page; empty on the last page. */
   readonly continue: string;
+  /** Number of items after this page; undefined on the last page and with a selector. */
   readonly remaining?: number;
 }
 
@@ -61,15 +62,17 @@ export interface PageRequest extends ListQuery {
   readonly currentVersion: (visibility: Visibility, sent: FacadeVersion) => FacadeVersion;
 }
 
-/** Returns one page under current permissions. Waits up to three seconds for a version that is not reached yet. Throws 400, 410, 504. */
+/**
+ * Returns one page by current permissions. Waits up to three seconds for a version that is not reached yet. Throws 400, 410, 503 or 504.
+ */
 export async function readPage(history: History, request: PageRequest): Promise<Page> {
   const { namespace, selection, options, signal, findVisibility, currentVersion, clock } = request;
   const token = parseContinueToken(options);
   const version = token?.revision ?? parseListVersion(options);
   const requested = parseVersion(version);
-  const timeLeftMs = timeLeft(options, clock);
+  const timeLeftMs = startCountdown(options, clock);
   await history.waitFor(version, { signal, findVisibility, timeoutMs: timeLeftMs() });
-  const visibility = await inTime(findVisibility(), clock, timeLeftMs());
+  const visibility = await withTimeout(findVisibility(), clock, timeLeftMs());
   const isPinned = version > 0n && (token !== undefined || requiresExactVersion(options, selection));
   const range = {
     visibility,
@@ -87,11 +90,11 @@ export async function readPage(history: History, request: PageRequest): Promise<
 
 interface View {
   readonly visibility: Visibility;
-  /** True if only a version with the same names is accepted. A local revision of another replica has other names, by its salt. */
+  /** True if the fingerprint of the version must match. The salt gives local versions of other replicas a different fingerprint. */
   readonly isSameView: boolean;
 }
 
-/** Returns the objects at a past version; undefined for an unknown version. Restores none for a caller who sees none. */
+/** Returns the objects at a past version; undefined for an unknown version. The result is empty for a caller who may see no object. */
 function collectionAt(history: History, requested: FacadeVersion, { visibility, isSameView }: View): Collection | undefined {
   if (isSameView && requested.fingerprint !== visibility.fingerprint) return undefined;
   const position = history.positionAfter(requested.revision);
@@ -131,13 +134,13 @@ function prefixOf(namespace: string): string {
 }
 
 /** Returns a function that returns the time left until timeoutSeconds have passed, in milliseconds; Infinity without a limit. */
-function timeLeft({ timeoutSeconds = 0 }: ListOptions, clock: Clock): () => number {
+function startCountdown({ timeoutSeconds = 0 }: ListOptions, clock: Clock): () => number {
   const endsAt = clock.monotonic() + (timeoutSeconds > 0 ? timeoutSeconds * 1_000 : Number.POSITIVE_INFINITY);
   return () => endsAt - clock.monotonic();
 }
 
 /** Returns the result if it arrives in time; otherwise throws 504. */
-async function inTime<T>(work: Promise<T>, clock: Clock, timeMs: number): Promise<T> {
+async function withTimeout<T>(work: Promise<T>, clock: Clock, timeMs: number): Promise<T> {
   if (timeMs === Number.POSITIVE_INFINITY) return work;
   const { promise, reject } = Promise.withResolvers<never>();
   const cancel = clock.wakeAfter(timeMs, () => reject(statusError('Timeout', TIMED_OUT, {})));
@@ -146,7 +149,7 @@ async function inTime<T>(work: Promise<T>, clock: Clock, timeMs: number): Promis
 
 const TIMED_OUT = 'Timeout: request did not complete within requested timeout - context deadline exceeded';
 
-/** Returns the selected items; with a selector, at most one more than the limit, which shows that there is another page. */
+/** Returns the selected items. With a selector and a limit, returns at most one item more, which shows that there is another page. */
 function select(items: Iterator<Item>, selection: Selection, limit: number): readonly Item[] {
   if (selection.isEverything) return [...Iterator.from(items)];
   const selected = Iterator.from(items).filter(({ object }) => selection.matches(object));

@@ -1,17 +1,17 @@
-// Public fields of a kind by an allow-list of paths: one schema both documents them and removes all other fields of objects.
+// Public fields of a kind, as an allow-list of paths. One schema documents these fields, and removes all other fields from objects.
 
 import { type Fields, isFields } from '../../kubernetes/untrusted.ts';
 import type { OpenApiSchema, Properties } from '../openapi-schemas.ts';
 
 /**
- * Returns the part of a schema with the fields of these paths, such as `status.conditions.type`, each of which ends at a field without
- * properties. Objects have no other fields. Throws for a path that the schema does not have.
+ * Returns a schema that allows only the fields at these paths, such as `status.conditions.type`. Each path must end at a field without
+ * properties. Throws for a path that the schema does not have.
  */
 export function restrictSchema(schema: OpenApiSchema, paths: readonly string[]): OpenApiSchema {
   const { items, properties, required = [], ...rest } = schema;
   if (items?.properties !== undefined) return { ...schema, items: restrictSchema(items, paths) };
   const isField = paths.every((path) => path === '');
-  if (isField !== (properties === undefined)) throw new Error(`the schema has different fields than: ${paths.join(', ')}`);
+  if (isField !== (properties === undefined)) throw new Error(`each path must end at a field without properties: ${paths.join(', ')}`);
   if (properties === undefined) return schema;
   const parts = Map.groupBy(paths, (path) => path.split('.', 1)[0] as string);
   const kept = [...parts].map(([name, below]) => {
@@ -29,7 +29,7 @@ export function restrictSchema(schema: OpenApiSchema, paths: readonly string[]):
   };
 }
 
-/** Returns the parts of a value that a schema has; undefined for a value of another type. */
+/** Returns the parts of a value that a schema allows; undefined for a value of another type. */
 export function pickBySchema(value: unknown, schema: OpenApiSchema): unknown {
   const { type, items = {} } = schema;
   if (type === 'object') return isFields(value) ? pickProperties(value, schema) : undefined;

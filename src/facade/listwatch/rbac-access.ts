@@ -2,7 +2,7 @@
 
 import type { Subscription } from 'rxjs';
 import { type Permission, type RbacChange, RbacIndex, type RbacInformers, subjectsOf } from '../../access/rbac-index.ts';
-import { type User, userKey } from '../../access/user.ts';
+import { type User, userKeyOf } from '../../access/user.ts';
 import { Visibility } from '../../access/visibility.ts';
 import { ListReviews, type ListReviewsOptions, type OnVisibility, Viewer } from './viewer.ts';
 
@@ -10,10 +10,11 @@ export interface RbacAccessOptions extends ListReviewsOptions, RbacInformers {
   readonly random: () => number;
 }
 
-/** Maximum duration of a viewer update without a pause after it, and the time after which a pause interrupts it, in milliseconds. */
+/** Minimum duration of an update of viewers that a pause follows, in milliseconds. */
 const SHORT_MS = 1;
+/** Time after which a pause interrupts an update of viewers, in milliseconds. */
 const MAX_UPDATE_MS = 10;
-/** Pause after an update, as a multiple of its duration, and its maximum, in milliseconds. */
+/** Duration of a pause, as a multiple of the duration of the update, and its maximum in milliseconds. */
 const PAUSE_FACTOR = 9;
 const MAX_PAUSE_MS = 2_000;
 
@@ -23,7 +24,7 @@ export class RbacAccess {
   readonly #reviews: ListReviews;
   readonly #viewers = new Map<string, Viewer>();
   readonly #bySubject = new Map<string, Set<Viewer>>();
-  /** Number of changes to the index that `#outdated` contains. */
+  /** Number of index changes that have been evaluated for `#outdated`. */
   #changes = 0;
   /** Viewers whose permissions may have changed. */
   readonly #outdated = new Set<Viewer>();
@@ -59,7 +60,7 @@ export class RbacAccess {
     return this.#byRules(user);
   }
 
-  /** Returns the objects that a caller may see by the cached decision. Never sends a review: `visibleTo` must have been called just before. */
+  /** Returns the objects that a caller may see, without a review. `visibleTo` must have been called just before, to cache the decision. */
   visibleNow(user: User): Visibility {
     const viewer = this.#viewerOf(user);
     if (viewer !== undefined) return viewer.visibility;
@@ -72,16 +73,16 @@ export class RbacAccess {
     return viewer.follow(onVisibility);
   }
 
-  /** Returns the viewer of a user, after all changes; undefined without watches of the user. */
+  /** Returns the viewer of a user, updated with all changes; undefined if the user has no watches. */
   #viewerOf(user: User): Viewer | undefined {
-    const viewer = this.#viewers.get(userKey(user));
+    const viewer = this.#viewers.get(userKeyOf(user));
     viewer?.update();
     return viewer;
   }
 
   #add(user: User): Viewer {
     const { clock, random } = this.#options;
-    const key = userKey(user);
+    const key = userKeyOf(user);
     const viewer: Viewer = new Viewer({
       user,
       reviews: this.#reviews,
@@ -119,17 +120,17 @@ export class RbacAccess {
   }
 
   #onChange(change: RbacChange): void {
-    // A Role or a RoleBinding cannot grant the list of all namespaces, and users of a namespace can change theirs at any rate.
+    // A Role or a RoleBinding cannot grant lists in all namespaces, and users can change those in their namespace arbitrarily often.
     if (change.isClusterWide) this.#reviews.invalidate();
     if (this.#cancelPause === undefined) this.#updateViewers();
   }
 
-  /** Updates the outdated viewers. A pause follows if it took long, so that many changes to large permissions leave time for requests. */
+  /** Updates the outdated viewers. A pause follows a long update, so that many changes to large permissions leave time for requests. */
   #updateViewers(): void {
     const { clock } = this.#options;
     const startedAt = clock.monotonic();
     this.#markOutdated();
-    // Marking takes a long time with many bindings, and must not leave viewers outdated for long.
+    // The time limit starts here: marking takes long with many bindings, and would leave no time for the updates.
     const endsAt = clock.monotonic() + MAX_UPDATE_MS;
     for (const viewer of this.#outdated) {
       this.#outdated.delete(viewer);

@@ -1,6 +1,6 @@
 // Ends streams whose bearer token is no longer valid, or belongs to a changed user. All streams of one token and user share one check.
 
-import { userKey } from '../../access/user.ts';
+import { userKeyOf } from '../../access/user.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Caller } from '../request.ts';
 
@@ -15,7 +15,7 @@ export interface TokenChecksOptions {
  * first.
  */
 const INTERVAL_MS = 5_100;
-/** Jitter of the interval, so that streams that began together do not check together. */
+/** Maximum jitter, as a fraction of the interval, so that streams that began together are not checked together. */
 const SPREAD = 0.1;
 /** Validity of the last result while the hub does not respond, in milliseconds. */
 const PATIENCE_MS = 30_000;
@@ -88,5 +88,5 @@ export class TokenChecks {
 }
 
 function keyOf({ tokenId, user }: Caller): string {
-  return `${tokenId} ${userKey(user)}`;
+  return `${tokenId} ${userKeyOf(user)}`;
 }

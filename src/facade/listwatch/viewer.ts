@@ -2,7 +2,7 @@
 // objects, because the hub may have authorizers other than RBAC.
 
 import { type AccessAttributes, isAllowed } from '../../access/hub-review.ts';
-import { type User, userKey } from '../../access/user.ts';
+import { type User, userKeyOf } from '../../access/user.ts';
 import type { Visibility } from '../../access/visibility.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -24,6 +24,7 @@ interface Decision {
 const CACHE_MS = 10_000;
 /** Maximum delay before the hub itself applies a change to its rules, in milliseconds. */
 const UNSETTLED_MS = 2_000;
+/** Cache time of a positive decision during this delay, in milliseconds. */
 const UNSETTLED_CACHE_MS = 250;
 const MAX_DECISIONS = 10_000;
 
@@ -45,15 +46,15 @@ export class ListReviews {
     return this.cached(user) ?? (await this.review(user));
   }
 
-  /** Returns the last decision; undefined if it is too old. */
+  /** Returns the last decision; undefined if there is none, or it is too old. */
   cached(user: User): boolean | undefined {
-    const decision = this.#decisions.get(userKey(user));
+    const decision = this.#decisions.get(userKeyOf(user));
     return decision === undefined || this.#options.clock.monotonic() - decision.requestedAt >= this.#validMs(decision)
       ? undefined
       : decision.allowed;
   }
 
-  /** Remaining validity of a positive decision, in milliseconds. */
+  /** Cache time of a positive decision that is requested now, in milliseconds. */
   get cacheMs(): number {
     const now = this.#options.clock.monotonic();
     return this.#validMs({ allowed: true, requestedAt: now });
@@ -61,7 +62,7 @@ export class ListReviews {
 
   /** Sends a review; concurrent calls for the same user share it. */
   review(user: User): Promise<boolean> {
-    const key = userKey(user);
+    const key = userKeyOf(user);
     return this.#pending.do(key, () => this.#review(key, user));
   }
 
@@ -81,7 +82,10 @@ export class ListReviews {
     return allowed;
   }
 
-  /** Returns the cache time of a decision, in milliseconds. A negative one stays valid, because the RBAC watch reports new permissions. */
+  /**
+   * Returns the cache time of a decision, in milliseconds. `invalidate` does not affect negative ones: the RBAC watch reports new
+   * permissions.
+   */
   #validMs({ allowed, requestedAt }: Decision): number {
     if (!allowed) return CACHE_MS;
     if (requestedAt < this.#unsettledAt) return 0;
@@ -107,7 +111,9 @@ export interface ViewerOptions {
   readonly onUnused: () => void;
 }
 
-/** Interval between reviews after a negative decision, in milliseconds. Only permissions by authorizers other than RBAC depend on it. */
+/**
+ * Interval between reviews after a negative decision, in milliseconds. It delays only permissions that authorizers other than RBAC grant.
+ */
 const RECHECK_DENIED_MS = 30_000;
 /** Validity of a positive decision while the hub does not respond, in milliseconds. */
 const PATIENCE_MS = 10_000;
@@ -118,7 +124,7 @@ export class Viewer {
   readonly #options: ViewerOptions;
   readonly #followers = new Set<OnVisibility>();
   #visibility: Visibility;
-  /** Visibility by RBAC that was read last; `update` compares with it. */
+  /** Last visibility by RBAC, which `update` compares with the current one. */
   #rules: Visibility;
   #cancel: () => void = () => {};
   #confirmedAt: number;

@@ -15,14 +15,14 @@ import { tenantOf } from '../limits/tenant.ts';
 import type { UnreadEvents } from '../limits/unread-events.ts';
 import { type Caller, checkCaller, type FacadeReply, type FacadeRequest } from '../request.ts';
 import type { Item } from './collection.ts';
-import { type ConvertedLines, convertedForm, type EventForm, errorLine, type ItemEvent, Replay } from './events.ts';
+import { type ConvertedLines, createConvertedForm, type EventForm, encodeErrorLine, type ItemEvent, Replay } from './events.ts';
 import type { Listing } from './filtered-list.ts';
 import type { History, VersionWait } from './history.ts';
-import { viewOf } from './list.ts';
+import { parseView } from './list.ts';
 import { type ListQuery, parseQuery } from './page.ts';
 import type { RbacAccess } from './rbac-access.ts';
 import type { TokenChecks } from './token-checks.ts';
-import { type CallerVersions, type FacadeVersion, parseVersion, versionAt } from './version.ts';
+import { type CallerVersions, type FacadeVersion, formatVersionAt, parseVersion } from './version.ts';
 import { Watcher, type WatcherOptions, type Watchers, type WatchStart } from './watcher.ts';
 
 export interface WatchDeps {
@@ -58,15 +58,15 @@ export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Pro
   const query = parseQuery(request, listing, true);
   parseRequestedVersion(query.options.resourceVersion);
   checkStreamable(representation);
-  const view = viewOf(request, listing, representation.as, clock);
-  const form = representation.as === undefined ? plain : convertedForm(view, clock, deps.converted);
+  const view = parseView(request, listing, representation.as, clock);
+  const form = representation.as === undefined ? plain : createConvertedForm(view, clock, deps.converted);
   history.checkSynced(listing.plural);
   await access.visibleTo(request.caller.user);
   const release = watchLimiter.acquire(
     request,
     request.isMultiplexed ? watchLimits.perStream : watchLimits.perConnection + request.bufferBytes,
   );
-  // No event contains a list, so a watch for lists has no events.
+  // An event contains a single object, so a watch for PartialObjectMetadataList has no events.
   const isEmpty = (query.options.timeoutSeconds ?? 0) < 0 || view.as?.kind === 'PartialObjectMetadataList';
   return {
     status: 200,
@@ -95,7 +95,7 @@ async function startWatch(deps: WatchDeps, request: FacadeRequest, { takeOver, r
   const isReplayed = hasInitialEvents(query.options);
   const requested = parseRequestedVersion(query.options.resourceVersion);
   const failure = isReplayed
-    ? await waitFor(history, requested, { signal, findVisibility: () => access.visibleTo(caller.user) })
+    ? await waitForVersion(history, requested, { signal, findVisibility: () => access.visibleTo(caller.user) })
     : undefined;
   const releaseSeat = isReplayed && failure === undefined ? await replayQueue.acquire(tenantOf(caller.user.username), signal) : () => {};
   const stream = await checkCaller(request)
@@ -105,13 +105,13 @@ async function startWatch(deps: WatchDeps, request: FacadeRequest, { takeOver, r
       throw error;
     });
   // No await from here until the watcher is added, so that it cannot miss an event.
-  const beginReplay = () => enforceRate(stream, clock, releaseSeat);
+  const beginReplay = () => enforceReplayRate(stream, clock, releaseSeat);
   const visibility = access.visibleNow(caller.user);
   const nextVersion = () => versions.next(caller.user, visibility, history.revision, parseVersion(requested));
-  const start = failure ?? startOf(history, visibility, { ...query, version: nextVersion(), beginReplay });
+  const start = failure ?? findStart(history, visibility, { ...query, version: nextVersion(), beginReplay });
   if (!('code' in start)) return addWatcher(deps, caller, { ...query, stream, release, start });
   release();
-  stream.write(new Chunk([errorLine(start)]));
+  stream.write(new Chunk([encodeErrorLine(start)]));
   stream.end();
 }
 
@@ -121,19 +121,19 @@ interface StartedWatch extends WatchQuery {
   readonly start: WatchStart;
 }
 
-/** Adds a watcher until its end. Its closures refer to nothing else of the request, because they stay in memory with it. */
+/** Adds a watcher, which is removed at its end. Its closures stay in memory with it, so they must not refer to the whole request. */
 function addWatcher(deps: WatchDeps, caller: Caller, { stream, release, start, form, ...query }: StartedWatch): void {
   const { history, access, versions, tokens, watchers, unread } = deps;
   const { user } = caller;
   const tenant = tenantOf(user.username);
-  const bookmarks = query.options.allowWatchBookmarks;
+  const sendsBookmarks = query.options.allowWatchBookmarks;
   const onEnd = () => {
     watchers.delete(watcher);
     for (const stop of stops) stop();
   };
   const currentVersion = (visibility: Visibility) => versions.next(user, visibility, history.revision);
   const watcher: Watcher = new Watcher(
-    { history, stream, form, tenant, unread, bookmarks, currentVersion, ...toSelection(query), onEnd },
+    { history, stream, form, tenant, unread, sendsBookmarks, currentVersion, ...toSelection(query), onEnd },
     start,
   );
   const stops = [
@@ -147,8 +147,10 @@ function addWatcher(deps: WatchDeps, caller: Caller, { stream, release, start, f
   watcher.pump();
 }
 
-/** Closes the connection of a client that reads below the minimum rate, until the returned function is called, which calls `onEnd`. */
-function enforceRate(stream: BodyStream, clock: Clock, onEnd: () => void): () => void {
+/**
+ * Closes the connection if the client reads initial events below the minimum rate. The returned function ends the checks and calls `onEnd`.
+ */
+function enforceReplayRate(stream: BodyStream, clock: Clock, onEnd: () => void): () => void {
   const stop = enforceReadRate({ clock, sentBytes: () => stream.written, onTooSlow: () => stream.destroy() });
   return () => {
     stop();
@@ -156,8 +158,8 @@ function enforceRate(stream: BodyStream, clock: Clock, onEnd: () => void): () =>
   };
 }
 
-/** Waits for a version; returns the Status if it does not arrive in time. */
-async function waitFor(history: History, version: bigint, wait: VersionWait): Promise<Status | undefined> {
+/** Waits for a version; returns the Status of the error if it is not reached in time. */
+async function waitForVersion(history: History, version: bigint, wait: VersionWait): Promise<Status | undefined> {
   try {
     await history.waitFor(version, wait);
     return undefined;
@@ -185,23 +187,25 @@ interface Starting extends ListQuery {
   readonly beginReplay: () => () => void;
 }
 
-function startOf(history: History, visibility: Visibility, { namespace, options, version, beginReplay }: Starting): WatchStart | Status {
+/** Returns the start of a watch; the Status of a 410 if the requested version is unknown. */
+function findStart(history: History, visibility: Visibility, { namespace, options, version, beginReplay }: Starting): WatchStart | Status {
   const number = parseRequestedVersion(options.resourceVersion);
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
   if (hasInitialEvents(options)) {
     const events = initialEvents(history, visibility, namespace);
-    const bookmark = options.sendInitialEvents === true && options.allowWatchBookmarks;
-    return { ...now, replay: new Replay({ events, isInitial: true, version, bookmark, onEnd: beginReplay() }) };
+    const hasBookmark = options.sendInitialEvents === true && options.allowWatchBookmarks;
+    return { ...now, replay: new Replay({ events, isInitial: true, version, hasBookmark, onEnd: beginReplay() }) };
   }
   if (number === 0n) return now;
   const requested = parseVersion(number);
-  const position = requested.fingerprint === visibility.fingerprint ? positionAfter(history, visibility, requested.revision) : undefined;
+  const position =
+    requested.fingerprint === visibility.fingerprint ? findResumePosition(history, visibility, requested.revision) : undefined;
   if (position !== undefined) return { ...now, position, ahead: requested.revision > history.revision ? requested.revision : 0 };
-  return expired(`too old resource version: ${options.resourceVersion} (${versionAt(history.oldest, visibility)})`).status;
+  return expired(`too old resource version: ${options.resourceVersion} (${formatVersionAt(history.oldest, visibility)})`).status;
 }
 
 /** Returns the position to resume from; undefined for an unknown revision. A caller that sees no object can resume from any revision. */
-function positionAfter(history: History, visibility: Visibility, revision: number): number | undefined {
+function findResumePosition(history: History, visibility: Visibility, revision: number): number | undefined {
   return visibility.isNothing ? history.end : history.positionAfter(revision);
 }
 
@@ -209,7 +213,7 @@ function initialEvents({ collection }: History, visibility: Visibility, namespac
   return collection.visible(visibility, namespace).map((item) => ({ type: 'ADDED', item }));
 }
 
-/** Calls the bookmarks and the end of a watch, with one timer at a time, until the returned function is called. */
+/** Sends the bookmarks of a watch and ends it after its duration, with one timer. The returned function cancels the timer. */
 function schedule({ clock, random }: WatchDeps, { timeoutSeconds = 0, allowWatchBookmarks }: ListOptions, watcher: Watcher): () => void {
   const durationMs = Math.min(timeoutSeconds === 0 ? (MAX_DURATION_MS / 2) * (1 + random()) : timeoutSeconds * 1_000, MAX_DURATION_MS);
   const startedAt = clock.monotonic();
@@ -227,7 +231,7 @@ function schedule({ clock, random }: WatchDeps, { timeoutSeconds = 0, allowWatch
   return () => cancel();
 }
 
-/** Returns the time of the next bookmark after the start of a watch, in milliseconds; undefined if the watch ends first. */
+/** Returns the time of the next bookmark, in milliseconds after the start of the watch; undefined if the watch ends first. */
 function nextBookmark(passedMs: number, durationMs: number): number | undefined {
   const regular = (Math.floor(passedMs / BOOKMARK_INTERVAL_MS) + 1) * BOOKMARK_INTERVAL_MS;
   const times = [regular, durationMs - LAST_BOOKMARK_MS].filter((ms) => passedMs < ms && ms < durationMs);

@@ -6,9 +6,9 @@ import type { Clock } from '../../std/clock.ts';
 import { type BodyStream, Chunk, type StreamSource } from '../body-stream.ts';
 import type { EventWriter, UnreadEvents } from '../limits/unread-events.ts';
 import type { Collection, Item } from './collection.ts';
-import { type EventFilter, type EventForm, type EventLines, errorLine, type ItemEvent, Replay, readLog } from './events.ts';
+import { type EventFilter, type EventForm, type EventLines, encodeErrorLine, type ItemEvent, Replay, readLog } from './events.ts';
 import type { History } from './history.ts';
-import { type FacadeVersion, formatVersion, versionAt } from './version.ts';
+import { type FacadeVersion, formatVersion, formatVersionAt } from './version.ts';
 
 export interface WatcherOptions {
   readonly history: History;
@@ -16,7 +16,7 @@ export interface WatcherOptions {
   readonly tenant: string;
   readonly unread: UnreadEvents;
   readonly form: EventForm;
-  readonly bookmarks: boolean;
+  readonly sendsBookmarks: boolean;
   /** Returns the current version for the caller. */
   readonly currentVersion: (visibility: Visibility) => FacadeVersion;
   /** Returns true if the namespace and the selectors of the watch match. */
@@ -32,7 +32,7 @@ export interface WatchStart {
   readonly visibility: Visibility;
   /** Position of the first entry that the caller does not have. */
   readonly position: number;
-  /** Revision of the caller if this replica has not reached it; otherwise 0. */
+  /** Revision from which the caller resumes, if this replica has not reached it; otherwise 0. */
   readonly ahead: number;
   readonly replay: Replay | undefined;
 }
@@ -149,19 +149,19 @@ export class Watcher implements StreamSource, EventWriter {
   setVisibility(now: Visibility): void {
     this.pump();
     if (this.#isOver) return;
-    // It is unknown which events a lagging reader has received, so the reader must list again.
+    // A client that lags behind must list again, because it is unknown which events it has received.
     if (this.#isBehind) return this.expire();
-    const { history, bookmarks, currentVersion } = this.#options;
-    const events = differences(history.collection, this.#visibility, now);
+    const { history, sendsBookmarks, currentVersion } = this.#options;
+    const events = compareVisibility(history.collection, this.#visibility, now);
     this.#visibility = now;
-    this.#replay = new Replay({ events, isInitial: false, version: currentVersion(now), bookmark: bookmarks });
+    this.#replay = new Replay({ events, isInitial: false, version: currentVersion(now), hasBookmark: sendsBookmarks });
     this.pump();
   }
 
-  /** Sends a bookmark if the caller can resume from a later revision than before. */
+  /** Sends a bookmark if the log has reached a later revision than the caller can resume from. */
   bookmark(): void {
-    const { history, bookmarks, form, stream, currentVersion } = this.#options;
-    if (this.#isOver || !bookmarks || this.#isBehind || stream.isBlocked || history.revision <= this.#sentRevision) return;
+    const { history, sendsBookmarks, form, stream, currentVersion } = this.#options;
+    if (this.#isOver || !sendsBookmarks || this.#isBehind || stream.isBlocked || history.revision <= this.#sentRevision) return;
     if (this.#visibility.isNothing) return;
     this.#sentRevision = history.revision;
     this.#write([form.bookmark(formatVersion(currentVersion(this.#visibility)), false)]);
@@ -170,14 +170,14 @@ export class Watcher implements StreamSource, EventWriter {
   /** Ends the watch with 410, so that the caller lists again. */
   expire(): void {
     const { history } = this.#options;
-    const [from, oldest] = [this.#sentRevision, history.oldest].map((revision) => versionAt(revision, this.#visibility));
+    const [from, oldest] = [this.#sentRevision, history.oldest].map((revision) => formatVersionAt(revision, this.#visibility));
     this.fail(expired(`too old resource version: ${from} (${oldest})`).status);
   }
 
   /** Ends the watch with an ERROR event. */
   fail(status: Status): void {
     if (this.#isOver) return;
-    this.#write([errorLine(status)]);
+    this.#write([encodeErrorLine(status)]);
     this.end();
   }
 
@@ -205,7 +205,7 @@ export class Watcher implements StreamSource, EventWriter {
   }
 
   #writeReplay(replay: Replay): void {
-    const { lines, isLast } = replay.piece(this.#filter);
+    const { lines, isLast } = replay.nextPiece(this.#filter);
     this.#write(lines);
     if (!isLast) return;
     this.#replay = undefined;
@@ -247,8 +247,8 @@ export class Watcher implements StreamSource, EventWriter {
   }
 }
 
-/** Yields the events for a caller whose visibility changes. */
-function* differences(collection: Collection, before: Visibility, now: Visibility): Generator<ItemEvent> {
+/** Yields DELETED events for the objects that become hidden, then ADDED events for those that become visible. */
+function* compareVisibility(collection: Collection, before: Visibility, now: Visibility): Generator<ItemEvent> {
   for (const item of collection.visible(before)) if (!now.includesObject(item)) yield { type: 'DELETED', item };
   for (const item of collection.visible(now)) if (!before.includesObject(item)) yield { type: 'ADDED', item };
 }

@@ -1,6 +1,6 @@
-// Informers of the list of ManagedTokens. They keep only public fields, within a memory budget for each namespace.
+// Informers for the list of ManagedTokens. They keep only public fields, within a memory budget for each namespace.
 
-import { rulesFor } from '../../access/rbac-index.ts';
+import { reduceRules } from '../../access/rbac-index.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import {
   type ApiObject,
@@ -22,7 +22,7 @@ import { MANAGED_TOKEN_LIST } from './managed-token-list.ts';
 export interface ManagedTokenInformersOptions extends Pick<InformerOptions<ManagedToken>, 'client' | 'clock' | 'random'> {
   /** Namespaces to watch for ManagedTokens; all by default. */
   readonly namespaces?: readonly string[] | undefined;
-  /** Called once for each of at most 100 namespaces and each kind whose objects exceed the budget. */
+  /** Called once for each namespace whose objects of one resource exceed the budget, for at most 100 namespaces per resource. */
   readonly onOverBudget?: (namespace: string, plural: string) => void;
 }
 
@@ -34,7 +34,7 @@ export function createManagedTokenInformers({
 }: ManagedTokenInformersOptions): OnDemandInformers<ManagedToken> {
   const places = namespaces?.map((namespace) => ({ namespace })) ?? [{}];
   const follow = <T extends ApiObject>(resource: Resource<T>, reduce: (object: Stored<T>) => Stored<T>, limits: NamespaceBudget<T>) => {
-    const budget = { ...limits, onOver: onceEach((namespace) => onOverBudget(namespace, resource.plural)) };
+    const budget = { ...limits, onOver: reportOnce((namespace) => onOverBudget(namespace, resource.plural)) };
     return unionOf(places.map((selection) => createReducedInformer({ ...options, resource, selection }, reduce, budget)));
   };
   return {
@@ -47,8 +47,8 @@ export function createManagedTokenInformers({
 /** Maximum number of namespaces over their budget that are reported. */
 const MAX_REPORTED = 100;
 
-/** Returns a function that passes on each of the first namespaces once. */
-function onceEach(report: (namespace: string) => void): (namespace: string) => void {
+/** Returns a function that reports each namespace once, and at most MAX_REPORTED namespaces. */
+function reportOnce(report: (namespace: string) => void): (namespace: string) => void {
   const reported = new Set<string>();
   return (namespace) => {
     if (reported.has(namespace) || reported.size === MAX_REPORTED) return;
@@ -57,18 +57,19 @@ function onceEach(report: (namespace: string) => void): (namespace: string) => v
   };
 }
 
-/** Maximum size of a listed ManagedToken, as JSON: the CRD admits less, except for labels. */
+/** Maximum size of a listed ManagedToken as JSON, in bytes. The limits in the CRD are lower, but do not cover labels. */
 const MAX_LISTED_BYTES = 16_384;
 
-/** A ManagedToken that is too large, or whose namespace is over its budget, loses its labels and texts. */
-const LISTED_BUDGET: NamespaceBudget<ManagedToken> = { bytes: BYTES_PER_NAMESPACE, small: MAX_SMALL_BYTES, toStub: stubOf };
+/** Budget for the ManagedTokens in a namespace. Those over the budget are listed without labels, annotations and condition messages. */
+const LISTED_BUDGET: NamespaceBudget<ManagedToken> = { bytes: BYTES_PER_NAMESPACE, small: MAX_SMALL_BYTES, toStub };
 
-/** Returns the public fields. */
+/** Returns the public fields of a ManagedToken, or its stub if they are too large. */
 function toListed(token: Stored<ManagedToken>): Stored<ManagedToken> {
-  return keepWithin(MAX_LISTED_BYTES, MANAGED_TOKEN_LIST.toPublic(token) as unknown as Stored<ManagedToken>, stubOf);
+  return keepWithin(MAX_LISTED_BYTES, MANAGED_TOKEN_LIST.toPublic(token) as unknown as Stored<ManagedToken>, toStub);
 }
 
-function stubOf({ metadata, spec, status, ...type }: Stored<ManagedToken>): Stored<ManagedToken> {
+/** Returns a ManagedToken without labels, annotations and condition messages. */
+function toStub({ metadata, spec, status, ...type }: Stored<ManagedToken>): Stored<ManagedToken> {
   const { labels: _, ...identity } = metadata;
   const { labels: __, annotations: ___, ...secret } = spec.secret;
   const conditions = status?.conditions?.map((condition) => ({ ...condition, message: '' }));
@@ -81,31 +82,31 @@ function stubOf({ metadata, spec, status, ...type }: Stored<ManagedToken>): Stor
 }
 
 /**
- * Memory for the names that the Roles in a namespace grant: 128 names, because every user with an open watch keeps the names that are
- * granted to this user. Roles over the budget grant nothing.
+ * Memory for the Roles in a namespace: enough for 128 granted names. The budget is small, because the granted names are also kept for each
+ * user with an open watch. Roles over the budget grant nothing.
  */
 const ROLE_BUDGET: NamespaceBudget<Role> = { bytes: 1 << 20, small: 0, toStub: (role) => ({ ...role, rules: [] }) };
-/** Memory for a Role that grants anything, and for each name that it grants, in bytes. */
+/** Memory for a Role that grants all ManagedTokens, and for each name in a Role, in bytes. */
 const ROLE_BYTES = 1_024;
 const NAME_BYTES = 8_192;
 
-/** Memory for the RoleBindings in a namespace and their subjects, which the index of permissions keeps. Those over the budget grant nothing. */
+/** Memory for the RoleBindings in a namespace, which the index of permissions keeps. RoleBindings over the budget grant nothing. */
 const BINDING_BUDGET: NamespaceBudget<RoleBinding> = { bytes: 16 << 20, small: 0, toStub: (binding) => ({ ...binding, subjects: [] }) };
 /** Memory for a RoleBinding, and for each of its subjects, besides their texts, in bytes. */
 const BINDING_BYTES = 256;
 const SUBJECT_BYTES = 256;
 
-/** Maximum length of a name; the names of Roles and RoleBindings have no limit on the hub. */
+/** Maximum length of a name. The hub does not limit the names of Roles and RoleBindings. */
 const MAX_NAME_LENGTH = 253;
 
-/** Returns the part of a Role that grants ManagedTokens. A Role with an overlong name grants nothing. */
+/** Returns the part of a Role that grants access to ManagedTokens. A Role with an overlong name grants nothing. */
 function reduceRole({ metadata, rules }: Stored<Role>): Stored<Role> {
-  const kept = isOverlong(metadata.name) ? [] : rulesFor(MANAGED_TOKEN_LIST.permission, rules ?? []);
+  const kept = isOverlong(metadata.name) ? [] : reduceRules(MANAGED_TOKEN_LIST.permission, rules ?? []);
   const bytes = kept.map(({ resourceNames = [] }) => Math.max(ROLE_BYTES, NAME_BYTES * resourceNames.length));
   return recordBytes({ metadata: identityOf(metadata), rules: kept }, bytes[0] ?? 0);
 }
 
-/** Returns the part of a RoleBinding that grants a Role. An overlong name, even of the role, grants nothing. */
+/** Returns the part of a RoleBinding that grants its role. A RoleBinding with an overlong name, its own or its role's, grants nothing. */
 function reduceBinding({ metadata, roleRef, subjects }: Stored<RoleBinding>): Stored<RoleBinding> {
   const role = isOverlong(roleRef.name) ? '' : roleRef.name;
   const grants = role !== '' && !isOverlong(metadata.name);
@@ -117,7 +118,9 @@ function reduceBinding({ metadata, roleRef, subjects }: Stored<RoleBinding>): St
   );
 }
 
-/** Returns the identity of an object, with the digest of an overlong name. No name on the hub contains a percent sign. */
+/**
+ * Returns the identity of an object. Replaces an overlong name with % and its digest, because no name on the hub contains a percent sign.
+ */
 function identityOf({ name, namespace, uid, resourceVersion }: NamespacedMeta & StoredIdentity): NamespacedMeta & StoredIdentity {
   return { name: isOverlong(name) ? `%${digestOf(name)}` : name, namespace, uid, resourceVersion };
 }

@@ -5,12 +5,12 @@ import { ManagedTokenColumns, ManagedTokenSchema } from '../../api/managed-token
 import { ManagedTokens } from '../../api/resources.ts';
 import { recordedBytes } from '../../kube/namespace-bytes.ts';
 import { fieldsOf, textOf } from '../../kubernetes/untrusted.ts';
-import { filteredList } from '../listwatch/filtered-list.ts';
+import { createFilteredList } from '../listwatch/filtered-list.ts';
 import { pickBySchema, restrictSchema } from '../listwatch/public-schema.ts';
 
 /**
- * Paths of the public fields. Callers may read the ManagedToken on the hub, so the spec and the messages of conditions are not secret; the
- * records that Purser keeps in the status for itself are not part of the list.
+ * Paths of the public fields. Callers have permission to read the ManagedToken on the hub, so its spec and its condition messages are not
+ * secret. The list omits the fields of the status that only Purser uses.
  */
 export const PUBLIC_FIELDS = [
   'spec.clusterName',
@@ -57,11 +57,11 @@ export const PUBLIC_FIELDS = [
 const { apiVersion: _, kind: __, metadata: ___, ...described } = ManagedTokenSchema.properties;
 const { properties: schemas = {} } = restrictSchema({ type: 'object', properties: described }, PUBLIC_FIELDS);
 
-/** Size of the public form besides its text, in bytes. */
+/** Memory of the public form in addition to its JSON text, in bytes. */
 const BASE_WEIGHT = 1_000;
 
 /** The list of ManagedTokens. */
-export const MANAGED_TOKEN_LIST = filteredList<ManagedToken>({
+export const MANAGED_TOKEN_LIST = createFilteredList<ManagedToken>({
   resource: ManagedTokens,
   verbs: ['get', 'list'],
   publicFields: ({ spec, status }) => fieldsOf(pickBySchema({ spec, status }, { type: 'object', properties: schemas })),

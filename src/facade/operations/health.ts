@@ -1,4 +1,4 @@
-// Health endpoints in kube-apiserver's form: named checks under /livez and /readyz, each with its own path, all with ?verbose.
+// Health endpoints as in kube-apiserver: /livez and /readyz run named checks, each of which also has its own path. ?verbose lists them.
 
 import { plainTextReply, type Reply } from '../../kubernetes/reply.ts';
 
@@ -9,9 +9,9 @@ export interface Check {
 }
 
 export interface Health {
-  /** Checks of the process itself. Kubernetes restarts it when one fails. */
+  /** Liveness checks. Kubernetes restarts the container when one of them fails. */
   readonly livez: readonly Check[];
-  /** Readiness checks of the process. Kubernetes sends no requests while one of them fails. */
+  /** Readiness checks. Kubernetes sends the pod no requests while one of them fails. */
   readonly readyz: readonly Check[];
 }
 

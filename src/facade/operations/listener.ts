@@ -27,7 +27,7 @@ export interface OperationsOptions {
   readonly port: number;
   readonly health: Health;
   readonly metrics: Pick<Metrics, 'text'>;
-  /** Admits a request for metrics, or throws a StatusError. Any client may read metrics if undefined. */
+  /** Throws a StatusError to reject a request for metrics. If undefined, any client may read metrics. */
   readonly admit?: ((request: IncomingMessage, signal: AbortSignal) => Promise<void>) | undefined;
   readonly log: Logger;
   readonly clock: Clock;
@@ -40,7 +40,7 @@ export interface Operations extends Pick<Listening, 'url'> {
   close(): Promise<void>;
 }
 
-/** Starts to listen. Rejects if the port is taken. */
+/** Starts to listen. Rejects if the port is taken, or the certificate cannot be read or used. */
 export async function listenForOperations(options: OperationsOptions): Promise<Operations> {
   const { log } = options;
   const connections = new Connections(CONNECTIONS);
@@ -59,9 +59,9 @@ export async function listenForOperations(options: OperationsOptions): Promise<O
 }
 
 const LIMITS = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 65_000 };
-/** Limits on connections. Probes and scrapes need few of them; the rest are for idle connections. */
+/** Limits on connections. Probes and scrapes need few connections; the others may be idle. */
 const CONNECTIONS = { waiting: 128, total: 512 };
-/** Limits on responses that clients do not read, in bytes; at least 4 KiB for each, so that they occupy few of the connections. */
+/** Limits on unread responses, in bytes. Each counts as at least 4 KiB, so unread responses occupy at most 256 connections. */
 const UNREAD = { perAddress: 512 << 10, total: 1 << 20 };
 /** Maximum time for one response, in milliseconds; the default scrape timeout of Prometheus. */
 const RESPONSE_MS = 10_000;
@@ -172,7 +172,7 @@ function errorReply(error: StatusError): Reply {
   };
 }
 
-/** Returns true for an address that only this machine can reach; false without an address. */
+/** Returns true for an address that only this machine can reach; false if the address is undefined. */
 function isLoopback(address = ''): boolean {
   return address === 'localhost' || address === '::1' || (isIP(address) === 4 && address.startsWith('127.'));
 }

@@ -18,8 +18,8 @@ export interface MetricsAccessOptions {
   readonly log: Logger;
 }
 
-/** Returns the check of a request. It throws 401, 403, or 503 if the hub does not respond. */
-export function metricsAccess(options: MetricsAccessOptions): (request: IncomingMessage, signal: AbortSignal) => Promise<void> {
+/** Returns a function that authorizes a request for metrics. It throws 400, 401, 403, 429, or 503 if a review fails. */
+export function createMetricsAccessCheck(options: MetricsAccessOptions): (request: IncomingMessage, signal: AbortSignal) => Promise<void> {
   const { authenticator, hub, clock, log } = options;
   const decisions = new FreshCache<boolean>({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
   return async (request, signal) => {

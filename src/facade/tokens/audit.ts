@@ -1,4 +1,5 @@
-// The audit log: one line for every token request. A line identifies an issued token only by its ID.
+// The audit log: one line for every token request of an authenticated caller, and a limited number for other token requests. A line
+// identifies an issued token only by its ID.
 
 import type { IssueTarget } from '../../access/issue-permission.ts';
 import type { User } from '../../access/user.ts';
@@ -42,7 +43,7 @@ export class Audit {
   readonly #log: Logger;
   readonly #metrics: AuditOptions['metrics'];
   readonly #unauthenticated: TokenBucket;
-  /** Number of lines that the limit has suppressed since the last line. */
+  /** Number of lines that the limit has suppressed since the last line for such a request. */
   #suppressed = 0;
 
   constructor({ log, clock, metrics }: AuditOptions) {
@@ -51,10 +52,10 @@ export class Audit {
     this.#log = auditLogger(log);
   }
 
-  issued(request: FacadeRequest, audited: AuditedRequest & { readonly durationMs: number }, token: IssuedToken): void {
+  recordIssued(request: FacadeRequest, audited: AuditedRequest & { readonly durationMs: number }, token: IssuedToken): void {
     const { claims, statedExpiryAt } = token;
     const credential = { expiresAt: formatTimestamp(statedExpiryAt), ...(claims?.id !== undefined && { credentialID: claims.id }) };
-    this.#log.info({ ...line('issued', withUser(request), audited), ...credential }, 'token issued');
+    this.#log.info({ ...toLine('issued', withUser(request), audited), ...credential }, 'token issued');
     this.#metrics?.recordIssuance({
       cluster: audited.target.cluster,
       result: 'success',
@@ -63,23 +64,23 @@ export class Audit {
     });
   }
 
-  dryRun(request: FacadeRequest, audited: AuditedRequest): void {
-    this.#log.info(line('dry run', withUser(request), audited), 'token request checked');
+  recordDryRun(request: FacadeRequest, audited: AuditedRequest): void {
+    this.#log.info(toLine('dry run', withUser(request), audited), 'token request checked');
   }
 
   /** Records the error that was returned to the caller; `cause` is the underlying failure. */
-  rejected(request: FacadeRequest, audited: AuditedRequest, rejection: unknown, cause: unknown): void {
+  recordRejected(request: FacadeRequest, audited: AuditedRequest, rejection: unknown, cause: unknown): void {
     const logged = this.#logRejection(withUser(request), audited, rejection);
     if (logged === undefined) return;
     const { code, reason } = logged;
-    // Targets may return reasons that Kubernetes does not have.
+    // Targets may return reasons that Kubernetes does not define.
     const known = reason !== undefined && isStatusReason(reason) ? reason : 'InternalError';
     const failure = code >= 500 && cause instanceof IssueError ? cause.reason : known;
     this.#metrics?.recordIssuance({ cluster: audited.target.cluster, result: 'failure', reason: failure });
   }
 
-  /** Records a request that did not reach its endpoint. Metrics do not count it, because any client can send it for any cluster. */
-  rejectedEarly(request: RejectedRequest, audited: AuditedRequest, rejection: unknown): void {
+  /** Logs a request that did not reach its endpoint. Metrics do not count it, because any client can send such requests for any cluster. */
+  recordRejectedEarly(request: RejectedRequest, audited: AuditedRequest, rejection: unknown): void {
     if (request.user !== undefined) this.#logRejection(request, audited, rejection);
     else if (this.#unauthenticated.take() > 0) this.#suppressed += 1;
     else {
@@ -88,14 +89,14 @@ export class Audit {
     }
   }
 
-  /** Returns the code and reason; undefined if the caller has disconnected. */
+  /** Logs a rejection. Returns its code and reason; undefined if the caller has disconnected. */
   #logRejection(request: RejectedRequest, audited: AuditedRequest, rejection: unknown, more: object = {}): Rejection | undefined {
     if (!(rejection instanceof StatusError) && request.signal.aborted) {
-      this.#log.info({ ...line('abandoned', request, audited), ...more }, 'caller disconnected');
+      this.#log.info({ ...toLine('abandoned', request, audited), ...more }, 'caller disconnected');
       return undefined;
     }
     const { code, reason, message } = rejection instanceof StatusError ? rejection : { code: 500, reason: 'InternalError', message: '' };
-    this.#log.info({ ...line('rejected', request, audited), code, reason, message: shorten(message), ...more }, 'token request rejected');
+    this.#log.info({ ...toLine('rejected', request, audited), code, reason, message: shorten(message), ...more }, 'token request rejected');
     return { code, reason };
   }
 }
@@ -109,7 +110,7 @@ function withUser({ requestId, signal, caller }: FacadeRequest): RejectedRequest
   return { requestId, signal, user: caller.user };
 }
 
-function line(
+function toLine(
   decision: string,
   { requestId, user }: RejectedRequest,
   { target, audiences, expirationSeconds, boundObject }: AuditedRequest,
@@ -126,7 +127,7 @@ function line(
   };
 }
 
-/** Returns the start of a caller's text, without tokens. */
+/** Returns the start of a text from a caller, with tokens redacted. */
 function shorten(text: string): string {
   return withoutTokens(text.slice(0, MAX_CHARS));
 }

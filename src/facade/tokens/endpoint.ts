@@ -1,5 +1,5 @@
-// POST …/serviceaccounts/{name}/token: authorizes the caller, parses the request, has the target cluster issue the token, and
-// writes the audit log.
+// POST …/serviceaccounts/{name}/token: authorizes the caller, parses the request, requests the token from the target cluster, and writes
+// the audit log.
 
 import { clusterSetOf } from '../../access/cluster-set.ts';
 import type { Authorizer, IssueTarget } from '../../access/issue-permission.ts';
@@ -45,11 +45,11 @@ export interface TokenEndpointOptions {
   readonly parser: TokenRequestParser;
   readonly audit: Audit;
   readonly clock: Clock;
-  /** Interval of the controller's probes, in milliseconds. */
+  /** Interval at which the controller probes each cluster, in milliseconds. */
   readonly probeIntervalMs: number;
 }
 
-/** Returns the service account that a path names with `cluster`, `namespace` and `name`. */
+/** Returns the service account that the path parameters `cluster`, `namespace` and `name` identify. */
 export function issueTargetOf({ cluster = '', namespace = '', name: serviceAccount = '' }: FacadeRequest['params']): IssueTarget {
   return { cluster, namespace, serviceAccount };
 }
@@ -63,7 +63,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): Endpoint {
     } catch (error) {
       const { aborted, reason } = request.signal;
       const rejection: unknown = aborted ? reason : toCallerError(error, target);
-      options.audit.rejected(request, issuance.audited, rejection, error);
+      options.audit.recordRejected(request, issuance.audited, rejection, error);
       throw rejection;
     }
   };
@@ -87,13 +87,13 @@ class Issuance {
   async reply(): Promise<Reply> {
     const { parser } = this.#options;
     const { preferences } = this.#request;
-    // Precedes anything that depends on the cluster, so that a caller without permission cannot find out which clusters exist.
-    await this.#authorized();
+    // Authorization comes before anything that depends on the cluster: a caller without permission must not find out which clusters exist.
+    await this.#authorize();
     const representation = negotiate(preferences, { builtIn: true, tables: false });
     const posted = await parser.parse(this.#request, this.#serviceAccount, (decoded) => {
       this.audited = { target: this.#target, ...toAudited(decoded) };
     });
-    // Precedes the issuance, because the caller would not receive the token.
+    // The form is checked before the token is issued: with an unsupported form, the caller would not receive the token.
     checkVirtualForm(TOKEN_REQUEST_KIND, representation.as);
     const reply = textReply(
       201,
@@ -107,8 +107,8 @@ class Issuance {
     return { namespace: this.#target.namespace, name: this.#target.serviceAccount };
   }
 
-  /** Authorizes the caller for the cluster in its current set, and returns its registration; undefined if the Cluster does not exist. */
-  async #authorized(): Promise<RegisteredCluster | undefined> {
+  /** Authorizes the caller for the cluster in its current set. Returns the registered cluster; undefined if the Cluster does not exist. */
+  async #authorize(): Promise<RegisteredCluster | undefined> {
     const { authorizer, registered } = this.#options;
     const { caller, signal } = this.#request;
     for (;;) {
@@ -122,9 +122,9 @@ class Issuance {
 
   async #issueOrDryRun(posted: PostedTokenRequest): Promise<KubeObject> {
     const { clients, clock, probeIntervalMs } = this.#options;
-    // The body may have arrived late, so the caller may have lost the token or the permission since the request began.
+    // The body may have arrived late, so the caller's token or permission may have become invalid since the request began.
     await checkCaller(this.#request);
-    const registration = await this.#authorized();
+    const registration = await this.#authorize();
     if (registration === undefined) throw new IssueError('ClusterNotFound');
     const retryAfterMs = unreachableMs(registration.cluster, probeIntervalMs, clock.now());
     if (retryAfterMs > 0) throw new IssueError('ClusterUnreachable', '', { retryAfterMs });
@@ -137,7 +137,7 @@ class Issuance {
   async #dryRun(source: TokenSource, posted: PostedTokenRequest): Promise<KubeObject> {
     const { warn, signal } = this.#request;
     const response = await dryRun(posted, { source, serviceAccount: this.#serviceAccount, warn, signal });
-    this.#options.audit.dryRun(this.#request, this.audited);
+    this.#options.audit.recordDryRun(this.#request, this.audited);
     return response;
   }
 
@@ -154,7 +154,7 @@ class Issuance {
     };
     const response = toTokenResponse(tokenRequest, granted, now);
     token.warnings.forEach(this.#request.warn);
-    this.#options.audit.issued(this.#request, { ...this.audited, durationMs: source.clock.monotonic() - startedAt }, token);
+    this.#options.audit.recordIssued(this.#request, { ...this.audited, durationMs: source.clock.monotonic() - startedAt }, token);
     return response;
   }
 }
@@ -169,7 +169,7 @@ async function requestToken(
   try {
     return await issueTokenWithBody(source, expected, body, signal);
   } catch (error) {
-    // An older server ignores the UID of the request, and issues a token that is discarded here.
+    // An older kube-apiserver ignores the UID in the request. The token that it has issued is discarded here.
     if (error instanceof IssueError && error.reason === 'ServiceAccountRecreated' && error.status === undefined) {
       const { accountUID: uid = 'unknown' } = error;
       checkUid(tokenRequest, { ...expected, uid });
@@ -187,7 +187,7 @@ function toAudited({ tokenRequest, audiences }: Pick<PostedTokenRequest, 'tokenR
 /** Default of Retry-After, in milliseconds. */
 const RETRY_MS = 5_000;
 
-/** Returns the error for the caller. An error about Purser's credential is never returned as 401 or 403. */
+/** Returns the error for the caller, which is never 401 or 403 if Purser's credential was rejected. */
 function toCallerError(error: unknown, { cluster, serviceAccount }: IssueTarget): unknown {
   if (!(error instanceof IssueError)) return error;
   const { reason, status, retryAfterMs = RETRY_MS } = error;
@@ -218,8 +218,8 @@ interface DryRunOptions {
 }
 
 /**
- * Returns the response to a dry run, after all checks that need no token; kube-apiserver would issue one. Throws an IssueError, or the
- * StatusError that the target would return.
+ * Returns the response to a dry run after all checks that are possible without a token: the target would issue one even in a dry run.
+ * Throws an IssueError, or the StatusError that the target would return.
  */
 async function dryRun(posted: PostedTokenRequest, options: DryRunOptions): Promise<KubeObject> {
   const { tokenRequest, audiences, expirationSeconds } = posted;
@@ -261,6 +261,6 @@ async function readOrWarn(
   { source, warn, signal }: DryRunOptions,
 ) {
   const object = await readObject(source, resource, name, { part, signal });
-  if (object === undefined) warn(`existence not checked: Purser may not read ${resource.plural} of the cluster`);
+  if (object === undefined) warn(`existence not checked: Purser has no permission to read ${resource.plural} on the cluster`);
   return object;
 }

@@ -31,11 +31,14 @@ import {
 } from '../../targets/policy/grant.ts';
 import { type FacadeRequest, MAX_BODY_BYTES } from '../request.ts';
 
-/** Rules of the installation for token requests. */
+/** Settings of the installation that apply to token requests. */
 export interface TokenRules {
   /** Audiences of requests that name none; if empty, such requests are rejected. */
   readonly defaultAudiences: readonly string[];
-  /** Audiences that the façade accepts in callers' tokens. It issues no token for these audiences: a caller could request additional tokens with such a token. */
+  /**
+   * Audiences that the façade accepts in callers' tokens. It issues no tokens for these audiences: a caller could use them to request
+   * additional tokens.
+   */
   readonly ownAudiences: readonly string[];
   readonly limits: TokenLimits;
 }
@@ -45,7 +48,7 @@ export interface PostedTokenRequest {
   readonly tokenRequest: TokenRequest;
   /** Lifetime requested from the target, in seconds; at most the lifetime in the request. */
   readonly expirationSeconds: number | bigint;
-  /** Audiences of the request, or the installation's default. */
+  /** Audiences of the request, or the default audiences of the installation. */
   readonly audiences: readonly string[];
   readonly dryRun: boolean;
   readonly outgoing: OutgoingRequest;
@@ -92,7 +95,7 @@ export class TokenRequestParser {
 /** Receives the decoded request. */
 export type OnDecoded = (decoded: Pick<PostedTokenRequest, 'tokenRequest' | 'audiences'>) => void;
 
-/** Maximum size of a cached body, in bytes. Typical bodies have a few hundred bytes. */
+/** Maximum size of a cached body, in bytes. A typical body has a few hundred bytes. */
 const MAX_RECENT_BYTES = 2_048;
 const MAX_RECENT = 512;
 
@@ -103,7 +106,7 @@ interface Decoding {
   readonly onDecoded: OnDecoded;
 }
 
-/** Decodes and checks a token request. The result depends only on query, service account and body, which are the key of the cache. */
+/** Decodes and checks a token request. The result depends only on media type, query, service account and body: the key of the cache. */
 function decodeRequest(request: FacadeRequest, serviceAccount: ServiceAccountName, decoding: Decoding): PostedTokenRequest {
   const { body, mediaType, rules, onDecoded } = decoding;
   const warnings: string[] = [];
@@ -139,7 +142,7 @@ function decodeRequest(request: FacadeRequest, serviceAccount: ServiceAccountNam
 const YAML_LIMITS: YamlLimits = { maxBytes: 1024, allowAliases: false };
 /** Maximum length of fieldManager, in characters. */
 const MAX_FIELD_MANAGER = 127;
-/** Maximum number of audiences in one error, which lists all allowed audiences for each. A body has room for thousands. */
+/** Maximum number of rejected audiences in one error, which repeats all allowed audiences for each. A body can contain thousands. */
 const MAX_REPORTED_AUDIENCES = 10;
 /** Maximum number of owner references, which the response repeats. */
 const MAX_OWNERS = 1_000;
@@ -152,7 +155,7 @@ function withoutManagedFields(tokenRequest: TokenRequest): TokenRequest {
   return managedFields === undefined ? tokenRequest : { ...tokenRequest, metadata };
 }
 
-/** Limits the owner references, which no server uses. */
+/** Throws 422 for too many owner references. No server uses the owner references of a TokenRequest. */
 function checkOwners({ metadata: { ownerReferences = [] } }: TokenRequest): void {
   const { length } = ownerReferences;
   if (length > MAX_OWNERS) throw invalid(TOKEN_REQUEST_NAME, '', [tooMany('metadata.ownerReferences', length, MAX_OWNERS)]);
@@ -178,7 +181,9 @@ function checkAudiences(audiences: readonly string[], { name }: ServiceAccountNa
     );
 }
 
-/** Checks the bound object as far as needed for protection. The target checks the rest, with its own order and messages. */
+/**
+ * Throws 400 for a bound object of an unsupported kind, and 422 for a lifetime that Kubernetes would extend. The target checks the rest.
+ */
 function checkBinding({ spec: { boundObjectRef, expirationSeconds } }: TokenRequest): void {
   if (boundObjectRef === undefined) return;
   const kind = BOUND_KINDS.find((each) => each === boundObjectRef.kind);
@@ -188,7 +193,7 @@ function checkBinding({ spec: { boundObjectRef, expirationSeconds } }: TokenRequ
   throw invalid(TOKEN_REQUEST_NAME, '', [invalidValue('spec.expirationSeconds', BigInt(expirationSeconds), why)]);
 }
 
-/** Returns the lifetime, shortened with a warning above the limit, as kube-apiserver does. The target rejects one that no server grants. */
+/** Returns the lifetime. Shortens it to the limit with a warning, as kube-apiserver does, unless the target rejects it as too long. */
 function limitLifetime({ spec }: TokenRequest, { maxExpirationSeconds }: TokenLimits, warn: FacadeRequest['warn']): number | bigint {
   const { expirationSeconds: seconds, boundObjectRef } = spec;
   if (maxExpirationSeconds === undefined || seconds <= maxExpirationSeconds || seconds > MAX_EXPIRATION_SECONDS) return seconds;

@@ -5,10 +5,19 @@ import { TOKEN_REQUEST } from '../../kubernetes/reviews.ts';
 import { OBJECT_META } from '../../kubernetes/schema/go-struct.ts';
 import { MAX_EXPIRATION_SECONDS, MIN_EXPIRATION_SECONDS, TOKEN_REQUEST_KIND } from '../../kubernetes/token-request.ts';
 import { SILENTLY_EXTENDED_SECONDS } from '../../targets/policy/grant.ts';
-import { describe, type OpenApiSchema, object, oneOfTexts, type Properties, refTo, requestForm, responseForm } from '../openapi-schemas.ts';
+import {
+  describeProperties,
+  type OpenApiSchema,
+  object,
+  oneOfTexts,
+  type Properties,
+  refTo,
+  toRequestSchema,
+  toResponseSchema,
+} from '../openapi-schemas.ts';
 
 /** Returns the schemas of the token endpoint by name. Audiences are required unless the installation has default audiences. */
-export function tokenSchemas(hasDefaultAudiences: boolean): Properties {
+export function createTokenSchemas(hasDefaultAudiences: boolean): Properties {
   return { TokenRequest: requestSchema(hasDefaultAudiences), ObjectMeta: OBJECT_META_SCHEMA, TokenResponse: RESPONSE_SCHEMA };
 }
 
@@ -53,12 +62,12 @@ const RESPONSE_METADATA: typeof METADATA = {
   ...(Object.fromEntries(Object.keys(METADATA).map((name) => [name, 'As in the request.'])) as typeof METADATA),
   name: 'Name of the service account.',
   namespace: 'Namespace of the service account.',
-  uid: 'UID of the service account; absent in a dry run that may not read the service account.',
+  uid: 'UID of the service account; absent in a dry run if Purser has no permission to read the service account.',
   creationTimestamp: 'Time of the response.',
 };
 
 function requestSchema(hasDefaultAudiences: boolean): OpenApiSchema {
-  const { status } = propertiesOf(requestForm(TOKEN_REQUEST));
+  const { status } = propertiesOf(toRequestSchema(TOKEN_REQUEST));
   return {
     type: 'object',
     description: `Body of a token request: ${API_VERSION}. An optional field may be null, which is the same as absent.`,
@@ -74,22 +83,22 @@ function requestSchema(hasDefaultAudiences: boolean): OpenApiSchema {
 }
 
 function specSchema(hasDefaultAudiences: boolean): OpenApiSchema {
-  const form = propertiesOf(requestForm(TOKEN_REQUEST));
+  const form = propertiesOf(toRequestSchema(TOKEN_REQUEST));
   const { audiences, expirationSeconds, boundObjectRef } = propertiesOf(form['spec']);
   const fields = propertiesOf(boundObjectRef);
   return {
     type: 'object',
-    description: `Requested token. Kubernetes extends ${SILENTLY_EXTENDED_SECONDS} seconds for a Pod to a year, so the façade rejects this combination.`,
+    description: `Requested token. Kubernetes extends a lifetime of ${SILENTLY_EXTENDED_SECONDS} seconds to a year if the token is bound to a Pod, so the façade rejects this combination.`,
     ...(hasDefaultAudiences ? { nullable: true } : { required: ['audiences'] }),
     properties: {
       audiences: hasDefaultAudiences
-        ? { ...audiences, description: `${AUDIENCES} The installation has default audiences.` }
+        ? { ...audiences, description: `${AUDIENCES} If absent or empty, the default audiences of the installation apply.` }
         : { type: 'array', items: audiences?.items ?? {}, minItems: 1, description: AUDIENCES },
       expirationSeconds: {
         ...expirationSeconds,
         minimum: MIN_EXPIRATION_SECONDS,
         maximum: MAX_EXPIRATION_SECONDS,
-        description: 'Requested lifetime in seconds, 3600 by default; the cluster may grant another one.',
+        description: 'Requested lifetime in seconds, 3600 by default; the cluster may grant a different lifetime.',
       },
       boundObjectRef: {
         ...boundObjectRef,
@@ -115,15 +124,18 @@ function specSchema(hasDefaultAudiences: boolean): OpenApiSchema {
 }
 
 const OBJECT_META_SCHEMA: OpenApiSchema = {
-  ...requestForm(OBJECT_META),
+  ...toRequestSchema(OBJECT_META),
   description: 'Metadata of a token request.',
-  properties: describe(propertiesOf(requestForm(OBJECT_META)), { ...METADATA, managedFields: 'Ignored, and absent from the response.' }),
+  properties: describeProperties(propertiesOf(toRequestSchema(OBJECT_META)), {
+    ...METADATA,
+    managedFields: 'Ignored, and absent from the response.',
+  }),
 };
 
 const RESPONSE_SCHEMA = ((): OpenApiSchema => {
-  const { spec, status } = propertiesOf(responseForm(TOKEN_REQUEST));
+  const { spec, status } = propertiesOf(toResponseSchema(TOKEN_REQUEST));
   const { expirationSeconds, boundObjectRef } = propertiesOf(spec);
-  const metadata = describe(propertiesOf(responseForm(OBJECT_META)), RESPONSE_METADATA);
+  const metadata = describeProperties(propertiesOf(toResponseSchema(OBJECT_META)), RESPONSE_METADATA);
   const isServed = (name: string) => name === 'name' || name === 'namespace' || name === 'creationTimestamp';
   return object(`Response to a token request: ${API_VERSION}.`, {
     apiVersion: oneOfTexts(API_VERSION, [API_VERSION]),
@@ -141,7 +153,7 @@ const RESPONSE_SCHEMA = ((): OpenApiSchema => {
         description: BOUND_OBJECT,
         required: ['kind', 'name'],
         properties: {
-          ...describe(propertiesOf(boundObjectRef), BOUND_FIELDS),
+          ...describeProperties(propertiesOf(boundObjectRef), BOUND_FIELDS),
           kind: oneOfTexts(BOUND_FIELDS.kind, BOUND_KINDS),
         },
       },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { watchLimits } from '../../../src/facade/limits/concurrency.ts';
+import { computeWatchLimits } from '../../../src/facade/limits/concurrency.ts';
 
-describe('watchLimits', () => {
+describe('computeWatchLimits', () => {
   it.each([
     ['no memory limit', undefined, [1_000, 7_500, 10_000], [1_000, 7_500, 10_000]],
     ['128Mi', 128 * 1024 * 1024, [50, 375, 500], [110, 825, 1_100]],
@@ -10,8 +10,8 @@ describe('watchLimits', () => {
   ])(
     'returns the maximum watches per caller, per address and in total, over HTTP/1.1 and HTTP/2, for a memory limit: %s',
     (_what, bytes, http1, http2) => {
-      const { perCaller, perAddress = 0, total, perConnection, perStream } = watchLimits(bytes);
-      const watches = (each: number) => [perCaller, perAddress, total].map((limit) => Math.floor(limit / each));
+      const { perTenant, perAddress = 0, total, perConnection, perStream } = computeWatchLimits(bytes);
+      const watches = (each: number) => [perTenant, perAddress, total].map((limit) => Math.floor(limit / each));
       expect([watches(perConnection), watches(perStream)]).toEqual([http1, http2]);
     },
   );

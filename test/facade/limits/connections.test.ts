@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { bufferOf, Connections, recordBody, recordWrite } from '../../../src/facade/limits/connections.ts';
+import { bufferBytesOf, Connections, recordBody, recordWrite } from '../../../src/facade/limits/connections.ts';
 
 class FakeSocket extends EventEmitter {
   destroyed = false;
@@ -80,7 +80,7 @@ describe('Connections', () => {
     request(second);
     respond(fourth);
     expect([second, third, fourth].map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
-    expect(bufferOf(second as unknown as Socket)).toBe(40_000);
+    expect(bufferBytesOf(second as unknown as Socket)).toBe(40_000);
   });
 
   it('counts the buffers of long requests, and of requests whose length is unknown', () => {
@@ -89,7 +89,7 @@ describe('Connections', () => {
     recordBody(long, 100_000);
     recordBody(unknown, Infinity);
     recordWrite(long, 20_000);
-    expect([short, long, unknown].map(bufferOf)).toEqual([0, 85_536, 65_536]);
+    expect([short, long, unknown].map(bufferBytesOf)).toEqual([0, 85_536, 65_536]);
   });
 
   it('closes the oldest idle connection of an address when a new one exceeds the limit', () => {

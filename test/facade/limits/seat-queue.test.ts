@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { SeatQueue } from '../../../src/facade/limits/seat-queue.ts';
 import { settle } from '../listwatch/replica.ts';
 
-const LIMITS = { perCaller: 2, total: 4, waitingPerCaller: 3, waiting: 6 };
+const LIMITS = { perTenant: 2, total: 4, waitingPerTenant: 3, waiting: 6 };
 
 /** Occupies seats and records the order of the callers. */
 class World {
@@ -54,7 +54,7 @@ describe('SeatQueue', () => {
   });
 
   it('gives released seats to waiting callers in rotation', async () => {
-    const world = new World({ ...LIMITS, perCaller: 4, waitingPerCaller: 9, waiting: 20 });
+    const world = new World({ ...LIMITS, perTenant: 4, waitingPerTenant: 9, waiting: 20 });
     for (let count = 0; count < 8; count++) void world.acquire('greedy');
     void world.acquire('a');
     void world.acquire('b');

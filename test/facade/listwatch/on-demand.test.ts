@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Subject } from 'rxjs';
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../../../src/api/resources.ts';
-import { watchLimits } from '../../../src/facade/limits/concurrency.ts';
-import { sharedLimits } from '../../../src/facade/listwatch/list-watch.ts';
+import { computeWatchLimits } from '../../../src/facade/limits/concurrency.ts';
+import { createSharedLimits } from '../../../src/facade/listwatch/list-watch.ts';
 import { createOnDemandList } from '../../../src/facade/listwatch/on-demand.ts';
 import { MANAGED_TOKEN_LIST } from '../../../src/facade/managed-tokens/managed-token-list.ts';
 import { type Informer, type Problem, unionOf } from '../../../src/kube/informer.ts';
@@ -81,7 +81,7 @@ beforeEach(() => {
     clock,
     random,
     log: silentLog,
-    limits: sharedLimits([MANAGED_TOKEN_LIST], { clock, random, watchLimits: watchLimits(undefined) }),
+    limits: createSharedLimits([MANAGED_TOKEN_LIST], { clock, random, watchLimits: computeWatchLimits(undefined) }),
   });
   replica = new ListReplica(clock, list, {});
   const running = list.run();

@@ -1,11 +1,11 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { serviceAccountUser } from '../../../src/access/user.ts';
+import { toServiceAccountUser } from '../../../src/access/user.ts';
 import { Visibility } from '../../../src/access/visibility.ts';
 import { CLUSTER_LIST } from '../../../src/facade/clusters/cluster-list.ts';
 import { Item } from '../../../src/facade/listwatch/collection.ts';
 import { History } from '../../../src/facade/listwatch/history.ts';
 import { type PageRequest, parseQuery, readPage } from '../../../src/facade/listwatch/page.ts';
-import { CallerVersions, versionAt } from '../../../src/facade/listwatch/version.ts';
+import { CallerVersions, formatVersionAt } from '../../../src/facade/listwatch/version.ts';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import { parseSelectors, Selection } from '../../../src/kubernetes/selection.ts';
 import { decodeContinue, encodeContinue } from '../../../src/kubernetes/wire/continue-token.ts';
@@ -31,16 +31,16 @@ function read(history: History, query: string, visibility: Visibility, more: Par
     signal: new AbortController().signal,
     clock,
     findVisibility: async () => visibility,
-    currentVersion: (seen, sent) => new CallerVersions().next(serviceAccountUser('ci', 'bot'), seen, history.revision, sent),
+    currentVersion: (seen, sent) => new CallerVersions().next(toServiceAccountUser('ci', 'bot'), seen, history.revision, sent),
     ...more,
   });
 }
 
 /** Version of a caller who sees everything at revision 5. */
-const fifth = versionAt(5, Visibility.everything);
+const fifth = formatVersionAt(5, Visibility.everything);
 
 describe('readPage', () => {
-  const invented = encodeContinue(BigInt(versionAt(5, Visibility.nothing)), 'a');
+  const invented = encodeContinue(BigInt(formatVersionAt(5, Visibility.nothing)), 'a');
   it.each([
     ['an exact version', `resourceVersion=${fifth}&resourceVersionMatch=Exact`],
     ['an invented continue token', `continue=${invented}`],

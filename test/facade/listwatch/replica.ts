@@ -10,10 +10,10 @@ import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Stored } from '../../../src/api/resources.ts';
 import { BodyStream } from '../../../src/facade/body-stream.ts';
 import { CLUSTER_LIST } from '../../../src/facade/clusters/cluster-list.ts';
-import { type WatchLimits, watchLimits } from '../../../src/facade/limits/concurrency.ts';
+import { computeWatchLimits, type WatchLimits } from '../../../src/facade/limits/concurrency.ts';
 import type { ListSource } from '../../../src/facade/listwatch/history.ts';
-import { createListWatch, type ListWatch, sharedLimits } from '../../../src/facade/listwatch/list-watch.ts';
-import { versionAt } from '../../../src/facade/listwatch/version.ts';
+import { createListWatch, createSharedLimits, type ListWatch } from '../../../src/facade/listwatch/list-watch.ts';
+import { formatVersionAt } from '../../../src/facade/listwatch/version.ts';
 import type { FacadeReply, FacadeRequest, StreamedReply } from '../../../src/facade/request.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import type { ListWatchEvent } from '../../../src/kube/list-watch.ts';
@@ -71,7 +71,7 @@ export class HandHub {
 
   /** Returns the version of all objects for a caller who sees everything, `later` revisions from now. */
   version(later = 0): string {
-    return versionAt(this.#revision + later, Visibility.everything);
+    return formatVersionAt(this.#revision + later, Visibility.everything);
   }
 
   get revision(): string {
@@ -166,9 +166,13 @@ export interface ClusterListOptions extends ReplicaOptions {
 }
 
 /** Creates the endpoints of the cluster list, which do not run yet. */
-export function createClusterList({ clusters: objects, watchLimits: limits = watchLimits(undefined), ...options }: ClusterListOptions) {
+export function createClusterList({
+  clusters: objects,
+  watchLimits: limits = computeWatchLimits(undefined),
+  ...options
+}: ClusterListOptions) {
   const [random, list] = [() => 0.5, CLUSTER_LIST];
-  const shared = sharedLimits([list], { clock: options.clock, random, watchLimits: limits });
+  const shared = createSharedLimits([list], { clock: options.clock, random, watchLimits: limits });
   return createListWatch({ ...options, list, objects, random, log: silentLog, limits: shared });
 }
 

@@ -2,8 +2,8 @@
 
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
 import type { ApiObject, Role, RoleBinding } from '../../../src/api/resources.ts';
-import { watchLimits } from '../../../src/facade/limits/concurrency.ts';
-import { createListWatch, sharedLimits } from '../../../src/facade/listwatch/list-watch.ts';
+import { computeWatchLimits } from '../../../src/facade/limits/concurrency.ts';
+import { createListWatch, createSharedLimits } from '../../../src/facade/listwatch/list-watch.ts';
 import { MANAGED_TOKEN_LIST } from '../../../src/facade/managed-tokens/managed-token-list.ts';
 import { type Informer, unionOf } from '../../../src/kube/informer.ts';
 import { FakeClock } from '../../support/clock.ts';
@@ -79,7 +79,11 @@ function splitKey(key: string): { readonly namespace: string; readonly name: str
 
 /** One replica of the façade with the list of ManagedTokens. */
 export class TokenReplica extends ListReplica {
-  constructor(hub: TokenHub, clock = new FakeClock(), { watchLimits: limits = watchLimits(undefined), ...options }: ReplicaOptions = {}) {
+  constructor(
+    hub: TokenHub,
+    clock = new FakeClock(),
+    { watchLimits: limits = computeWatchLimits(undefined), ...options }: ReplicaOptions = {},
+  ) {
     const tokens = [...hub.tokens].map(([namespace, collection]) => [`objects ${namespace}`, new Follower(hub, collection)] as const);
     const [roles, bindings] = [new Follower(hub, hub.roles), new Follower(hub, hub.bindings)];
     const inNamespaces = {
@@ -97,7 +101,7 @@ export class TokenReplica extends ListReplica {
       clock,
       random,
       log: silentLog,
-      limits: sharedLimits([MANAGED_TOKEN_LIST], { clock, random, watchLimits: limits }),
+      limits: createSharedLimits([MANAGED_TOKEN_LIST], { clock, random, watchLimits: limits }),
       ...options,
     });
     super(clock, endpoints, {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { serviceAccountUser } from '../../../src/access/user.ts';
+import { toServiceAccountUser } from '../../../src/access/user.ts';
 import { Visibility } from '../../../src/access/visibility.ts';
-import { CallerVersions, formatVersion, parseVersion, versionAt } from '../../../src/facade/listwatch/version.ts';
+import { CallerVersions, formatVersion, formatVersionAt, parseVersion } from '../../../src/facade/listwatch/version.ts';
 
-const BOT = serviceAccountUser('ci', 'bot');
+const BOT = toServiceAccountUser('ci', 'bot');
 const NOTHING = Visibility.nothing;
 const ALL = Visibility.everything;
 
@@ -18,7 +18,7 @@ const view = fc
 describe('formatVersion', () => {
   it('returns the digits of the revision, the sequence and the fingerprint', () => {
     expect(formatVersion({ revision: 288, sequence: 7, fingerprint: 4_321 })).toBe('28807004321');
-    expect(versionAt(288, ALL)).toBe('28800000001');
+    expect(formatVersionAt(288, ALL)).toBe('28800000001');
   });
 
   it('returns a version that parseVersion reads back', () => {

@@ -434,7 +434,7 @@ describe('watch isolation and limits', () => {
 
   it('limits the watches of all service accounts in a namespace together', async () => {
     const limited = new Replica(hub, new FakeClock(), {
-      watchLimits: { perCaller: 3, perAddress: 10, total: 10, perConnection: 1, perStream: 1 },
+      watchLimits: { perTenant: 3, perAddress: 10, total: 10, perConnection: 1, perStream: 1 },
     });
     for (let index = 0; index < 3; index++)
       await limited.endpoints.list(watchRequest(callerOf(`system:serviceaccount:team-a:robot-${index}`)));
@@ -446,7 +446,7 @@ describe('watch isolation and limits', () => {
 
   it('limits the watches of one source address across callers', async () => {
     const limited = new Replica(hub, new FakeClock(), {
-      watchLimits: { perCaller: 10, perAddress: 3, total: 10, perConnection: 1, perStream: 1 },
+      watchLimits: { perTenant: 10, perAddress: 3, total: 10, perConnection: 1, perStream: 1 },
     });
     for (let index = 0; index < 3; index++) await limited.endpoints.list(watchRequest(callerOf(`caller-${index}`)));
     await expect(limited.endpoints.list(watchRequest(ALICE))).rejects.toMatchObject({ code: 429, retryAfterSeconds: 1 });

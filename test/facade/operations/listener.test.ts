@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Agent, request } from 'undici';
-import { selfSignedCertificate } from '../../../src/facade/certificate.ts';
+import { createSelfSignedCertificateSource } from '../../../src/facade/certificate.ts';
 import { listenForOperations, type Operations, type OperationsOptions } from '../../../src/facade/operations/listener.ts';
 import { StatusError, unauthorized } from '../../../src/kubernetes/status.ts';
 import { systemClock } from '../../../src/std/clock.ts';
@@ -87,7 +87,7 @@ describe('listenForOperations', () => {
   });
 
   it('serves HTTPS if it has a certificate', async () => {
-    const certificate = selfSignedCertificate([], Date.now());
+    const certificate = createSelfSignedCertificateSource([], Date.now());
     const url = await listen({ certificate });
     const { cert } = await certificate();
 
@@ -152,7 +152,7 @@ describe('listenForOperations', () => {
   });
 
   it.each(['without TLS', 'with TLS'])('serves probes and metrics while 250 silent connections are open, %s', async (how) => {
-    const certificate = how === 'with TLS' ? selfSignedCertificate([], Date.now()) : undefined;
+    const certificate = how === 'with TLS' ? createSelfSignedCertificateSource([], Date.now()) : undefined;
     const url = await listen({ certificate });
     const silent = Array.from({ length: 250 }, () => connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {}));
     await Promise.all(silent.map((socket) => once(socket, 'connect')));

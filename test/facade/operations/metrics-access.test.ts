@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
-import { metricsAccess } from '../../../src/facade/operations/metrics-access.ts';
+import { createMetricsAccessCheck } from '../../../src/facade/operations/metrics-access.ts';
 import type { Caller } from '../../../src/facade/request.ts';
 import { unauthorized } from '../../../src/kubernetes/status.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
@@ -13,7 +13,7 @@ class World {
   readonly clock = new FakeClock(0);
   readonly reviews: unknown[] = [];
   status: unknown = { allowed: true };
-  readonly #admit = metricsAccess({
+  readonly #admit = createMetricsAccessCheck({
     authenticator: { authenticate: ({ rawHeaders }) => this.#authenticate(rawHeaders) },
     hub: { createReview: async (_resource, review) => this.#review(review) as never },
     clock: this.clock,
@@ -36,7 +36,7 @@ class World {
   }
 }
 
-describe('metricsAccess', () => {
+describe('createMetricsAccessCheck', () => {
   it('sends a review for get on /metrics', async () => {
     const world = new World();
     await world.admit();

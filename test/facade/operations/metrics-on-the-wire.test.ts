@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Authenticator } from '../../../src/facade/authenticate.ts';
 import { listenForOperations, type Operations } from '../../../src/facade/operations/listener.ts';
-import { metricsAccess } from '../../../src/facade/operations/metrics-access.ts';
+import { createMetricsAccessCheck } from '../../../src/facade/operations/metrics-access.ts';
 import { KubeClient } from '../../../src/kube/client.ts';
 import { fixedConfig } from '../../../src/kube/kube-config.ts';
 import { createTransport, type Transport } from '../../../src/kube/transport.ts';
@@ -34,7 +34,7 @@ beforeEach(async () => {
         yield 'purser_secret_count 1\n';
       },
     },
-    admit: metricsAccess({ authenticator, hub, clock, log }),
+    admit: createMetricsAccessCheck({ authenticator, hub, clock, log }),
     clock,
     log,
   });

@@ -86,7 +86,7 @@ describe('token request for a protected namespace', () => {
     expect({ status, message: (JSON.parse(body) as { message: string }).message }).toEqual({
       status: 403,
       message: expect.stringMatching(
-        /in registry\.purser\.dev; namespace kube-system is protected: a rule must name it or the service account$/,
+        /in registry\.purser\.dev; namespace kube-system is protected: a rule must name the namespace or the service account$/,
       ),
     });
   });

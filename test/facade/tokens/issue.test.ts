@@ -108,7 +108,7 @@ describe('token endpoint', () => {
     const { status, headers, body } = await world.post({ ...TOKEN_REQUEST, spec }, { path: `${TOKEN_PATH}?dryRun=All` });
     expect(status).toBe(201);
     expect(headers['warning']).toBe(
-      plurals.map((plural) => `299 - "existence not checked: Purser may not read ${plural} of the cluster"`).join(', '),
+      plurals.map((plural) => `299 - "existence not checked: Purser has no permission to read ${plural} on the cluster"`).join(', '),
     );
     expect(JSON.parse(body)).toMatchObject({ status: { token: '', expirationTimestamp: null } });
     expect(world.tokenRequests).toEqual([]);

@@ -203,11 +203,11 @@ describe('conditionsFor', () => {
   });
 
   it('reports a missing permission completely, with the remedy for a protected namespace', () => {
-    const protection = 'namespace kube-system is protected: a rule must name it or the service account';
+    const protection = 'namespace kube-system is protected: a rule must name the namespace or the service account';
     const message = forbiddenMessage(aToken().build(), `cluster/kube-system/${'a'.repeat(200)}`, protection);
     const [ready] = conditionsFor({ ...facts, token: 'none', failure: { reason: 'Forbidden', message } }, [], NOON);
     expect(ready?.message).toBe(message);
-    expect(message).toMatch(/must name it or the service account\.$/);
+    expect(message).toMatch(/must name the namespace or the service account\.$/);
   });
 
   it('shows one line of a foreign message, and no token', () => {
