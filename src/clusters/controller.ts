@@ -27,7 +27,7 @@ export interface ClusterControllerOptions extends Omit<ClusterDeps, keyof Lookup
   readonly random: () => number;
 }
 
-/** Returns the controller: each subscription runs one term, and terms share no state. A term stops cleanly after `stopping` aborts. */
+/** Creates the controller. Each subscription runs one term, without memory of earlier terms, and stops cleanly after `stopping` aborts. */
 export function createClusterController(options: ClusterControllerOptions): (stopping: AbortSignal) => Observable<Outcome<string>> {
   const registry = new Registry(options.informers);
   const lookups = { registry, tokensForCluster: tokensByCluster(options.informers) };
@@ -36,7 +36,7 @@ export function createClusterController(options: ClusterControllerOptions): (sto
   return (stopping) =>
     defer(() => {
       terms += 1;
-      return term(options, lookups, stopping).pipe(finalize(() => (terms -= 1)));
+      return runTerm(options, lookups, stopping).pipe(finalize(() => (terms -= 1)));
     });
 }
 
@@ -44,7 +44,7 @@ export function createClusterController(options: ClusterControllerOptions): (sto
 const PROBES_PER_LANE = 512;
 const LANES = ['new', 'responding', 'hanging'] as const;
 
-function term(
+function runTerm(
   { informers, random, ...options }: ClusterControllerOptions,
   lookups: Lookups,
   stopping: AbortSignal,

@@ -1,5 +1,5 @@
-// A probe of a cluster: /readyz each time, and at longer intervals the version, and Purser's identity and permissions on the cluster. Clusters
-// that reject tokens issued by the hub also need a review on the hub.
+// A probe of a cluster: /readyz each time, and at longer intervals the version, and Purser's identity and permissions on the cluster.
+// Clusters that reject tokens issued by the hub also need a review on the hub.
 
 import { parseAccessDecision, reviewAccess } from '../access/hub-review.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
@@ -91,7 +91,7 @@ const CODES: Readonly<Record<string, FaultReason>> = {
   ECONNREFUSED: 'ConnectionRefused',
   [ProxyErrorCode.unreachable]: 'ProxyUnreachable',
   [ProxyErrorCode.rejected]: 'ProxyRejected',
-  // Purser's own machine lacks resources.
+  // The node or container that Purser runs in lacks resources.
   EMFILE: 'ProbeFailed',
   ENFILE: 'ProbeFailed',
   ENOBUFS: 'ProbeFailed',
@@ -184,7 +184,7 @@ async function checkAccess(prober: TargetCaller, namespaces: () => readonly stri
 /** Maximum number of reviewed namespaces; each costs one SelfSubjectAccessReview per check. */
 const MAX_NAMESPACES = 10;
 
-/** Returns the namespaces to review if not all are allowed. Namespaces that tokens were issued for come first. */
+/** Returns the namespaces to review if not all are allowed. Namespaces that tokens were issued for come first; at most 10. */
 export function namespacesToReview(tokens: readonly ManagedToken[]): readonly string[] {
   const wasIssued = ({ status }: ManagedToken) => status?.issuedAt !== undefined;
   const [issued, others] = [tokens.filter(wasIssued), tokens.filter((token) => !wasIssued(token))].map(namespacesOf);
@@ -217,7 +217,7 @@ async function mayIssue(prober: TargetCaller, scope: { readonly namespace?: stri
 
 /**
  * Returns the fault of a cluster that rejects tokens issued by the hub, with their issuer and audience and a remedy; any other fault
- * unchanged. Checks with a review on the hub whether clusters can read its keys. Throws only when `signal` aborts.
+ * unchanged. Checks with a review on the hub whether clusters can read the hub's keys. Throws only when `signal` aborts.
  */
 export async function explainRejection(
   fault: Fault,
@@ -233,11 +233,14 @@ export async function explainRejection(
 /** A token issued by the hub. */
 export interface RejectedToken {
   readonly audience: string;
-  /** Undefined if unknown. */
+  /** Issuer of the token; undefined if unknown. */
   readonly issuer: string | undefined;
 }
 
-/** Returns the fault of a cluster that rejects a token issued by the hub; `isPublished` is false if the hub rejects anonymous reads of its keys. */
+/**
+ * Returns the fault of a cluster that rejects a token issued by the hub; `isPublished` is false if the hub rejects anonymous reads of its
+ * keys.
+ */
 export function toFederationFault({ audience, issuer = 'unknown' }: RejectedToken, isPublished: boolean): Fault {
   return {
     reason: 'CredentialRejected',
@@ -251,7 +254,7 @@ export function toFederationFault({ audience, issuer = 'unknown' }: RejectedToke
 }
 
 const OTHER_ISSUER =
-  "set --service-account-issuer of the hub's API server to its own URL: this issuer is the default of many clusters, and no cluster trusts its own issuer";
+  "set --service-account-issuer of the hub's API server to its own URL: many clusters have this issuer by default, and a cluster cannot trust a hub with the same issuer";
 const PUBLISH_KEYS =
   'on the hub, bind the ClusterRole system:service-account-issuer-discovery to the group system:unauthenticated, unless the issuer publishes its keys elsewhere';
 

@@ -17,7 +17,7 @@ import { explainRejection, namespacesToReview, type ProbeResult, probe, toFault 
 import { type StatusDeps, writeStatus } from './status.ts';
 import type { TrackedCluster } from './tracked-cluster.ts';
 
-/** Settings of the operator. */
+/** Settings of the operator for probes. */
 export interface ProbeSettings {
   /** Interval of /readyz probes of each cluster, in milliseconds. */
   readonly probeIntervalMs: number;
@@ -81,7 +81,7 @@ async function probeCluster(
   signal: AbortSignal,
 ): Promise<Probed> {
   const includesAccess = access === undefined || access.fault !== undefined || accessAt <= clock.monotonic();
-  // A cluster that is not ready, or in doubt, is probed again soon in any case.
+  // Only a new cluster, or one that is confirmed as ready, needs an immediate retry: for others, the next regular probe is soon enough.
   const isRetried = health === undefined || isReadyConfirmed(health);
   const namespaces = () => namespacesToReview(tokensForCluster(registered.cluster.metadata.name));
   try {
@@ -140,16 +140,16 @@ function factsAfter(known: TrackedCluster, { version, apiAudiences }: ProbeResul
   return { version: version ?? known.version, apiAudiences: apiAudiences ?? known.apiAudiences };
 }
 
-/** Returns the interval of probes, which grows while the credential is rejected; a new credential wakes the Cluster. */
+/** Returns the interval of probes, which grows while the credential is rejected; a new credential triggers the Cluster. */
 function backoffMs(rejections: number, { probeIntervalMs, accessIntervalMs }: ProbeSettings): number {
   return exponentialMs(Math.max(rejections - 1, 0), { initialMs: probeIntervalMs, maxMs: Math.max(probeIntervalMs, accessIntervalMs) });
 }
 
 const PERMISSIONS_UNKNOWN: Fault = { reason: 'PermissionsUnknown', detail: '' };
 
-/** Returns the address in the spelling of the Cluster. */
+/** Returns the address in the spelling of the Cluster; undefined if the Cluster does not list it. */
 function registeredAddress({ spec }: Cluster, server: string | undefined): string | undefined {
   const endpoints = server === undefined ? [] : spec.orchestratorApiEndpoints.serverEndpoints;
-  // Parsing an address would make each probe noticeably slower.
+  // Compares the texts first, because parsing an address would make each probe noticeably slower.
   return endpoints.find(({ serverAddress }) => serverAddress === server || serverUrl(serverAddress) === server)?.serverAddress;
 }

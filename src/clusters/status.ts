@@ -87,7 +87,7 @@ function isSameCondition(a: ClusterCondition, b: ClusterCondition): boolean {
   return a.type === b.type && a.status === b.status && a.reason === b.reason && a.lastTransitionTime === b.lastTransitionTime;
 }
 
-/** Times in a status are truncated to seconds. */
+/** Maximum error of the times in a status, which are truncated to seconds, in milliseconds. */
 const TRUNCATED_MS = 1_000;
 
 function toStatus(deps: StatusDeps, registered: RegisteredCluster, tracked: TrackedCluster & { readonly health: Health }): ClusterStatus {
@@ -102,7 +102,7 @@ function toStatus(deps: StatusDeps, registered: RegisteredCluster, tracked: Trac
   return omitUndefined<ClusterStatus>({
     type: version && distributionOf(version),
     version,
-    apiAudiences: apiAudiences(registered, tracked.apiAudiences),
+    apiAudiences: apiAudiencesOf(registered, tracked.apiAudiences),
     activeEndpoint,
     lastProbeTime,
     probeLatencyMilliseconds: latencyMs === undefined ? undefined : Math.round(latencyMs),
@@ -135,7 +135,7 @@ function toHubFailure(error: IssueError | undefined): { readonly failure?: HubTo
   return { failure: { reason: reason === 'HubTokenForbidden' || reason === 'CredentialMissing' ? reason : 'HubTokenFailed', detail } };
 }
 
-/** Reserves a time for a due heartbeat among those of all clusters. Returns that time; Infinity while no heartbeat is due. */
+/** Reserves a time for a due heartbeat among those of all clusters. Returns that time on the monotonic clock; Infinity if none is due. */
 function reserveHeartbeat(deps: StatusDeps, cluster: TrackedCluster, previous: ClusterStatus): number {
   const now = deps.clock.monotonic();
   if (heartbeatDueAt(deps, cluster, previous) > deps.clock.now()) {
@@ -196,10 +196,10 @@ export function credentialEvidence(
 }
 
 /**
- * Returns the audiences that a cluster's API server accepts: those of the token that Purser uses there or, for a federated cluster,
- * those that the server stated in a review, and until the first `reviewed` of a term those of the status. Undefined if they are unknown.
+ * Returns the audiences that a cluster's API server accepts: those of the token that Purser uses there. For a federated cluster, returns
+ * those that the server stated in a review, `reviewed`, or those in the status before the first review of a term. Undefined if unknown.
  */
-export function apiAudiences(
+export function apiAudiencesOf(
   { cluster, credential, renewed }: RegisteredCluster,
   reviewed: readonly string[] | undefined,
 ): readonly string[] | undefined {
@@ -211,7 +211,7 @@ export function apiAudiences(
   return usable?.length ? usable : undefined;
 }
 
-/** Limits of the custom resource definition. */
+/** Limits in the CRD of Clusters. */
 const MAX_AUDIENCES = 16;
 const MAX_AUDIENCE_LENGTH = 256;
 
@@ -222,7 +222,7 @@ function storedEvidence({ validity, token }: ReadCredential, renewAt: number | u
 
 const NOT_RENEWED: RenewalFailure = { reason: 'CredentialNotRevoked', detail: 'Purser does not renew this credential' };
 
-/** Returns the failure of a requested revocation of a credential that Purser does not renew; undefined without a request. */
+/** Returns the failure of a requested revocation of a credential that Purser does not renew; undefined without a pending request. */
 function revocationFailure(
   credential: Stored<Secret>,
   renewed: Stored<Secret> | undefined,
@@ -233,8 +233,8 @@ function revocationFailure(
 }
 
 /**
- * Yields the times of Purser's credential for each Cluster; omits credentials that do not expire or whose expiry is unknown. Tokens of the
- * hub are omitted unless `isProbing`: a process that sends no probes does not renew them in time.
+ * Yields the times of Purser's credential for each Cluster; omits credentials that do not expire or whose expiry is unknown. Tokens that
+ * the hub issues are omitted unless `isProbing`: a process that sends no probes does not renew them in time.
  */
 export function* credentialTimes(registry: Registry, clients: CredentialClients, isProbing: boolean): Generator<CredentialTimes> {
   for (const registered of registry.allRegistered()) {
@@ -250,7 +250,7 @@ export function* credentialTimes(registry: Registry, clients: CredentialClients,
 interface ReadCredential {
   readonly renewed: Stored<Secret> | undefined;
   readonly clusters: readonly string[];
-  /** Validity of the token; undefined if the token is not a JWT and was not renewed. */
+  /** Validity of a stored credential; undefined for a token that is not a JWT and was not renewed, and for a service account. */
   readonly validity: Validity | undefined;
   /** Token in use; undefined for a credential that cannot be renewed. */
   readonly token: TokenInUse | undefined;
@@ -261,7 +261,7 @@ interface ReadCredential {
 /** Known credentials by Secret: parsing certificates is expensive, and informers replace Secrets rather than change them. */
 const STORED = new WeakMap<Secret, ReadCredential | { readonly renewed: Stored<Secret> | undefined; readonly clusters?: never }>();
 
-/** Returns undefined for an unreadable credential. */
+/** Returns the credential in a Secret, parsed once; undefined if it is unreadable. */
 function readStored(credential: Stored<Secret>, renewed: Stored<Secret> | undefined): ReadCredential | undefined {
   const known = STORED.get(credential);
   const stored = known !== undefined && known.renewed === renewed ? known : (parseStored(credential, renewed) ?? { renewed });

@@ -15,7 +15,7 @@ export interface TrackedCluster {
   health: Health | undefined;
   /** Result of the last check of identity and permissions; undefined before the first one. */
   access: IssueScope | undefined;
-  /** True if the last probe timed out. */
+  /** True if the last probe timed out, or the host name could not be resolved. */
   isHanging: boolean;
   /** Time of the last probe of this term, on the system clock; undefined before the first one. */
   probedAt: number | undefined;
@@ -26,7 +26,7 @@ export interface TrackedCluster {
   /** Time of the next check of version, identity and permissions. */
   accessAt: number;
   version: string | undefined;
-  /** Audiences of the API server of a federated cluster; empty if it does not state them, undefined before the first review of this term. */
+  /** Audiences of a federated cluster's API server; empty if it does not state them, undefined before the first review of this term. */
   apiAudiences: readonly string[] | undefined;
   /** Duration of the last /readyz request, in milliseconds; undefined if the cluster did not respond. */
   latencyMs: number | undefined;
@@ -48,7 +48,7 @@ const MIN_PERIOD_MS = 300_000;
 /** Minimum time between heartbeats of two clusters, in milliseconds. */
 export const HEARTBEAT_GAP_MS = 1_000 / HEARTBEATS_PER_SECOND;
 
-/** Returns the period of each cluster's heartbeat in a fleet of this size. */
+/** Returns the heartbeat period of each cluster in a fleet of this size, in milliseconds. */
 export function heartbeatMs(clusters: number): number {
   return Math.max(MIN_PERIOD_MS, Math.ceil(clusters * HEARTBEAT_GAP_MS));
 }
@@ -84,7 +84,7 @@ export class TrackedClusters {
     return tracked;
   }
 
-  /** Returns the state of a cluster that is already tracked. */
+  /** Returns the state of a cluster; undefined if it is not tracked. */
   get(name: string): TrackedCluster | undefined {
     return this.#clusters.get(name);
   }

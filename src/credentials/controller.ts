@@ -33,7 +33,7 @@ export function createCredentialController({ informers, metrics, ...options }: C
   const run = (stopping: AbortSignal) =>
     defer(() => {
       tracked = new TrackedCredentials();
-      return term({ ...options, registry, tracked, startedAt: options.clock.now() }, { informers, metrics, stopping });
+      return runTerm({ ...options, registry, tracked, startedAt: options.clock.now() }, { informers, metrics, stopping });
     });
   return { run, failureOf: (key) => tracked.failureOf(key) };
 }
@@ -42,10 +42,10 @@ interface Term extends Pick<CredentialControllerOptions, 'informers' | 'metrics'
   readonly stopping: AbortSignal;
 }
 
-/** Maximum number of concurrent renewals; those of hanging clusters only wait. */
+/** Maximum number of concurrent renewals: many, because those of hanging clusters only wait. */
 const CONCURRENCY = 64;
 
-function term(deps: CredentialDeps, { informers, metrics, stopping }: Term): Observable<Outcome<string>> {
+function runTerm(deps: CredentialDeps, { informers, metrics, stopping }: Term): Observable<Outcome<string>> {
   const { clock, registry } = deps;
   const all = [informers.clusters, ...informers.credentials];
   const requests$ = whenSynced(all, () => [...new Set(registry.clusters.list().flatMap(credentialKeys))], changedKeys(informers)).pipe(

@@ -9,13 +9,13 @@ import { removeRecord, retire } from './retire.ts';
 import { revoke } from './revoke.ts';
 import { type CredentialDeps, type CredentialRun, observe } from './run.ts';
 
-/** Returns the reconcile function for credentials. Throws the error of a failed step, which is not retried until its delay has passed. */
+/** Returns the reconcile function for credentials. It throws the error of a failed step, which is retried after its delay. */
 export function createReconcile(deps: CredentialDeps): (key: string, signal: AbortSignal) => Promise<Result> {
   return async (key, signal) => {
     for (let steps = 0; steps < MAX_STEPS; steps++) {
       const observed = observe(deps, key, signal);
       if (observed === undefined) {
-        // The anchors of a re-created registered Secret are still known.
+        // While a Cluster refers to the registered Secret, its anchors stay known, because the Secret may be re-created.
         if (deps.registry.clustersOfCredential(key).length === 0) deps.tracked.forget(key);
         return {};
       }
@@ -36,7 +36,7 @@ export function retryAt(deps: CredentialDeps, key: string, signal: AbortSignal):
   return plan?.type === 'wait' ? (plan.until ?? now + RETRY_MS) : now;
 }
 
-/** Maximum number of steps of one reconcile: restore, delete anchors, renew. */
+/** Maximum number of steps of one reconcile; more than a sequence such as restore, delete anchors, renew needs. */
 const MAX_STEPS = 4;
 const RETRY_MS = 10_000;
 
@@ -44,7 +44,7 @@ type Step = Exclude<CredentialPlan, { readonly type: 'wait' }>;
 
 async function execute(run: CredentialRun, step: Step): Promise<void> {
   try {
-    await take(run, step);
+    await executeStep(run, step);
   } catch (error) {
     run.signal.throwIfAborted();
     recordFailure(run, step.type, error);
@@ -52,7 +52,7 @@ async function execute(run: CredentialRun, step: Step): Promise<void> {
   }
 }
 
-async function take(run: CredentialRun, step: Step): Promise<void> {
+async function executeStep(run: CredentialRun, step: Step): Promise<void> {
   if (step.type === 'restore') return await restore(run);
   if (step.type === 'removeRecord') return await removeRecord(run);
   const { registered } = run;
@@ -64,7 +64,7 @@ async function take(run: CredentialRun, step: Step): Promise<void> {
 
 const STEPS = { renew, recover, revoke, retire } as const;
 
-/** Delays the next attempt. A failed deletion of anchors, even for a revocation, delays only deletions. */
+/** Records a failed step and delays the next attempt. A failed deletion of anchors, even for a revocation, delays only deletions. */
 function recordFailure({ state, token, clock, random }: CredentialRun, step: CredentialPlan['type'], error: unknown): void {
   const now = clock.monotonic();
   const spread = 1 + random() / 10;

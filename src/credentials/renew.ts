@@ -33,7 +33,7 @@ import type { CredentialRun } from './run.ts';
 
 /** Renews the token in use. Throws an IssueError, or the reason of the run's signal if it aborts. */
 export async function renew(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
-  // Without a record, nothing else names the anchors of earlier tokens.
+  // Without a record, only a list on the cluster finds the anchors of earlier tokens.
   const isUnrecorded = run.record === undefined;
   await store(run, registered, await run.clients.use(registered, (target) => obtain(run, target, isUnrecorded)));
 }
@@ -53,7 +53,7 @@ export async function recover(run: CredentialRun, registered: RegisteredCluster)
   await store(run, registered, obtained);
 }
 
-/** Proves and writes a new token; undefined means that Purser's user is not a service account. */
+/** Proves and writes a new token; `obtained` is undefined if Purser's user is not a service account. Throws an IssueError. */
 async function store(run: CredentialRun, registered: RegisteredCluster, obtained: Obtained | undefined): Promise<void> {
   const { clock, credential, state, log, key, users, recorder } = run;
   if (obtained === undefined) {
@@ -61,9 +61,9 @@ async function store(run: CredentialRun, registered: RegisteredCluster, obtained
     log.info({ key }, 'credential not renewed: its user is not a service account');
     return;
   }
-  await prove(run, registered, obtained);
-  const record = recordOf(run, obtained);
-  const written = await write(run, renewedSecret(credential, obtained.grant.token, record));
+  await proveNewToken(run, registered, obtained);
+  const record = toRecord(run, obtained);
+  const written = await writeRenewed(run, renewedSecret(credential, obtained.grant.token, record));
   const now = clock.monotonic();
   // The new record lists only anchors that were not deleted.
   state.deletedAnchors.clear();
@@ -73,32 +73,35 @@ async function store(run: CredentialRun, registered: RegisteredCluster, obtained
     renewedDigest: record.registeredDigest,
     failures: 0,
     failure: undefined,
-    renewNotBefore: now + MIN_INTERVAL_MS,
+    renewNotBefore: now + MIN_WRITE_INTERVAL_MS,
     // Deletions that failed with the former token may succeed with the new one.
     deleteFailures: 0,
     deleteFailure: undefined,
     deleteNotBefore: -Infinity,
     restores: 0,
-    restoreNotBefore: now + MIN_INTERVAL_MS,
+    restoreNotBefore: now + MIN_WRITE_INTERVAL_MS,
   } satisfies Partial<typeof state>);
   log.info({ key, expiresAt: new Date(record.expiresAt).toISOString(), isBound: obtained.anchor !== undefined }, 'credential renewed');
   const message = sentence(RenewalEventReason.CredentialRenewed);
   for (const { cluster } of users) recorder.record(cluster, { type: 'Normal', reason: 'CredentialRenewed', message });
 }
 
-/** Rewrites the latest renewed token, which the hub has lost. Throws an IssueError. */
+/** Rewrites the latest renewed token, which the hub has lost. Throws an IssueError if that fails. */
 export async function restore(run: CredentialRun): Promise<void> {
   const { state, clock, log, key } = run;
   if (state.latest === undefined) return;
   const { uid: _, resourceVersion: __, ...metadata } = state.latest.metadata;
-  const delayMs = Math.min(MIN_INTERVAL_MS * 2 ** state.restores, MAX_INTERVAL_MS);
+  const delayMs = Math.min(MIN_WRITE_INTERVAL_MS * 2 ** state.restores, MAX_WRITE_INTERVAL_MS);
   Object.assign(state, { restores: state.restores + 1, restoreNotBefore: clock.monotonic() + delayMs } satisfies Partial<typeof state>);
-  const latest = await write(run, { metadata, type: 'Opaque', data: state.latest.data ?? {} });
+  const latest = await writeRenewed(run, { metadata, type: 'Opaque', data: state.latest.data ?? {} });
   Object.assign(state, { latest, failures: 0, failure: undefined } satisfies Partial<typeof state>);
   log.warn({ key }, 'renewed credential restored');
 }
 
-/** Deletes anchors of replaced tokens after the hub and the cluster have confirmed the credential in use. Throws an IssueError. */
+/**
+ * Deletes anchors of replaced tokens, except one that the credential in use is bound to, after the hub and the cluster have confirmed that
+ * credential. Throws an IssueError if a step fails.
+ */
 export async function deleteAnchors(run: CredentialRun, registered: RegisteredCluster, anchors: readonly OwnAnchor[]): Promise<void> {
   const { state } = run;
   await runWithConfirmedCredential(run, registered, async (target, namespace) => {
@@ -116,7 +119,10 @@ function boundAnchor({ credential }: Target): string | undefined {
   return credential?.type === 'token' ? tokenClaims(credential.token.reveal())?.boundSecretUID : undefined;
 }
 
-/** Deletes one anchor. Purser may have lost the permission for an anchor in the namespace of a former service account, which is logged. */
+/**
+ * Deletes one anchor. If Purser has lost its permission in the namespace of a former service account, logs that the anchor is left behind.
+ * Throws an IssueError for other failures.
+ */
 export async function deleteAnchor(
   { signal, log, key }: CredentialRun,
   target: Target,
@@ -132,8 +138,8 @@ export async function deleteAnchor(
 }
 
 /**
- * Runs `work` with the credential in use, over a new connection, after the hub has confirmed that replicas use it and the cluster that it
- * accepts it. `namespace` is that of Purser's service account; undefined for another user. Throws an IssueError.
+ * Runs `work` with the credential in use, after a read on the hub confirms that it is still in use, and the cluster accepts it. A token is
+ * sent over a new connection. `namespace` is that of Purser's service account; undefined for another user. Throws an IssueError.
  */
 export async function runWithConfirmedCredential(
   { clients, token, signal }: CredentialRun,
@@ -149,17 +155,17 @@ export async function runWithConfirmedCredential(
   else await clients.use({ ...registered, credential, renewed }, confirmed);
 }
 
-/** Minimum time between two writes, in milliseconds. */
-export const MIN_INTERVAL_MS = 10_000;
-const MAX_INTERVAL_MS = 600_000;
+/** Minimum time between two writes of the Secret with the renewed token, in milliseconds. */
+export const MIN_WRITE_INTERVAL_MS = 10_000;
+const MAX_WRITE_INTERVAL_MS = 600_000;
 
 /** A new token for Purser's service account. */
 interface Obtained {
   readonly username: string;
   readonly grant: Grant;
-  /** Undefined if the cluster forbids anchors. */
+  /** Anchor that the token is bound to; undefined if the cluster forbids anchors. */
   readonly anchor: OwnAnchor | undefined;
-  /** Anchors on the cluster that no record may list. */
+  /** Anchors found on the cluster, which may be missing from the record. */
   readonly found: readonly OwnAnchor[];
 }
 
@@ -201,7 +207,11 @@ async function findAnchors(
 }
 
 /** Reviews the new token over a new connection. Throws an IssueError unless it belongs to the same user. */
-async function prove({ clients, signal }: CredentialRun, registered: RegisteredCluster, { username, grant }: Obtained): Promise<void> {
+async function proveNewToken(
+  { clients, signal }: CredentialRun,
+  registered: RegisteredCluster,
+  { username, grant }: Obtained,
+): Promise<void> {
   let found: string;
   try {
     found = await clients.useOnce(registered, grant.token, (target) => ownUsername(target, signal));
@@ -212,7 +222,7 @@ async function prove({ clients, signal }: CredentialRun, registered: RegisteredC
   if (found !== username) throw new IssueError('ResponseUntrusted', 'the token belongs to another user');
 }
 
-function recordOf(run: CredentialRun, { grant, anchor, found }: Obtained): RenewalRecord {
+function toRecord(run: CredentialRun, { grant, anchor, found }: Obtained): RenewalRecord {
   return {
     registeredDigest: digestOf(registeredToken(run.credential).reveal()),
     tokenDigest: digestOf(grant.token.reveal()),
@@ -227,7 +237,8 @@ function recordOf(run: CredentialRun, { grant, anchor, found }: Obtained): Renew
 }
 
 /**
- * Returns the anchors of the overwritten Secret, of later and former Secrets that the hub has lost, and the anchors found on the cluster.
+ * Returns the anchors to delete after the overlap: those in the overwritten Secret, in later and former Secrets that the hub has lost, and
+ * those found on the cluster. Logs those beyond the maximum of a record.
  */
 export function replacedAnchors(
   { renewed, state, clock, log, key }: CredentialRun,
@@ -251,8 +262,11 @@ function registeredToken(secret: Stored<Secret>): Sensitive<string> {
   return credential.token;
 }
 
-/** Creates the Secret, or replaces the version that the informer has. Throws an IssueError, even if another process changed it. */
-export async function write({ hub, renewed, credential, signal }: CredentialRun, secret: Secret): Promise<Stored<Secret>> {
+/**
+ * Creates the Secret with the renewed token, or replaces the version that the informer has. Throws an IssueError if that fails, or if
+ * another process changed the Secret.
+ */
+export async function writeRenewed({ hub, renewed, credential, signal }: CredentialRun, secret: Secret): Promise<Stored<Secret>> {
   const { namespace, name } = credential.metadata;
   if (renewed !== undefined && !isOverwritable(renewed)) {
     const text = `Secret ${namespace}/${renewedName(name)} exists and was not created by Purser. Delete or rename it`;

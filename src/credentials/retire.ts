@@ -1,5 +1,5 @@
-// The switch back to the registered token, if Purser no longer renews a credential that it has renewed. The renewed token stays valid for the
-// overlap, so that all replicas notice the change; the Secret with the record of anchors is removed after the anchors.
+// The switch back to the registered token, if Purser no longer renews a credential that it has renewed. The renewed token stays valid for
+// the overlap, so that all replicas notice the change; the Secret with the record of anchors is removed after the anchors.
 
 import { RenewalEventReason } from '../api/reasons.ts';
 import { Secrets } from '../api/resources.ts';
@@ -12,17 +12,17 @@ import { renewedSecret } from '../targets/policy/renewed-secret.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
 import type { RegisteredCluster } from '../targets/registry.ts';
 import { ownUsername } from '../targets/reviews.ts';
-import { MIN_INTERVAL_MS, replacedAnchors, versionOf, write } from './renew.ts';
+import { MIN_WRITE_INTERVAL_MS, replacedAnchors, versionOf, writeRenewed } from './renew.ts';
 import type { CredentialRun } from './run.ts';
 
-/** Removes the renewed token from the hub if the cluster accepts the registered credential. Throws an IssueError. */
+/** Removes the renewed token from the hub if the cluster accepts the registered credential; throws an IssueError otherwise. */
 export async function retire(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const { state, credential, record, clock, log, key, users, recorder } = run;
   if (record === undefined) return;
-  await prove(run, registered);
+  await proveRegistered(run, registered);
   const replaced = replacedAnchors(run, undefined);
   const retired = { ...record, retiredAt: toWholeSecond(clock.now()), anchor: undefined, replaced };
-  await write(run, renewedSecret(credential, undefined, retired));
+  await writeRenewed(run, renewedSecret(credential, undefined, retired));
   state.deletedAnchors.clear();
   Object.assign(state, {
     former: undefined,
@@ -30,14 +30,14 @@ export async function retire(run: CredentialRun, registered: RegisteredCluster):
     renewedDigest: '',
     failures: 0,
     failure: undefined,
-    renewNotBefore: clock.monotonic() + MIN_INTERVAL_MS,
+    renewNotBefore: clock.monotonic() + MIN_WRITE_INTERVAL_MS,
   } satisfies Partial<typeof state>);
   log.info({ key }, 'credential retired');
   const message = sentence(RenewalEventReason.CredentialRetired);
   for (const { cluster } of users) recorder.record(cluster, { type: 'Normal', reason: 'CredentialRetired', message });
 }
 
-/** Removes the Secret with the record of a retired token. Throws an IssueError, even if another process changed it. */
+/** Removes the Secret with the record of a retired token. Throws an IssueError if that fails, or if another process changed the Secret. */
 export async function removeRecord({ hub, renewed, state, clock, signal }: CredentialRun): Promise<void> {
   if (renewed === undefined) return;
   const { namespace, name } = renewed.metadata;
@@ -45,7 +45,7 @@ export async function removeRecord({ hub, renewed, state, clock, signal }: Crede
     if (!hasReason(error, 'NotFound')) throw error;
   });
   await orIssueError(removal, 'SecretWriteFailed', signal);
-  const renewNotBefore = clock.monotonic() + MIN_INTERVAL_MS;
+  const renewNotBefore = clock.monotonic() + MIN_WRITE_INTERVAL_MS;
   Object.assign(state, { failures: 0, failure: undefined, renewNotBefore } satisfies Partial<typeof state>);
 }
 
@@ -53,7 +53,7 @@ export async function removeRecord({ hub, renewed, state, clock, signal }: Crede
  * Reviews the registered credential; a token is reviewed over a new connection. Throws an IssueError if it belongs to a different user than
  * the renewed one.
  */
-async function prove({ clients, credential, renewed, signal }: CredentialRun, registered: RegisteredCluster): Promise<void> {
+async function proveRegistered({ clients, credential, renewed, signal }: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const supplied = readCredential(credential);
   const found =
     supplied.type === 'token'
@@ -62,5 +62,5 @@ async function prove({ clients, credential, renewed, signal }: CredentialRun, re
   const inUse = readRenewed(credential, renewed);
   const expected = inUse && tokenClaims(inUse.token.reveal())?.subject;
   if (expected !== undefined && found !== expected)
-    throw new IssueError('ResponseUntrusted', 'the registered token belongs to another user');
+    throw new IssueError('ResponseUntrusted', 'the registered credential belongs to another user');
 }

@@ -10,37 +10,40 @@ import { listOwnAnchors, ownAnchorName } from '../targets/own-anchors.ts';
 import { renewedSecret } from '../targets/policy/renewed-secret.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
 import type { RegisteredCluster } from '../targets/registry.ts';
-import { deleteAnchor, MIN_INTERVAL_MS, runWithConfirmedCredential, write } from './renew.ts';
+import { deleteAnchor, MIN_WRITE_INTERVAL_MS, runWithConfirmedCredential, writeRenewed } from './renew.ts';
 import type { CredentialRun } from './run.ts';
 
-/** Deletes all anchors of the registered Secret except that of the token in use, then records the revocation. Throws an IssueError. */
+/**
+ * Deletes all anchors of the registered Secret except that of the token in use, then records the revocation. Throws an IssueError if a step
+ * fails.
+ */
 export async function revoke(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const { state, credential, renewed, record, clock, log, key, users, recorder } = run;
   const inUse = readRenewed(credential, renewed);
   if (record === undefined || inUse === undefined) throw new IssueError('SecretReadFailed', 'the credential changed on the hub');
   const anchors = await deleteOthers(run, registered);
-  await write(run, renewedSecret(credential, inUse.token, { ...record, replaced: [], revoked: record.revokeRequest }));
+  await writeRenewed(run, renewedSecret(credential, inUse.token, { ...record, replaced: [], revoked: record.revokeRequest }));
   state.deletedAnchors.clear();
   Object.assign(state, {
     former: undefined,
     deleteFailures: 0,
     deleteFailure: undefined,
     // The informer receives the record before the next attempt.
-    deleteNotBefore: clock.monotonic() + MIN_INTERVAL_MS,
+    deleteNotBefore: clock.monotonic() + MIN_WRITE_INTERVAL_MS,
   } satisfies Partial<typeof state>);
   log.info({ key, anchors }, 'credential revoked');
   const message = [sentence(RenewalEventReason.CredentialRevoked), ...registeredNote(run)].join(' ');
   for (const { cluster } of users) recorder.record(cluster, { type: 'Normal', reason: 'CredentialRevoked', message });
 }
 
-/** Deletes the anchors and returns their number. Throws an IssueError, even if the token in use is not bound to an anchor. */
+/** Deletes the anchors and returns their number. Throws an IssueError if that fails, or if the token in use is not bound to an anchor. */
 async function deleteOthers(run: CredentialRun, registered: RegisteredCluster): Promise<number> {
   const { credential, record, state, signal } = run;
   const { uid: registeredUID } = credential.metadata;
   if (record?.anchor === undefined)
     throw new IssueError('TargetForbidden', 'the cluster forbids anchors, so tokens stay valid until they expire');
   const { uid: current } = record.anchor;
-  // Only another leader can have created this anchor: for a renewal that is in progress.
+  // This anchor exists only if another leader has a renewal in progress.
   const next = ownAnchorName(registeredUID, record.tokenDigest);
   let count = 0;
   await runWithConfirmedCredential(run, registered, async (target, namespace) => {
@@ -56,7 +59,7 @@ async function deleteOthers(run: CredentialRun, registered: RegisteredCluster): 
   return count;
 }
 
-/** Returns a sentence about a registered token that is still valid, because it is not bound to an anchor; none otherwise. */
+/** Returns a sentence about a registered token that stays valid, because it is not bound to an anchor; empty otherwise. */
 function registeredNote({ credential, clock }: CredentialRun): readonly string[] {
   const registered = readCredential(credential);
   if (registered.type !== 'token') return [];

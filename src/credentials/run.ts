@@ -50,7 +50,7 @@ export interface CredentialRun extends CredentialDeps {
   readonly record: RenewalRecord | undefined;
   /** The Clusters that use the credential, at least one. */
   readonly users: readonly RegisteredCluster[];
-  /** The Cluster to send requests through, with the latest renewed token; undefined if no registration is usable. */
+  /** The Cluster through which Purser sends requests, with the latest renewed token; undefined if no registration is usable. */
   readonly registered: RegisteredCluster | undefined;
   readonly terms: RenewalTerms;
   readonly token: TokenInUse | undefined;
@@ -72,7 +72,7 @@ export function observe(
   const terms = renewalTerms(users.map(({ cluster }) => cluster));
   changeTerms(state, terms);
   const now = clock.now();
-  const { secret, isLost } = latestOf(state, credential, renewed, now);
+  const { secret, isLost } = trackLatest(state, credential, renewed, now);
   const record = secret && parseRenewal(secret, uid);
   const registered = findUsable(deps, users, secret);
   const token = registered && orUndefined(() => readTokenInUse(credential, secret));
@@ -114,10 +114,10 @@ export function isRejected({ status }: Cluster): boolean {
 const REJECTED: ClusterReason = 'CredentialRejected';
 
 /**
- * Finds the Secret with the latest renewed token: that of the hub, or a later one that this process wrote or saw, if the Secret was
- * deleted, edited or restored from a backup since.
+ * Returns the Secret with the latest renewed token, and tracks it: the Secret on the hub, or a later one that this process wrote or saw, if
+ * the Secret on the hub was deleted, edited or restored from a backup since. In the latter case, `isLost` is true.
  */
-function latestOf(
+function trackLatest(
   state: TrackedCredential,
   credential: Stored<Secret>,
   renewed: Stored<Secret> | undefined,
@@ -127,18 +127,21 @@ function latestOf(
   const known = orUndefined(() => readRenewed(credential, state.latest));
   const record = renewed && parseRenewal(renewed, credential.metadata.uid);
   if (isLater(known?.record, onHub?.record.renewedAt ?? record?.retiredAt, now)) return { secret: state.latest, isLost: true };
-  // The hub may lose the record of anchors of a token that is not in use, because it succeeds a former registered token.
+  // Kept for its anchors: the hub may lose a renewed token that is not in use, because it succeeds a former registered token.
   if (onHub === undefined) state.former = (record && renewed) ?? state.latest ?? state.former;
   state.latest = onHub && renewed;
   return { secret: renewed, isLost: false };
 }
 
-/** Returns whether a known token is valid, and was renewed after the last change on the hub. */
+/** Returns whether a known token has not expired, and was renewed after the last change on the hub. */
 function isLater(known: RenewalRecord | undefined, changedAt: number | undefined, now: number): boolean {
   return known !== undefined && known.expiresAt > now && known.renewedAt > (changedAt ?? -Infinity);
 }
 
-/** Forgets failures under other terms. With renewal Manual, also forgets the renewed token, which is not restored. */
+/**
+ * Resets failures when renewal changes between Auto and Manual. With renewal Manual, keeps the latest renewed token only for its anchors,
+ * because Purser does not restore it.
+ */
 function changeTerms(state: TrackedCredential, { isAutomatic }: RenewalTerms): void {
   if (state.isAutomatic !== isAutomatic) resetFailures(state);
   state.isAutomatic = isAutomatic;
@@ -151,12 +154,12 @@ function resetFailures(state: TrackedCredential): void {
   Object.assign(state, { failures: 0, failure: undefined, renewNotBefore } satisfies Partial<TrackedCredential>);
 }
 
-/** Ends the delay after failures with another token: an administrator has supplied a new one. */
+/** Ends the delay after failures if they concern another token: an administrator has supplied a new one. */
 function forgetFailures(state: TrackedCredential, { digest }: TokenInUse): void {
   if (state.failures > 0 && state.failedDigest !== digest) resetFailures(state);
 }
 
-/** Returns the first Cluster whose addresses and certificates the credential pins. */
+/** Returns the first Cluster whose addresses and certificates the credential pins, with the renewed token; undefined without one. */
 function findUsable(
   { clients }: CredentialDeps,
   users: readonly RegisteredCluster[],

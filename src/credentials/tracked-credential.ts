@@ -43,7 +43,7 @@ export interface TrackedCredential {
 export class TrackedCredentials {
   readonly #credentials = new Map<string, TrackedCredential>();
 
-  /** Returns the state of a credential; for a re-created Secret, only the former renewed token is known. */
+  /** Returns the state of a credential. For a re-created Secret, the state is new, except for the former renewed token. */
   track(key: string, uid: string): TrackedCredential {
     const known = this.#credentials.get(key);
     if (known?.uid === uid) return known;
@@ -57,8 +57,8 @@ export class TrackedCredentials {
   }
 
   /**
-   * Returns the failure of a credential whose renewal, or else anchor deletion, failed at least twice in a row: single failures are usually
-   * transient.
+   * Returns the failure of a credential whose renewal, or else anchor deletion, failed at least twice in a row; undefined otherwise,
+   * because single failures are usually transient.
    */
   failureOf(key: string): RenewalFailure | undefined {
     const { failures = 0, failure, deleteFailures = 0, deleteFailure } = this.#credentials.get(key) ?? {};

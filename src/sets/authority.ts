@@ -7,7 +7,7 @@ import type { Cluster } from '../api/cluster.gen.ts';
 import type { Stored } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { orIssueError } from '../targets/issue-error.ts';
-import { findRequester, isRequesterAllowed } from '../tokens/authority.ts';
+import { isRequesterAllowed, requesterExists } from '../tokens/authority.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import type { SetView } from './informers.ts';
 import { type IssueRequest, issueRequestOf, requesterKeyOf, requesterOf } from './issue-request.ts';
@@ -15,7 +15,7 @@ import { type IssueRequest, issueRequestOf, requesterKeyOf, requesterOf } from '
 export interface SetAuthorityOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'list'>;
   readonly view: Pick<SetView, 'permissions' | 'hasRequester'>;
-  /** Namespaces whose service accounts a rule must name. */
+  /** Namespaces on target clusters that a permission must name; see `issueNames`. */
   readonly protectedNamespaces: readonly string[];
 }
 
@@ -29,12 +29,12 @@ export class SetAuthority {
   /** Returns whether the requester exists; looks up one that the informer lacks. Throws an IssueError if that fails. */
   async hasRequester(request: IssueRequest, signal: AbortSignal): Promise<boolean> {
     const { hub, view } = this.#options;
-    return view.hasRequester(requesterKeyOf(request)) || (await findRequester(hub, requesterKeyOf(request), signal));
+    return view.hasRequester(requesterKeyOf(request)) || (await requesterExists(hub, requesterKeyOf(request), signal));
   }
 
   /**
-   * Returns a function that returns whether RBAC allows a requester that exists to issue the token of a cluster. Sends no requests. A
-   * tenant without any permission can cause many runs, each of which evaluates all Clusters.
+   * Returns a predicate: whether RBAC allows the requester, if it exists, to issue the token of a cluster. Sends no requests. Fast for
+   * a requester without any permission, because a tenant can cause many runs, each of which evaluates all Clusters.
    */
   permissionOf(request: IssueRequest): (cluster: Stored<Cluster>) => boolean {
     const granted = this.#options.view.permissions.namesFor(requesterOf(request));
@@ -50,8 +50,8 @@ export class SetAuthority {
   }
 
   /**
-   * Reviews the permission for a cluster on the hub; `cluster` is undefined if it is not registered, which takes as many requests. Throws
-   * an IssueError if the review fails.
+   * Reviews the permission for a cluster on the hub. For a cluster that is not registered, `cluster` is undefined, and the number
+   * of requests is the same. Throws an IssueError if the review fails.
    */
   async review(request: IssueRequest, name: string, cluster: Stored<Cluster> | undefined, signal: AbortSignal): Promise<boolean> {
     const { hub } = this.#options;

@@ -43,7 +43,7 @@ export async function writeChild(run: SetRun, { clusterName, token }: PlannedWri
 /** Delay before the next run after a conflict, in milliseconds. */
 const CONFLICT_MS = 1_000;
 
-/** Returns whether the server rejects this ManagedToken, such as for a quota or by admission control. */
+/** Returns whether the server rejects this ManagedToken, for example because of a quota or of admission control. */
 function isRejection(error: unknown): error is StatusError {
   return (
     error instanceof StatusError && hasReason(error, 'Forbidden', 'Invalid', 'BadRequest', 'MethodNotAllowed', 'RequestEntityTooLarge')
@@ -94,7 +94,7 @@ export function ownerReference({ metadata }: StoredSet) {
   return { apiVersion: `${TokensGroup}/${Version}`, kind: 'ManagedTokenSet', name, uid, controller: true, blockOwnerDeletion: false };
 }
 
-/** Removes a ManagedToken once several checks, as after a withdrawn permission, have confirmed that its cluster is not a member. */
+/** Removes a ManagedToken after several checks that its cluster is not a member, at the intervals of reviews before a withdrawal. */
 export async function removeChild(run: SetRun, token: StoredToken): Promise<void> {
   // Earlier checks of this run may have spent the budget.
   if (!isCheckDue(run, token)) return;
@@ -157,8 +157,8 @@ async function isStillSurplus(run: SetRun, token: StoredToken): Promise<boolean>
 }
 
 /**
- * Returns the cluster that a ManagedToken was created for, even if a user has changed its spec, unless its name ends with a hash; undefined
- * if it has no name of the set.
+ * Returns the name of the cluster that a ManagedToken was created for, even if a user has changed its spec; undefined if its name does not
+ * come from the set. From a shortened name, which ends with a hash, the name of the cluster cannot be restored.
  */
 function clusterOf({ metadata }: StoredSet, token: StoredToken): string | undefined {
   const { clusterName } = token.spec;

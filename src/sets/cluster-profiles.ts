@@ -1,4 +1,4 @@
-// Publishes ClusterProfiles for the clusters of a set. No informer follows them, because the hub may not serve them: a list finds
+// Publishes ClusterProfiles for the clusters of a set. No informer follows them, because not every hub serves them; a periodic list finds
 // changes by other clients.
 
 import type { Cluster } from '../api/cluster.gen.ts';
@@ -21,12 +21,12 @@ import {
   type ClusterAccess,
   type DesiredProfile,
   desiredProfile,
-  digestsOf,
+  desiredProfileDigests,
   isSameProfile,
   type ProfileDigests,
   type ProfilesAspect,
   profileLeftovers,
-  profilesAspect,
+  toProfilesAspect,
 } from './policy/cluster-profile.ts';
 import { isControlledBy, type Member, readyConditionOf, type SetObservation } from './policy/plan.ts';
 import { childName } from './policy/template.ts';
@@ -39,14 +39,14 @@ const CONCURRENCY = 16;
 const MAX_REQUESTS = 256;
 /** Interval between lists, which find changes by other clients, in milliseconds. */
 const LIST_MS = 300_000;
-/** Minimum time between two updates of one ClusterProfile, in milliseconds; KEP-4322 requests it. */
+/** Minimum time between two updates of one ClusterProfile, in milliseconds, as KEP-4322 requests. */
 const UPDATE_MS = 30_000;
 /** Delay before the next attempt after a rejection, in milliseconds. */
 const RETRY_MS = 60_000;
 /** Delay before the next run after a conflict, in milliseconds. */
 const CONFLICT_MS = 1_000;
 
-/** ClusterProfiles per page of a list: each may have 1.5 MB, which a tenant can write, and several sets list at the same time. */
+/** Maximum number of ClusterProfiles per page of a list: a tenant can write 1.5 MB to each, and several sets list at the same time. */
 const PAGE_LIMIT = 16;
 
 const CRD = `clusterprofiles.${InventoryGroup}`;
@@ -63,9 +63,9 @@ interface ProfileWrite {
 }
 
 /**
- * Publishes the ClusterProfiles of a set, and removes those of clusters whose ManagedToken is gone. Returns the state of the ClusterProfilesPublished
- * condition; `none` if the set publishes no ClusterProfiles and has none left, undefined to keep the state. Throws if the
- * run must be retried.
+ * Publishes the ClusterProfiles of a set, and removes those of clusters whose ManagedToken is gone. Returns the state of the
+ * ClusterProfilesPublished condition; `none` if the set publishes no ClusterProfiles and has none left, undefined to keep the state. Throws
+ * if the run must be retried.
  */
 export async function publishProfiles(run: SetRun, { members }: SetObservation): Promise<ProfilesAspect | 'none' | undefined> {
   const { profiles } = run.tracked;
@@ -73,9 +73,9 @@ export async function publishProfiles(run: SetRun, { members }: SetObservation):
   if (recordedCondition(run) === undefined) {
     profiles.forget();
     if (!isEnabled || members.length === 0) return 'none';
-    // Write the condition before the first ClusterProfile: the condition records that there may be profiles to remove.
+    // The condition is written before the first ClusterProfile: it records that there may be ClusterProfiles to remove.
     requeueAfter(run, CONFLICT_MS);
-    return profilesAspect('Publishing');
+    return toProfilesAspect('Publishing');
   }
   const blocked = profiles.blocked(run.clock.monotonic());
   if (blocked === undefined) return await attempt(run, isEnabled ? members : []);
@@ -95,9 +95,9 @@ async function attempt(run: SetRun, members: readonly Member[]): Promise<Profile
     if (hasReason(error, 'NotFound')) {
       profiles.forget();
       // Without the CustomResourceDefinition, there are no ClusterProfiles left to remove.
-      return isEnabled ? block(run, profilesAspect('CustomResourceMissing', REMEDY)) : 'none';
+      return isEnabled ? block(run, toProfilesAspect('CustomResourceMissing', REMEDY)) : 'none';
     }
-    if (hasReason(error, 'Forbidden')) return block(run, profilesAspect('Forbidden', cleanMessage(error.message)));
+    if (hasReason(error, 'Forbidden')) return block(run, toProfilesAspect('Forbidden', cleanMessage(error.message)));
     throw error;
   }
 }
@@ -114,14 +114,14 @@ function requeueAfter({ clock, requeue }: SetRun, ms: number): void {
 
 /**
  * Lists the ClusterProfiles at the start of a term, and then every five minutes while the set has some. The list has all of Purser's
- * ClusterProfiles in the namespace. A tenant can create any number of them, so the namespace pays for each page.
+ * ClusterProfiles in the namespace. A tenant can create any number of them, so each page is charged to the namespace.
  */
 async function refresh(run: SetRun, kept: ReadonlySet<string>): Promise<void> {
   const { hub, set, tracked, clock, budgets, signal } = run;
   const { profiles } = tracked;
   const { namespace } = set.metadata;
   if (profiles.listedAt !== undefined && kept.size === 0 && profiles.controlled.size === 0) return;
-  // A ClusterProfile of an earlier set of the same name disappears within seconds.
+  // A conflict may end soon: the garbage collector deletes ClusterProfiles of an earlier set of the same name within seconds.
   const intervalMs = profiles.foreign.size > 0 ? RETRY_MS : LIST_MS;
   const dueIn = profiles.listedAt === undefined ? 0 : profiles.listedAt + intervalMs - clock.monotonic();
   const waitMs = dueIn > 0 ? dueIn : budgets.waitMs(namespace);
@@ -164,7 +164,7 @@ async function writeProfiles(run: SetRun, members: readonly Member[], kept: Read
   if (isCut || profiles.isPartial || !isCurrent()) {
     requeueAfter(run, profiles.isPartial ? CONFLICT_MS : 1);
     // After a restart, writes of many ClusterProfiles take several runs, which must not change the condition.
-    return profilesAspect(isEnabled && recordedCondition(run)?.reason === 'Published' ? 'Published' : 'Publishing');
+    return toProfilesAspect(isEnabled && recordedCondition(run)?.reason === 'Published' ? 'Published' : 'Publishing');
   }
   return isEnabled ? resultOf(run) : 'none';
 }
@@ -179,11 +179,13 @@ function resultOf(run: SetRun): ProfilesAspect {
   const [foreign] = profiles.foreign;
   if (foreign !== undefined) {
     requeueAfter(run, RETRY_MS);
-    const rest = profiles.foreign.size === 1 ? '' : ` and ${profiles.foreign.size - 1} others`;
-    return profilesAspect('NameConflict', `${foreign}${rest}; delete it, or rename the set ${set.metadata.name}`);
+    const rest = profiles.foreign.size - 1;
+    const others = rest === 0 ? '' : ` and ${rest} ${rest === 1 ? 'other' : 'others'}`;
+    const remedy = `delete ${rest === 0 ? 'it' : 'them'}, or rename the set ${set.metadata.name}`;
+    return toProfilesAspect('NameConflict', `${foreign}${others}; ${remedy}`);
   }
   const rejection = profiles.firstRejection();
-  return rejection === undefined ? profilesAspect('Published') : profilesAspect('WriteFailed', rejection);
+  return rejection === undefined ? toProfilesAspect('Published') : toProfilesAspect('WriteFailed', rejection);
 }
 
 /** Returns the names of ClusterProfiles to keep: those of members, and of ManagedTokens that are about to be removed. */
@@ -196,8 +198,8 @@ function keptNames({ set, view, tracked }: SetRun, members: readonly Member[]): 
 }
 
 /**
- * Returns the connection to publish for a member: the pinned one, once the Secret has it. A tenant who changes the Secret must not change
- * where consumers send its token. Until the Secret is repaired, the last connection applies.
+ * Returns the connection to publish for a member: the pinned one, once the Secret has it; undefined before the first one. A tenant who
+ * changes the Secret must not change where consumers send its token. Until the Secret is repaired, the last connection applies.
  */
 function accessOf(run: SetRun, { token }: Member): ClusterAccess | undefined {
   const { set, view, tracked } = run;
@@ -262,14 +264,14 @@ function plannedWrite(run: SetRun, member: Member): readonly ProfileWrite[] {
 
 type RenderedProfile = Omit<ProfileWrite, 'name'>;
 
-/** Latest rendering by connection, which never changes; a digest of all certificates in each run would be slow. */
+/** Latest rendering for each connection, an object that never changes: digests of all certificates in each run would be slow. */
 const RENDERINGS = new WeakMap<ClusterAccess, RenderedProfile & { readonly cluster: Stored<Cluster> }>();
 
 function renderProfile(cluster: Stored<Cluster>, access: ClusterAccess): RenderedProfile {
   const known = RENDERINGS.get(access);
   if (known?.cluster === cluster) return { desired: known.desired, digests: known.digests };
   const desired = desiredProfile(cluster, access);
-  const digests = digestsOf(desired);
+  const digests = desiredProfileDigests(desired);
   RENDERINGS.set(access, { cluster, desired, digests });
   return { desired, digests };
 }
@@ -305,13 +307,13 @@ async function writeProfile(run: SetRun, write: ProfileWrite): Promise<void> {
   }
 }
 
-/** Creates a ClusterProfile without a status; undefined if another one has the name. */
+/** Creates a ClusterProfile without a status, unless it exists. Returns undefined if the set does not control the existing one. */
 async function createProfile(run: SetRun, { name, desired }: ProfileWrite): Promise<TrackedProfile | undefined> {
   const { hub, set, tracked, signal } = run;
   const { namespace } = set.metadata;
   const metadata = { name, namespace, labels: desired.labels, ownerReferences: [ownerReference(set)] };
   const created = await undefinedFor(hub.create(ClusterProfiles, { metadata, spec: desired.spec }, { signal }), 'AlreadyExists');
-  // The list does not contain a ClusterProfile without the label.
+  // The periodic list does not contain a ClusterProfile without the label, so an existing one is listed by its name.
   const selection = { namespace, fieldSelector: `metadata.name=${name}`, signal };
   const [profile] = created === undefined ? (await hub.list(ClusterProfiles, selection)).items : [created];
   if (profile !== undefined) tracked.profiles.observe(profile, set);

@@ -36,13 +36,13 @@ import { SetAuthority } from './authority.ts';
 import { type SetInformers, SetView, selectsCluster } from './informers.ts';
 import { templateRequest } from './issue-request.ts';
 import { readyConditionOf } from './policy/plan.ts';
-import { childName, type StoredSet, templateTexts } from './policy/template.ts';
+import { childName, encodeTemplateTexts, type StoredSet } from './policy/template.ts';
 import { reconcileSet } from './reconcile.ts';
 import type { SetDeps } from './run.ts';
 import { TrackedSets } from './tracked-set.ts';
 
 export interface SetControllerOptions extends Omit<SetDeps, 'view' | 'memory' | 'authority' | 'budgets' | 'timers'> {
-  /** Clock of the deadline of each run; `clock` by default. */
+  /** Clock for the deadline of each run; `clock` by default. */
   readonly timers?: Clock;
   readonly informers: SetInformers;
   readonly random: () => number;
@@ -53,7 +53,7 @@ export interface SetControllerOptions extends Omit<SetDeps, 'view' | 'memory' | 
 const CONCURRENCY = 18;
 const TENANT_SHARE = 8;
 
-/** Returns a function that runs one term per subscription, without memory of earlier terms, and stops cleanly after `stopping` aborts. */
+/** Creates the controller. Each subscription runs one term, without memory of earlier terms, and stops cleanly after `stopping` aborts. */
 export function createSetController(options: SetControllerOptions): (stopping: AbortSignal) => Observable<Outcome<string>> {
   const view = new SetView(options.informers);
   return (stopping) => defer(() => runTerm(options, view, stopping));
@@ -103,7 +103,7 @@ function dueAt(key: string, spacingMs: number, { view, memory, clock }: SetDeps)
   return ranAt > now ? now : Math.max(now, ranAt + spacingMs);
 }
 
-/** Reconciles a set. Defers it while its namespace is over its budget. */
+/** Reconciles a set. While its namespace is over its budget, defers a set that a change in the namespace has triggered. */
 async function reconcileWithinBudget(deps: SetDeps, key: string, signal: AbortSignal): Promise<Result> {
   const { memory, view, clock, budgets } = deps;
   const namespace = namespaceOf(key);
@@ -202,9 +202,9 @@ function profileTriggers({ clusters, secrets, tokens }: SetInformers, { view, me
 }
 
 /** Matches a change to labels or annotations of the template. */
-const textsChanged = fieldChanged<StoredToken>(({ metadata }) => templateTexts(metadata));
+const textsChanged = fieldChanged<StoredToken>(({ metadata }) => encodeTemplateTexts(metadata));
 
-/** Matches a change to the controller. */
+/** Matches a change to the controller that owns a ManagedToken. */
 const ownerChanged: Predicate<StoredToken> = (change) =>
   change.type !== 'updated' || goJson(change.object.metadata.ownerReferences) !== goJson(change.previous.metadata.ownerReferences);
 
@@ -217,16 +217,17 @@ function resultOf(token: StoredToken): string {
   return [token.status?.observedGeneration, status, reason, message].join('\n');
 }
 
-/** Matches a change to labels, and the start of a deletion. */
+/** Matches a change to the labels of a Cluster, and the start of its deletion. */
 const membershipChanged = anyOf<Cluster>(
   labelsChanged,
   fieldChanged(({ metadata }) => metadata.deletionTimestamp),
 );
 
 /** Matches a change to the parts of a Cluster that ClusterProfiles contain. Heartbeats do not match. */
-const healthChanged: Predicate<Cluster> = (change) => change.type === 'updated' && healthOf(change.object) !== healthOf(change.previous);
+const healthChanged: Predicate<Cluster> = (change) =>
+  change.type === 'updated' && profiledPartsOf(change.object) !== profiledPartsOf(change.previous);
 
-function healthOf(cluster: Cluster): string {
+function profiledPartsOf(cluster: Cluster): string {
   const { status, reason, lastTransitionTime } = findCondition(cluster, ClusterConditionType.ready) ?? {};
   return [cluster.status?.version, status, reason, lastTransitionTime].join('\n');
 }
@@ -235,7 +236,7 @@ function healthOf(cluster: Cluster): string {
 const dataChanged: Predicate<StoredSecret> = (change) =>
   change.type === 'added' || (change.type === 'updated' && change.object.dataDigest !== change.previous.dataDigest);
 
-/** Matches a ManagedToken whose Secret was written; the record follows the write. */
+/** Matches a ManagedToken whose Secret was written: the digest in its status follows the write. */
 const secretWritten: Predicate<StoredToken> = (change) =>
   change.type === 'updated' && change.object.status?.secretDigest !== change.previous.status?.secretDigest;
 

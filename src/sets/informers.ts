@@ -18,7 +18,7 @@ import { Registry } from '../targets/registry.ts';
 import type { TokenInformers } from '../tokens/informers.ts';
 import type { StoredSecret } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
-import { identityOf } from '../tokens/reduce.ts';
+import { coreMetadataOf } from '../tokens/reduce.ts';
 import { requesterKeyOf, templateRequest } from './issue-request.ts';
 import type { StoredSet } from './policy/template.ts';
 
@@ -50,7 +50,7 @@ export const SET_BUDGET: NamespaceBudget<StoredSet> = { bytes: BYTES_PER_NAMESPA
 
 /**
  * Returns the parts of a ManagedTokenSet that Purser reads. A set that is still too large, or whose namespace is over its budget, loses
- * the labels and annotations of its template, and is marked.
+ * its status, its selector, and the audiences, labels and annotations of its template, and is marked.
  */
 export function reduceSet({ apiVersion, kind, metadata, spec, status }: Stored<ManagedTokenSet>): StoredSet {
   const reduced: StoredSet = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
@@ -60,7 +60,7 @@ export function reduceSet({ apiVersion, kind, metadata, spec, status }: Stored<M
 function reduceMetadata(metadata: StoredSet['metadata']): StoredSet['metadata'] {
   const confirmation = metadata.annotations?.[SetAnnotation.confirmRemoval];
   return {
-    ...identityOf(metadata),
+    ...coreMetadataOf(metadata),
     ...(confirmation !== undefined && { annotations: { [SetAnnotation.confirmRemoval]: digestIfLong(confirmation) } }),
   };
 }

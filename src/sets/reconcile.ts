@@ -36,7 +36,7 @@ const CHUNK = 250;
 /** Reconciles a set. Throws if the reconcile must be retried. */
 export async function reconcileSet(deps: SetDeps, key: string, signal: AbortSignal): Promise<Result> {
   const informed = deps.view.sets.get(key);
-  // Owner references remove the ManagedTokens of a deleted set.
+  // The garbage collector deletes the ManagedTokens of a deleted set.
   if (informed === undefined || informed.metadata.deletionTimestamp !== undefined) return {};
   const { uid, generation } = informed.metadata;
   const tracked = deps.memory.keep(uid);
@@ -134,7 +134,7 @@ async function observe(run: SetRun): Promise<SetObservation> {
     const clusterName = cluster.metadata.name;
     const token = tokenOf(childName(name, clusterName));
     const isAllowed = hasRequester && hasPermission(cluster);
-    // A cluster without permission is not a member, and is not reported, unless only the template lacks the permission.
+    // A cluster without permission is neither a member nor reported, unless its ManagedToken is permitted as it is.
     if (!isAllowed && !isPermitted(run, token, cluster)) return [];
     const rendering = isAllowed ? renderingFor(set, cluster, token) : { missing: permissionFor(set, clusterName) };
     return [{ clusterName, rendering, token, writeFailure: tracked.writeFailure(clusterName, clock.monotonic()) }];
@@ -168,7 +168,7 @@ function controlledTokens({ set, tracked, view }: SetRun): readonly StoredToken[
   return view.tokensOfSet(controllerKeyOf(namespace, uid)).filter(isKept);
 }
 
-/** Renderings by ManagedToken, of the Cluster and the template that they are from; informers share all of them and never change them. */
+/** Renderings by ManagedToken, each with its Cluster and spec. Informers never change these objects, so their identity is compared. */
 const RENDERINGS = new WeakMap<StoredToken, { readonly cluster: object; readonly spec: object; readonly rendering: Member['rendering'] }>();
 
 function renderingFor(set: StoredSet, cluster: Stored<Cluster>, token: StoredToken | undefined): Member['rendering'] {
@@ -190,7 +190,7 @@ async function inChunks<T, U>(items: readonly T[], mapped: (item: T) => readonly
   return result;
 }
 
-/** Decides on the removal of surplus ManagedTokens. A confirmed removal stays confirmed while it lasts. */
+/** Decides on the removal of surplus ManagedTokens. A confirmed removal stays confirmed until it is complete. */
 function removalDecision(run: SetRun, { surplus }: SetObservation): RemovalDecision {
   const { set, tracked, clock } = run;
   // A set without a status is new: no earlier process has removed ManagedTokens.
@@ -199,7 +199,7 @@ function removalDecision(run: SetRun, { surplus }: SetObservation): RemovalDecis
   const decision = decideRemoval({
     uids: surplus.map(({ metadata }) => metadata.uid).filter((uid) => !tracked.approved.has(uid)),
     total: controlledTokens(run).length,
-    removed: unknownMs > 0 ? undefined : tracked.removedSince(clock.monotonic()),
+    removed: unknownMs > 0 ? undefined : tracked.countRecentRemovals(clock.monotonic()),
     confirmation: set.metadata.annotations?.[SetAnnotation.confirmRemoval],
   });
   if (decision.type === 'allowed' && decision.isConfirmed) for (const { metadata } of surplus) tracked.approved.add(metadata.uid);
@@ -207,7 +207,7 @@ function removalDecision(run: SetRun, { surplus }: SetObservation): RemovalDecis
   return decision;
 }
 
-/** Runs the work for the first items while the set exists with the same spec; the next run continues with the others. */
+/** Runs the work for the first 256 items while the set exists with the same spec; the next run continues with the others. */
 async function forEachAllowed<T>(run: SetRun, items: readonly T[], work: (run: SetRun, item: T) => Promise<void>): Promise<void> {
   await forEachBounded(items.slice(0, MAX_WRITES), CONCURRENCY, async (item) => {
     if (run.isCurrent()) await work(run, item);
@@ -222,7 +222,7 @@ function requeueLater({ tracked, clock, requeue }: SetRun, { members }: SetObser
   const nextWriteAt = now + tracked.nextWriteAt(clock.monotonic()) - clock.monotonic();
   const nextAt = pendingUntil.reduce((earliest, at) => Math.min(earliest, at), nextWriteAt);
   if (nextAt !== Infinity) requeue(nextAt);
-  if (tracked.removedSince(clock.monotonic()) > 0) requeue(now + REMOVAL_WINDOW_MS);
+  if (tracked.countRecentRemovals(clock.monotonic()) > 0) requeue(now + REMOVAL_WINDOW_MS);
 }
 
 /** Writes the status if it changes, at most once a second, and records events. */

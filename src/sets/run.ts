@@ -13,7 +13,7 @@ import type { TrackedSet, TrackedSets } from './tracked-set.ts';
 
 /** Settings of the operator for ManagedTokenSets. */
 export interface SetSettings {
-  /** Namespaces of targets that a permission must name; see `toIssueNames`. */
+  /** Namespaces on target clusters that a permission must name; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
   /** Namespaces with cluster credentials, in which sets are rejected. */
   readonly credentialNamespaces: readonly string[];
@@ -26,14 +26,14 @@ export interface SetDeps {
   readonly clients: Pick<ClusterClients, 'endpointsOf'>;
   readonly recorder: Pick<Recorder, 'record'>;
   readonly clock: Clock;
-  /** Clock of the deadline of each run. */
+  /** Clock for the deadline of each run. */
   readonly timers: Clock;
   readonly log: Logger;
   readonly settings: SetSettings;
   readonly view: SetView;
   readonly memory: TrackedSets;
   readonly authority: SetAuthority;
-  /** Budgets of namespaces. Nothing that spends them depends on Clusters that a requester may not know, whose number they would reveal. */
+  /** Budgets of namespaces. Charges must not depend on Clusters that a requester may not know: they would reveal how many there are. */
   readonly budgets: NamespaceBudgets;
 }
 

@@ -4,7 +4,13 @@ import type { ClusterProfile } from '../api/cluster-profile.ts';
 import type { Stored } from '../api/resources.ts';
 import type { Page } from '../kube/client.ts';
 import type { ProfileCounts } from '../telemetry/exposition.ts';
-import { type ClusterAccess, isSameProfile, type ProfileDigests, type ProfilesAspect, profileDigests } from './policy/cluster-profile.ts';
+import {
+  type ClusterAccess,
+  isSameProfile,
+  type ProfileDigests,
+  type ProfilesAspect,
+  storedProfileDigests,
+} from './policy/cluster-profile.ts';
 import { isControlledBy } from './policy/plan.ts';
 import type { StoredSet } from './policy/template.ts';
 
@@ -69,7 +75,7 @@ export class TrackedProfiles {
   /** Records a ClusterProfile of a cluster of the set, as the hub returns it. */
   observe(profile: Stored<ClusterProfile>, set: Pick<StoredSet, 'metadata'>, writtenAt = Number.NEGATIVE_INFINITY): void {
     const { name, uid } = profile.metadata;
-    if (isControlledBy(profile, set.metadata.uid)) this.controlled.set(name, { uid, digests: profileDigests(profile), writtenAt });
+    if (isControlledBy(profile, set.metadata.uid)) this.controlled.set(name, { uid, digests: storedProfileDigests(profile), writtenAt });
     else {
       this.controlled.delete(name);
       this.foreign.add(name);
@@ -98,7 +104,7 @@ export class TrackedProfiles {
     else this.controlled.set(name, { uid, digests: NO_DIGESTS, writtenAt: Number.NEGATIVE_INFINITY });
   }
 
-  /** Returns the numbers of ClusterProfiles by state. */
+  /** Numbers of ClusterProfiles by state. */
   get counts(): Omit<ProfileCounts, 'namespace' | 'name'> {
     const published = [...this.controlled].filter(([name, { digests }]) => digests !== NO_DIGESTS && !this.#rejections.has(name));
     return { published: published.length, rejected: this.#rejections.size, conflicting: this.foreign.size };
@@ -142,7 +148,7 @@ export class TrackedProfiles {
     return first && `${first[0]}: ${first[1].failure}`;
   }
 
-  /** Forgets everything about other names, except ClusterProfiles that the set controls, which are to be removed. */
+  /** Forgets everything about names that are not in `names`, except the ClusterProfiles that the set controls and still has to remove. */
   prune(names: ReadonlySet<string>): void {
     for (const each of [this.foreign, this.accesses, this.#rejections]) {
       for (const name of each.keys()) if (!names.has(name)) each.delete(name);

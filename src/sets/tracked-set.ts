@@ -6,7 +6,7 @@ import { exponentialMs } from '../std/backoff.ts';
 import { digestOf } from '../std/digest.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { REMOVAL_WINDOW_MS } from './policy/removal.ts';
-import { type StoredSet, templateTexts } from './policy/template.ts';
+import { encodeTemplateTexts, type StoredSet } from './policy/template.ts';
 import { TrackedProfiles } from './tracked-profiles.ts';
 
 /** Tracked sets by UID. */
@@ -30,7 +30,7 @@ export class TrackedSets {
   }
 }
 
-/** Checks that a ManagedToken is to be removed. Times are on the monotonic clock. */
+/** Checks before the removal of a ManagedToken. Times are on the monotonic clock. */
 export interface RemovalChecks {
   /** Times of the first and the last check. */
   readonly confirmedAt: readonly number[];
@@ -76,16 +76,16 @@ export class TrackedSet {
   readonly #overridden = new Map<string, string>();
   /** Times of removals that were not confirmed by the annotation, on the monotonic clock. */
   #removedAt: readonly number[] = [];
-  /** Time when all removals within the last minute are known, on the monotonic clock; undefined before the first decision. */
+  /** Time from which all removals within the last minute are known, on the monotonic clock; undefined before the first decision. */
   removalsKnownAt: number | undefined;
 
-  /** Returns the latest known ManagedToken of a name. */
+  /** Returns the latest known ManagedToken with a name; `informed` is the informer's. */
   latest(name: string, informed: StoredToken | undefined, now: number): StoredToken | undefined {
     const write = this.#writes.get(name);
     return write === undefined ? informed : write.resolve(informed, now);
   }
 
-  /** Records a write of a ManagedToken instead of `replaced`. */
+  /** Records that a ManagedToken was written in place of `replaced`. */
   recordWrite(token: StoredToken, replaced: StoredToken | undefined, now: number): void {
     const write = this.#writes.get(token.metadata.name) ?? new OwnWrite<StoredToken>();
     this.#writes.set(token.metadata.name, write);
@@ -130,18 +130,18 @@ export class TrackedSet {
     if (!this.approved.has(uid)) this.#removedAt = [...this.#removedAt.filter((at) => now - at < REMOVAL_WINDOW_MS), now];
   }
 
-  /** Returns the number of removals by this process within the last minute. */
-  removedSince(now: number): number {
+  /** Returns the number of removals by this process within the last minute, without those that the annotation confirmed. */
+  countRecentRemovals(now: number): number {
     return this.#removedAt.filter((at) => now - at < REMOVAL_WINDOW_MS).length;
   }
 
-  /** Returns the earliest time after `now` of another attempt to write; Infinity for none. */
+  /** Returns the earliest time after `now` at which a rejected write is retried; Infinity for none. */
   nextWriteAt(now: number): number {
     const times = [...this.#failedWrites.values()].map(({ retryAt }) => retryAt).filter((at) => at > now);
     return times.reduce((earliest, at) => Math.min(earliest, at), Infinity);
   }
 
-  /** Forgets clusters that are not selected, ManagedTokens that are not to be removed, and those that the informer does not have. */
+  /** Forgets writes of clusters not in `clusters`, checks and approvals not in `surplus`, and removals of UIDs not in `informed`. */
   prune(clusters: ReadonlySet<string>, surplus: ReadonlySet<string>, informed: ReadonlySet<string>): void {
     for (const map of [this.#failedWrites, this.#overridden]) {
       for (const name of map.keys()) if (!clusters.has(name)) map.delete(name);
@@ -152,7 +152,7 @@ export class TrackedSet {
   }
 }
 
-/** Returns the state of the parts that a template has. */
+/** Returns a text that changes with the parts of a ManagedToken that come from the template. */
 function stateOf(metadata: StoredToken['metadata']): string {
-  return `${metadata.generation} ${digestOf(templateTexts(metadata))}`;
+  return `${metadata.generation} ${digestOf(encodeTemplateTexts(metadata))}`;
 }

@@ -1,10 +1,10 @@
 // Deletions of anchors on clusters other than the one whose slot a run holds. The run requests them, a run in the lane of each cluster
-// sends them, and the next run of the ManagedToken acts on the results. So no run waits for a cluster while it holds a slot of another.
+// sends them, and the next run of the ManagedToken acts on the results. Thus no run waits for a cluster while it holds a slot of another.
 
 import { IssueError } from '../targets/issue-error.ts';
-import { type AnchorEntry, type AnchorLocation, locationText } from './policy/anchors.ts';
+import { type AnchorEntry, type AnchorLocation, locationKeyOf } from './policy/anchors.ts';
 
-/** Time after which a deletion that found no slot has failed, in milliseconds. */
+/** Time for which a deletion waits for a slot before it fails, in milliseconds. */
 export const SLOT_WAIT_MS = 60_000;
 
 /** Thrown by a run that needs the results of requested deletions; a result triggers the ManagedToken. */
@@ -12,7 +12,7 @@ export class AnchorsPendingError extends Error {
   override readonly name = 'AnchorsPendingError';
 }
 
-/** `ManagedToken` key and lane of the runs that delete its anchors there. */
+/** Key of a ManagedToken, and the lane of runs that delete its anchors. */
 export interface DeletionKey {
   readonly tokenKey: string;
   readonly lane: string;
@@ -45,25 +45,25 @@ export class AnchorDeletions {
   }
 
   has(entry: AnchorLocation): boolean {
-    return this.#deletions.has(locationText(entry));
+    return this.#deletions.has(locationKeyOf(entry));
   }
 
   /** Returns whether the deletion has neither started nor ended, so the caller may send it. */
   isFree(entry: AnchorLocation): boolean {
-    const { type = 'waiting' } = this.#deletions.get(locationText(entry)) ?? {};
+    const { type = 'waiting' } = this.#deletions.get(locationKeyOf(entry)) ?? {};
     return type === 'waiting';
   }
 
   /** Requests a deletion in a lane, unless it was requested there. */
   request(entry: AnchorEntry, lane: string, now: number): void {
-    const known = this.#deletions.get(locationText(entry));
+    const known = this.#deletions.get(locationKeyOf(entry));
     if (known?.type !== 'waiting' || known.lane !== lane) this.#set({ type: 'waiting', entry, lane, requestedAt: now });
   }
 
   /** Starts the deletions that wait for this lane and returns their locations. Those for which `isInLane` is false are dropped. */
   start(lane: string, isInLane: (entry: AnchorEntry) => boolean): readonly AnchorEntry[] {
     const waiting = [...this.#deletions.values()].filter((deletion) => deletion.type === 'waiting' && deletion.lane === lane);
-    for (const { entry } of waiting) this.#deletions.delete(locationText(entry));
+    for (const { entry } of waiting) this.#deletions.delete(locationKeyOf(entry));
     const entries = waiting.map(({ entry }) => entry).filter(isInLane);
     for (const entry of entries) this.#set({ type: 'running', entry });
     return entries;
@@ -77,7 +77,7 @@ export class AnchorDeletions {
   /** Drops deletions that started and have no result. */
   abandon(entries: readonly AnchorEntry[]): void {
     for (const entry of entries) {
-      if (this.#deletions.get(locationText(entry))?.type === 'running') this.#deletions.delete(locationText(entry));
+      if (this.#deletions.get(locationKeyOf(entry))?.type === 'running') this.#deletions.delete(locationKeyOf(entry));
     }
   }
 
@@ -86,26 +86,26 @@ export class AnchorDeletions {
    * SLOT_WAIT_MS has failed.
    */
   takeFailures(entries: readonly AnchorEntry[], now: number): readonly { readonly entry: AnchorEntry; readonly error: IssueError }[] {
-    const deletions = entries.flatMap((entry) => this.#deletions.get(locationText(entry)) ?? []).map((each) => expired(each, now));
+    const deletions = entries.flatMap((entry) => this.#deletions.get(locationKeyOf(entry)) ?? []).map((each) => failIfOverdue(each, now));
     if (deletions.some(({ type }) => type !== 'done')) throw new AnchorsPendingError();
-    for (const entry of entries) this.#deletions.delete(locationText(entry));
+    for (const entry of entries) this.#deletions.delete(locationKeyOf(entry));
     return deletions.flatMap((each) =>
       each.type === 'done' && each.error !== undefined ? [{ entry: each.entry, error: each.error }] : [],
     );
   }
 
-  /** Forgets results for locations that are no longer listed. */
+  /** Forgets results for locations that are not in `entries`. */
   retain(entries: readonly AnchorEntry[]): void {
-    const listed = new Set(entries.map(locationText));
+    const listed = new Set(entries.map(locationKeyOf));
     for (const [key, { type }] of this.#deletions) if (type === 'done' && !listed.has(key)) this.#deletions.delete(key);
   }
 
   #set(deletion: Deletion): void {
-    this.#deletions.set(locationText(deletion.entry), deletion);
+    this.#deletions.set(locationKeyOf(deletion.entry), deletion);
   }
 }
 
-function expired(deletion: Deletion, now: number): Deletion {
+function failIfOverdue(deletion: Deletion, now: number): Deletion {
   if (deletion.type !== 'waiting' || now - deletion.requestedAt < SLOT_WAIT_MS) return deletion;
   const error = new IssueError('ClusterTimeout', `no slot of the cluster was free for ${SLOT_WAIT_MS / 1_000} s`);
   return { type: 'done', entry: deletion.entry, error };

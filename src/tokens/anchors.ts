@@ -1,5 +1,5 @@
-// Anchors from the hub's side: finalizer and status.anchors, which Purser writes before it creates an anchor and clears after it
-// deletes the anchor; revocation, and orphaned anchors.
+// Anchors as the hub records them: the finalizer and status.anchors, which Purser writes before it creates an anchor and clears after it
+// has deleted the anchor. Also revocation, and reports of orphaned anchors.
 
 import { AnchorFinalizer } from '../api/names.ts';
 import { AlertReason } from '../api/reasons.ts';
@@ -21,10 +21,10 @@ import {
   type AnchorLocation,
   anchorsOf,
   hasAnchorFinalizer,
-  hasRoom,
+  hasRoomForAnchor,
   hasSameEntries,
   isWanted,
-  locationText,
+  locationKeyOf,
   otherAccountAnchor,
   otherFinalizers,
   recordedAnchor,
@@ -43,8 +43,8 @@ import { RUN_MS, type Step, type TokenDeps, type TokenRun } from './run.ts';
 import { deleteSecrets } from './secrets.ts';
 import type { OrphanSource } from './tracked-token.ts';
 
-/** Pause between attempts to delete former anchors. */
-export const RETRY_MS = 300_000;
+/** Pause between attempts to delete former anchors, in milliseconds. */
+export const ANCHOR_RETRY_MS = 300_000;
 
 /**
  * Adds the finalizer, then the anchor to status.anchors, unless they exist. Call this before the anchor is created. Reports the anchor of a
@@ -55,7 +55,7 @@ export async function recordAnchor(
   token: StoredToken,
 ): Promise<{ readonly token: StoredToken; readonly events: readonly EventContent[] }> {
   const registered = registeredAt(run, wantedAnchor(token));
-  if (!hasRoom(token)) throw new IssueError('TooManyAnchors');
+  if (!hasRoomForAnchor(token)) throw new IssueError('TooManyAnchors');
   await deleteFirst(run, token);
   const replaced = replacedAnchor(token, issuerOf(registered));
   const isOrphaned = replaced !== undefined && !(await isFound(run, token, replaced));
@@ -63,13 +63,13 @@ export async function recordAnchor(
   const finalizers = [...otherFinalizers(token), AnchorFinalizer];
   const kept = hasAnchorFinalizer(token) ? token : await writeFinalizers(run, token, finalizers);
   const written = await writeAnchors(run, kept, withWantedAnchor(token, issuerOf(registered)));
-  run.tracked.deletedAnchors.delete(locationText(wantedAnchor(token)));
+  run.tracked.deletedAnchors.delete(locationKeyOf(wantedAnchor(token)));
   return { token: written, events };
 }
 
 /**
- * Deletes the anchor of another service account in the same namespace, because its entry in status.anchors is about to be replaced. Also
- * completes a requested deletion, which would revoke the next token; after a withdrawal, copies of the last token then become invalid.
+ * Deletes the anchor of another service account in the same namespace, because its entry in status.anchors is about to be replaced. Without
+ * one, completes a requested deletion of the wanted anchor, which would otherwise revoke the next token.
  */
 async function deleteFirst(run: TokenRun, token: StoredToken): Promise<void> {
   const entry =
@@ -136,18 +136,18 @@ export async function release(
 
 /**
  * Deletes anchors that tokens of this spec no longer need. An anchor that cannot be deleted is reported as orphaned, stays in
- * status.anchors and is retried later, unless its Cluster was replaced and does not have it. If the list is full, anchors of deleted
- * Clusters are dropped from it.
+ * status.anchors and is retried later, unless its Cluster was replaced and the anchor was not found there. If the list is full,
+ * anchors of deleted Clusters are dropped from it.
  */
 export async function pruneAnchors(run: TokenRun, observation: TokenObservation, entries: readonly AnchorEntry[]): Promise<Step> {
   const { token } = observation;
   const failures = await deleteAnchors(run, token, entries);
   const events = failures.flatMap(({ entry }) => orphanEvents(run, token, entry));
-  const isFull = token.spec.revocation === 'BoundSecret' && !hasRoom(token);
+  const isFull = token.spec.revocation === 'BoundSecret' && !hasRoomForAnchor(token);
   const isKept = ({ entry, error }: FailedDeletion) =>
     error.reason !== 'AnchorDeletionUnconfirmed' && !(isFull && run.view.registry.registered(entry.cluster) === undefined);
   const left = failures.filter(isKept).map(({ entry }) => entry);
-  const anchorsAt = run.clock.now() + RETRY_MS;
+  const anchorsAt = run.clock.now() + ANCHOR_RETRY_MS;
   if (left.length > 0) run.tracked.anchorsAt = anchorsAt;
   const written = await writeAnchors(run, token, withoutEntries(anchorsOf(token), withoutEntries(entries, left)));
   return { observation: { ...observation, token: written, ...(left.length > 0 && { anchorsAt }) }, isDone: false, events };
@@ -165,7 +165,7 @@ interface FailedDeletion {
 }
 
 /**
- * Tries to delete the anchors at all these locations in parallel; returns the failures. Requests the deletions on clusters of other lanes, and
+ * Tries to delete the anchors at these locations in parallel, and returns the failures. Requests deletions on clusters of other lanes, and
  * throws AnchorsPendingError until all have results.
  */
 async function deleteAnchors(run: TokenRun, token: StoredToken, entries: readonly AnchorEntry[]): Promise<readonly FailedDeletion[]> {
@@ -179,12 +179,12 @@ async function deleteAnchors(run: TokenRun, token: StoredToken, entries: readonl
   for (const lane of new Set(free.filter((entry) => !isHere(entry)).map((entry) => lanes.get(entry) ?? ''))) {
     slot?.request(encodeDeletionKey({ tokenKey: key, lane }));
   }
-  await Promise.all(free.filter(isHere).map(async (entry) => deletions.finish(entry, await errorOfDeletion(run, token, entry))));
+  await Promise.all(free.filter(isHere).map(async (entry) => deletions.finish(entry, await tryDeleteAt(run, token, entry))));
   return deletions.takeFailures(entries, clock.monotonic());
 }
 
-/** Deletes an anchor. Returns the error if that fails. */
-async function errorOfDeletion(run: TokenRun, token: StoredToken, entry: AnchorEntry): Promise<IssueError | undefined> {
+/** Deletes an anchor. Returns the error if that fails; undefined otherwise. */
+async function tryDeleteAt(run: TokenRun, token: StoredToken, entry: AnchorEntry): Promise<IssueError | undefined> {
   try {
     await deleteAt(run, token, entry);
     return undefined;
@@ -210,7 +210,7 @@ export async function deleteRequestedAnchors(deps: TokenDeps, { tokenKey, lane }
   try {
     await Promise.all(
       entries.map(async (entry) => {
-        const error = await errorOfDeletion(run, token, entry).catch((thrown: unknown) => {
+        const error = await tryDeleteAt(run, token, entry).catch((thrown: unknown) => {
           if (!deadline.hasPassed || signal.aborted) throw thrown;
           return timeout;
         });
@@ -231,7 +231,7 @@ export async function writeRemainingAnchors(run: TokenRun, token: StoredToken, l
   return left.length > 0 || !hasAnchorFinalizer(token) ? written : await writeFinalizers(run, written, otherFinalizers(token));
 }
 
-/** Returns the event for the anchor that the Secret's record names and status.anchors does not. */
+/** Returns the event for the anchor that the Secret's record names and status.anchors does not; empty without such an anchor. */
 export function unlistedEvents(run: TokenRun, token: StoredToken, { record, isLast }: TokenState): readonly EventContent[] {
   const entry = unlistedAnchor(token, record);
   // The digest of the last issuance covers the location, so that tenants cannot forge it.
@@ -248,13 +248,13 @@ async function deleteAt(run: TokenRun, token: StoredToken, entry: AnchorEntry): 
   const wasFound = await run.clients.use(registered, (target) => deleteAnchor(target, anchor, run.signal));
   if (isIssuedWith(entry, issuerOf(registered))) return;
   const { deletedAnchors } = run.tracked;
-  if (wasFound) deletedAnchors.add(locationText(entry));
-  else if (!deletedAnchors.has(locationText(entry))) throw new IssueError('AnchorDeletionUnconfirmed');
+  if (wasFound) deletedAnchors.add(locationKeyOf(entry));
+  else if (!deletedAnchors.has(locationKeyOf(entry))) throw new IssueError('AnchorDeletionUnconfirmed');
 }
 
 /** Returns whether the cluster that the Cluster now refers to has the anchor, or had it until Purser deleted it. */
 async function isFound(run: TokenRun, token: StoredToken, entry: AnchorEntry): Promise<boolean> {
-  if (run.tracked.deletedAnchors.has(locationText(entry))) return true;
+  if (run.tracked.deletedAnchors.has(locationKeyOf(entry))) return true;
   const anchor = { namespace: entry.namespace, name: anchorNameOf(token) };
   return await run.clients.use(registeredAt(run, entry), (target) => hasAnchor(target, anchor, run.signal));
 }
@@ -265,7 +265,10 @@ function registeredAt({ view }: TokenRun, { cluster }: AnchorLocation): Register
   return registered;
 }
 
-/** Reports an orphaned anchor once. The metric, which an alert reads, contains only locations that Purser recorded. */
+/**
+ * Logs and counts an orphaned anchor, and returns its event; empty if the anchor was reported before. The metric, which an alert reads,
+ * contains only locations that Purser recorded.
+ */
 function orphanEvents(
   run: TokenRun,
   token: StoredToken,
@@ -274,10 +277,10 @@ function orphanEvents(
 ): readonly EventContent[] {
   const { tracked, log, metrics } = run;
   const { cluster, namespace } = entry;
-  const key = locationText(entry);
+  const key = locationKeyOf(entry);
   const name = anchorNameOf(token);
   if (!tracked.isUnreportedOrphan(key, source)) return [];
-  tracked.reportOrphan(key, source);
+  tracked.recordOrphanReport(key, source);
   const isRecorded = source === 'recorded';
   const fields = { cluster, anchor: `${namespace}/${name}`, reason: 'AnchorOrphaned' };
   log[isRecorded ? 'error' : 'warn'](fields, AlertReason.AnchorOrphaned);

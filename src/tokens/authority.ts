@@ -26,7 +26,7 @@ export interface AuthorityOptions {
   readonly view: Pick<HubView, 'hasRequester' | 'permissions' | 'clusterSetOf'>;
   readonly memory: TrackedTokens;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Namespaces whose service accounts a rule must name. */
+  /** Namespaces on target clusters that a permission must name; see `issueNames`. */
   readonly protectedNamespaces: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export type Review = Permit | Refusal;
 
 export interface Permit {
   readonly allowed: true;
-  /** Set of the cluster for which the token was reviewed. The decision does not apply to the cluster in another set. */
+  /** Set of the cluster during the review. The decision no longer applies if the cluster joins another set. */
   readonly clusterSet: string;
 }
 
@@ -56,7 +56,7 @@ export class Authority {
     this.#options = options;
   }
 
-  /** Requests reviews until one name is allowed. Throws an IssueError, AuthorizationFailed, if a review fails. */
+  /** Reviews one name after another until one is allowed. Throws an IssueError, AuthorizationFailed, if a review fails. */
   async review(token: StoredToken, signal: AbortSignal): Promise<Review> {
     const tracked = this.#options.memory.of(token.metadata.uid);
     const { rbacChanges } = tracked;
@@ -84,8 +84,8 @@ export class Authority {
 
   /**
    * Returns whether the next issuance needs a review: the informer lacks the requester, the indexed RBAC rules do not allow the token, or
-   * the last review denied it. A review that allows the token is sufficient for a few seconds and, from 30 s after the first such review,
-   * for half a minute without the requester, otherwise until RBAC changes.
+   * the last review denied it. If a review allows the token nevertheless, the next one is due a few seconds later. From 30 s after the
+   * first such review, it is due only when RBAC changes or, if the informer lacks the requester, every 30 s.
    */
   needsReview(token: StoredToken): boolean {
     const { view, memory, clock } = this.#options;
@@ -122,8 +122,8 @@ export class Authority {
   }
 
   /**
-   * Looks up the set of a refused token's cluster, for existing and missing clusters alike. Throws if the informer has another one: a list
-   * that is empty by mistake must not cause the removal of a Secret.
+   * Looks up the set of a refused token's cluster, whether or not the cluster exists, so that requesters cannot tell. Throws if the
+   * informer has a different set: a list that is empty by mistake must not cause the removal of a Secret.
    */
   async #confirmClusterSet({ cluster, clusterSet }: ReviewedTarget, signal: AbortSignal): Promise<void> {
     const listed = this.#options.hub.list(Clusters, { fieldSelector: `metadata.name=${cluster}`, signal });
@@ -131,21 +131,21 @@ export class Authority {
     if (clusterSetOf(items[0]) !== clusterSet) throw new IssueError('AuthorizationFailed', "the cluster's set changed during the review");
   }
 
-  /** Looks up a requester that the informer does not have: a list that is empty by mistake must not cause the removal of a Secret. */
+  /** Returns whether the requester exists. Looks up one that the informer lacks: an empty list by mistake must not remove a Secret. */
   async #hasRequester(token: StoredToken, signal: AbortSignal): Promise<boolean> {
     const { hub, view } = this.#options;
-    return view.hasRequester(token) || (await findRequester(hub, requesterKeyOf(token), signal));
+    return view.hasRequester(token) || (await requesterExists(hub, requesterKeyOf(token), signal));
   }
 }
 
-/** Looks up a service account on the hub, by its key. Throws an IssueError if that fails. */
-export async function findRequester(hub: Pick<KubeClient, 'list'>, key: string, signal: AbortSignal): Promise<boolean> {
+/** Returns whether a service account exists on the hub, by its key. Throws an IssueError, AuthorizationFailed, if the request fails. */
+export async function requesterExists(hub: Pick<KubeClient, 'list'>, key: string, signal: AbortSignal): Promise<boolean> {
   const [namespace = '', name = ''] = key.split('/');
   const found = hub.list(ServiceAccounts, { namespace, fieldSelector: `metadata.name=${name}`, signal });
   return (await orIssueError(found, 'AuthorizationFailed', signal)).items.length > 0;
 }
 
-/** Reviews one action of a requester. Throws if the review fails or the hub could not decide. */
+/** Returns whether a requester may perform an action. Throws if the review fails or the hub could not decide. */
 export async function isRequesterAllowed(
   hub: Pick<KubeClient, 'createReview'>,
   requester: User,

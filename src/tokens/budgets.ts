@@ -13,10 +13,10 @@ import { anchorsOf } from './policy/anchors.ts';
 import { requestOf } from './policy/record.ts';
 import { latestRetryAt } from './policy/rotation.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { expiresAt } from './priority.ts';
+import { expiryOf } from './priority.ts';
 import type { TokenDeps } from './run.ts';
 
-/** Budgets that requests, and reconciles after changes in the namespace, spend. */
+/** Budgets for requests, and for reconciles after changes in the namespace. */
 export type RateBudget = Extract<Budget, 'reviews' | 'dials' | 'runs'>;
 
 export interface BudgetOptions {
@@ -80,7 +80,7 @@ export class NamespaceBudgets {
     }
   }
 
-  /** Number of tracked namespaces. */
+  /** Number of accounts: one for each budget of each tracked namespace. */
   get size(): number {
     return RATE_BUDGETS.reduce((size, budget) => size + this.#accounts[budget].size, 0);
   }
@@ -99,7 +99,7 @@ export class NamespaceBudgets {
     return RATES[budget].burst * (BASE + this.#options.countInNamespace(namespace));
   }
 
-  /** Returns the maximum debt of a namespace: as much as it pays back in the longest wait, because some work is never deferred. */
+  /** Returns the maximum of `spent`: the burst, and a debt that is paid back within the longest wait. Some work spends without waiting. */
   #maxSpent(namespace: string, budget: RateBudget): number {
     return this.#burst(namespace, budget) + (this.#perSecond(namespace, budget) * LONGEST_WAIT_MS) / 1_000;
   }
@@ -143,8 +143,8 @@ const LONGEST_WAIT_MS = 180_000;
 const MAX_IDLE = 1_000;
 
 /**
- * Returns the hub client for reviews; each review, and each list of service accounts, is charged to the namespace of its requester. A list of
- * Clusters only follows reviews, which were charged.
+ * Returns the hub client for reviews; each review, and each list of service accounts, is charged to the namespace of its requester. Lists
+ * of Clusters are not charged, because they follow reviews.
  */
 export function chargeReviews(hub: KubeClient, budgets: NamespaceBudgets): AuthorityOptions['hub'] {
   return {
@@ -197,15 +197,15 @@ export function chargeDials(clients: TokenDeps['clients'], budgets: NamespaceBud
 }
 
 /**
- * Returns the time until which a ManagedToken in a namespace over its budget is deferred, early enough for renewals; undefined if it
- * runs now. Withdrawal, revocation, deletion and expiry of existing tokens are deferred by a second at most: no namespace may keep a
- * token by overspending.
+ * Defers a ManagedToken in a namespace over its budget. Returns the time of the next run, early enough for renewals; undefined if the
+ * ManagedToken must run now. Withdrawal, revocation, deletion and expiry of existing tokens are deferred by a second at most: no
+ * namespace may keep a token by overspending.
  */
-export function deferredUntil(key: string, waitMs: number, deps: TokenDeps): number | undefined {
+export function deferRun(key: string, waitMs: number, deps: TokenDeps): number | undefined {
   const { view, clock, memory } = deps;
   const token = view.tokens.get(key);
   const now = clock.now();
-  const expiry = expiresAt(token, view);
+  const expiry = expiryOf(token, view);
   const tracked = memory.of(token?.metadata.uid);
   tracked.deferredAt = clock.monotonic();
   if (token === undefined || !isUrgent(token, deps)) {
@@ -224,7 +224,7 @@ const URGENT_MS = 1_000;
  */
 function isUrgent(token: StoredToken, { view, clock, authority }: TokenDeps): boolean {
   const { metadata, status } = token;
-  if ((expiresAt(token, view) ?? Infinity) <= clock.now()) return true;
+  if ((expiryOf(token, view) ?? Infinity) <= clock.now()) return true;
   const isIssued = status?.issuedAt !== undefined || anchorsOf(token).length > 0;
   return isIssued && (metadata.deletionTimestamp !== undefined || hasNewRevocation(token) || authority.needsReview(token));
 }
@@ -239,7 +239,7 @@ export function namespacesOverSlots(held: Iterable<readonly [tenant: string, slo
   return [...held].filter(([, slots]) => slots > share).map(([namespace]) => [namespace, 'slots']);
 }
 
-/** Returns the namespaces with stubs, or that are over their share of memory with small objects alone. */
+/** Returns the namespaces over their share of memory: those with stubs, and those whose small objects alone exceed it. */
 export function namespacesOverBytes(objects: readonly KeptObject[]): readonly Excess[] {
   const bytes = new Map<string, number>();
   for (const object of objects) {

@@ -38,7 +38,7 @@ import {
   chargeDials,
   chargeReviews,
   chargeRun,
-  deferredUntil,
+  deferRun,
   dueAt,
   NamespaceBudgets,
   namespacesOverBytes,
@@ -49,7 +49,7 @@ import { anchorDeadlineAt } from './policy/plan.ts';
 import { latestRetryAt } from './policy/rotation.ts';
 import type { StoredSecret } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { expiresAt, laneOf, namespaceOf, priorityOf } from './priority.ts';
+import { expiryOf, laneOf, namespaceOf, priorityOf } from './priority.ts';
 import { interruptInDoubt, reconcileToken } from './reconcile.ts';
 import { loadRecordKey, type RecordKey } from './record-key.ts';
 import { RemovalLimits } from './removal-limits.ts';
@@ -63,7 +63,7 @@ export interface TokenControllerOptions {
   readonly clients: ClusterClients;
   readonly recorder: Pick<Recorder, 'record'>;
   readonly clock: Clock;
-  /** Clock of the deadline of each run; `clock` by default. */
+  /** Clock for the deadline of each run; `clock` by default. */
   readonly timers?: Clock;
   readonly random: () => number;
   readonly log: Logger;
@@ -71,28 +71,28 @@ export interface TokenControllerOptions {
   readonly settings: TokenSettings;
 }
 
-/** Returns a function that runs one term per subscription, without memory of earlier terms, and stops cleanly after `stopping` aborts. */
+/** Creates the controller. Each subscription runs one term, without memory of earlier terms, and stops cleanly after `stopping` aborts. */
 export function createTokenController(options: TokenControllerOptions): (stopping: AbortSignal) => Observable<Outcome<string>> {
   const view = new HubView(options.informers);
   return (stopping) =>
-    recordKeyOf(options).pipe(
+    emitRecordKey(options).pipe(
       takeUntil(whenAborted(stopping)),
       switchMap((recordKey) => runTerm(options, view, recordKey, stopping)),
     );
 }
 
-/** Slots for all clusters: enough while nearly thirty clusters hang at once. */
+/** Maximum number of concurrent runs: enough even if nearly thirty clusters hang at once. */
 const CONCURRENCY = 512;
-/** Slots for one cluster: one per connection, which a single namespace may take, and two for other namespaces. */
+/** Maximum number of concurrent runs per cluster: one for each connection, all of which one namespace may use, and two for others. */
 const CONCURRENCY_PER_CLUSTER = CONNECTIONS.controllers + 2;
 const TENANT_SHARE = 8;
-/** Number of slots above which a namespace is reported; `TENANT_SHARE` limits the number. */
+/** Number of slots above which the metrics report a namespace; `TENANT_SHARE` limits the slots themselves. */
 const SLOTS_PER_NAMESPACE = CONCURRENCY / 8;
-/** Retries of one namespace at a cluster: a fifth of the cluster's own budget. */
+/** Retry budget of one namespace on one cluster: a fifth of the retry budget of the cluster. */
 const TENANT_RETRIES = { free: 100, gapMs: 100 };
 
-/** Emits the key of a term. No reconcile runs before that: without the key, the removal limits would not recognize issued tokens. */
-function recordKeyOf({ hub, clock, random, log, settings: { namespace } }: TokenControllerOptions): Observable<RecordKey> {
+/** Emits the record key of a term. No reconcile runs before: without the key, the removal limits would not recognize issued tokens. */
+function emitRecordKey({ hub, clock, random, log, settings: { namespace } }: TokenControllerOptions): Observable<RecordKey> {
   return fromAbortable(async function* (signal) {
     yield await loadRecordKey({ hub, namespace, clock, random, log, signal });
   });
@@ -170,7 +170,10 @@ function createDeps(options: TokenControllerOptions, view: HubView, budgets: Nam
   };
 }
 
-/** Reconciles a ManagedToken. Defers it while its namespace is over its budget; an urgent removal runs, but issues no token. */
+/**
+ * Reconciles a ManagedToken, or deletes its anchors in a lane. Defers the reconcile while the namespace is over its budget, unless a
+ * removal is urgent; such a run issues a token only in place of an expired one.
+ */
 export async function reconcileWithinBudget(budgets: NamespaceBudgets, deps: TokenDeps, key: string, signal: AbortSignal): Promise<Result> {
   const namespace = namespaceOf(key);
   const clients = chargeDials(deps.clients, budgets, namespace);
@@ -178,7 +181,7 @@ export async function reconcileWithinBudget(budgets: NamespaceBudgets, deps: Tok
   // A run within the budget, or an urgent one, has requested the deletion.
   if (deletion !== undefined) return await deleteRequestedAnchors({ ...deps, clients }, deletion, signal);
   const waitMs = budgets.waitMs(namespace);
-  const requeueAt = waitMs > 0 ? deferredUntil(key, waitMs, deps) : undefined;
+  const requeueAt = waitMs > 0 ? deferRun(key, waitMs, deps) : undefined;
   if (requeueAt !== undefined) return { requeueAt };
   chargeRun(key, deps, budgets);
   return await reconcileToken({ ...deps, clients, budgetMs: waitMs }, key, signal);
@@ -194,7 +197,7 @@ interface RetryMeans {
 /** Plans a retry within the budgets of cluster and namespace, and never too late for the token or for a withdrawal. */
 function retryOf(failure: Failure<string>, { view, clock, memory }: TokenDeps, { retries, random }: RetryMeans): Retry {
   const token = view.tokens.get(failure.key);
-  const expiry = expiresAt(token, view);
+  const expiry = expiryOf(token, view);
   const deadlineAt = (token && anchorDeadlineAt(token)) ?? 0;
   const { requeueAt = Infinity } = memory.of(token?.metadata.uid);
   const latestAt = Math.min(
@@ -229,7 +232,7 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
     ),
     secrets.changes$.pipe(
       tap((change) => trackSecret(change, writersOf(change, view), memory)),
-      // A relist may restore a stub without a new resource version.
+      // A relist may turn a stub back into the whole object without a new resource version.
       filter((change) => (change.type === 'updated' && budgetChanged(change)) || !isOwnWrite(change, writersOf(change, view), memory)),
       mergeMap((change) => [...new Set([...ownersOf(change), ...keysOf(writersOf(change, view))])]),
     ),
@@ -259,7 +262,7 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
 /** Matches an object that became a stub because its namespace is over its budget, or that is whole again. */
 const budgetChanged = fieldChanged<StoredToken | StoredSecret>(({ isOverBudget }) => isOverBudget);
 
-/** Returns the ManagedTokens that a change to a Cluster affects. Labels and audiences do not concern all of them. */
+/** Returns the ManagedTokens that a change to a Cluster affects. A change to labels or audiences affects only some of them. */
 function affectedTokens(change: Change<Cluster>, view: HubView): readonly StoredToken[] {
   const isForAll = isRegistrationChange(change);
   const [hasLabels, hasAudiences] = [labelsChanged(change), apiAudiencesChanged(change)];
@@ -316,7 +319,7 @@ function releasedSecret(change: Change<StoredToken>): string | undefined {
 
 const ownersOf = ownerKeys(ManagedTokens);
 
-/** Returns the ManagedTokens that may have written a Secret: its owners and the first claimant. Tenants write the list of owners. */
+/** Returns the ManagedTokens that may have written a Secret: the first claimant, and owners whose spec names it. Tenants can add owners. */
 function writersOf(change: Change<StoredSecret>, { tokens, firstClaimant }: HubView): readonly StoredToken[] {
   const owners = ownersOf(change).flatMap((key) => tokens.get(key) ?? []);
   const first = firstClaimant(change.key);
@@ -324,7 +327,7 @@ function writersOf(change: Change<StoredSecret>, { tokens, firstClaimant }: HubV
   return [...(first === undefined ? writers : writers.add(first))];
 }
 
-/** Returns whether a change is Purser's own write, after which the writing run has reconciled everything. */
+/** Returns whether a change is Purser's own write, which needs no other run: the run that sent it continues. */
 function isOwnWrite({ type, object }: Change<StoredSecret>, writers: readonly StoredToken[], memory: TrackedTokens): boolean {
   return type !== 'deleted' && writers.length > 0 && writers.every(({ metadata }) => memory.of(metadata.uid).isOwnWrite(object));
 }
@@ -334,7 +337,7 @@ function trackToken(change: Change<StoredToken>, memory: TrackedTokens): void {
   const uid = object.metadata.uid;
   if (type === 'deleted') return memory.forget(uid);
   memory.of(uid).observeToken(object);
-  // A change to RBAC reaches only the ManagedTokens that name the requester at that time.
+  // RBAC changes are recorded only for ManagedTokens that name the requester at that time, so a new requester is recorded as a change.
   if (new Set(statesOf(change).map(requesterKeyOf)).size > 1) memory.of(uid).recordRbacChange();
 }
 

@@ -1,4 +1,4 @@
-// Reports on ManagedTokens: events for users, audit lines in the log, and metrics of issuances. Routine rotations record no event.
+// Reports on ManagedTokens: events for users, audit lines in the log, and metrics of issuances. Routine renewals record no event.
 
 import type { ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import { Annotation, TokenConditionType } from '../api/names.ts';
@@ -17,7 +17,7 @@ import type { StoredToken } from './policy/spec.ts';
 import { currentSecret, type EvaluatedToken } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
 
-/** Returns the events of a run. `before` is the failure of the run before. */
+/** Returns the events of a run. `before` is the failure of the previous run. */
 export function eventsOf(
   step: Step,
   { previous, next }: { readonly previous: ManagedTokenStatus; readonly next: ManagedTokenStatus },
@@ -58,7 +58,7 @@ export function unrevokedEvents({ freshAnchor, previous }: IssuePlan, token: Sto
   return isFutile && isNews ? [REVOCATION_UNAVAILABLE] : [];
 }
 
-/** Event for a revocation that leaves a token without an anchor valid. */
+/** Event for a request to revoke a token without an anchor, which stays valid. */
 export const REVOCATION_UNAVAILABLE: EventContent = {
   type: 'Warning',
   reason: 'RevocationUnavailable',
@@ -93,7 +93,8 @@ function clampedEvents(observation: Step['observation']): readonly EventContent[
   const record = parseRecord(observation.secret?.metadata.annotations);
   const { renewBefore } = observation.token.spec.rotation;
   if (record === undefined || !isClamped(record, renewBefore)) return [];
-  const message = `The ${AlertReason.RenewBeforeClamped}: ${renewBefore}. Increase spec.expirationSeconds, or shorten spec.rotation.renewBefore.`;
+  const cause = `The value of ${AlertReason.RenewBeforeClamped}: ${renewBefore}.`;
+  const message = `${cause} Increase spec.expirationSeconds, or shorten spec.rotation.renewBefore.`;
   return [{ type: 'Warning', reason: 'RenewBeforeClamped', message }];
 }
 
@@ -185,7 +186,7 @@ export function countIssuance(
   const isFinal = failure !== undefined && (failure.reason === 'Forbidden' || isLastingReason(failure.reason));
   const reason = issued ?? error?.reason ?? (isFinal ? failure.reason : undefined);
   if (reason === undefined) return;
-  // Relative to the time of the renewal itself, not of the last retry.
+  // The lateness is relative to the planned time of the renewal, not to the last retry.
   const isRenewal = plan.reason === 'RotationDue' && plan.previous !== undefined;
   const latenessMs = isRenewal ? Math.max(0, clock.now() - renewAt(plan.previous, rotation.renewBefore, uid)) : undefined;
   metrics?.recordIssuance({ cluster, result: issued === undefined ? 'failure' : 'success', reason, durationMs, latenessMs });

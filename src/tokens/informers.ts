@@ -23,7 +23,7 @@ export interface TokenInformers extends RegistryInformers, ClusterRbacInformers 
   readonly tokens: Informer<StoredToken>;
   /** Secrets that Purser writes. */
   readonly secrets: Informer<StoredSecret>;
-  /** Service accounts, which must exist to request tokens. */
+  /** Service accounts in the watched namespaces; each requester must be one of them. */
   readonly requesters: Informer<ServiceAccount>;
 }
 

@@ -20,7 +20,7 @@ import { recordedAnchor } from './policy/anchors.ts';
 import { type IssuePlan, planToken, type SecretWrite, type TokenPlan } from './policy/plan.ts';
 import { createRecord, digestOfIssuance, requestOf, type TokenRecord } from './policy/record.ts';
 import { desiredSecret, digestOfData, digestOfOutputs, digestOfSecret } from './policy/secret.ts';
-import { areAllowed, type StoredToken } from './policy/spec.ts';
+import { areAudiencesAllowed, type StoredToken } from './policy/spec.ts';
 import { type EvaluatedToken, evaluateToken, type TokenObservation, type TokenState } from './policy/state.ts';
 import { outputsOf, type Step, type TokenRun, withRegistration } from './run.ts';
 import { isRepair, pausedStep, recordRepair, refetchSecret, stripSecret, writeSecret } from './secrets.ts';
@@ -41,8 +41,8 @@ export async function issue(run: TokenRun, plan: IssuePlan, evaluated: Evaluated
 }
 
 /**
- * Reviews the permission for this issuance, whereas `confirmPermission` reviews permissions in doubt, before any report about the Cluster.
- * Here the last known permission still applies: an open circuit may be reported first, and a failed review hides nothing.
+ * Reviews the permission, then issues the token. Unlike in `confirmPermission`, the last known permission still applies: an open circuit
+ * may be reported before the review, and a failed review does not hide the Cluster.
  */
 async function issueIfAllowed(run: TokenRun, plan: IssuePlan, evaluated: EvaluatedToken): Promise<Step> {
   const { token } = evaluated.observation;
@@ -90,12 +90,12 @@ function isBound({ spec }: StoredToken): boolean {
   return spec.revocation === 'BoundSecret';
 }
 
-/** Throws an IssueError if a token could not be written, before one is requested. Sends nothing. */
+/** Throws an IssueError, before a token is requested, if it could not be written. Sends no requests. */
 function rejectUnwritable(run: TokenRun, token: StoredToken): void {
   const registered = registeredFor(run, token);
   outputsOf(token, run.clients.endpointsOf(registered));
   const { apiAudiences = [] } = registered.cluster.status ?? {};
-  if (apiAudiences.length > 0) checkDefault(run, token, apiAudiences);
+  if (apiAudiences.length > 0) checkDefaultAudiences(run, token, apiAudiences);
 }
 
 function registeredFor({ view }: TokenRun, { spec }: StoredToken): RegisteredCluster {
@@ -114,7 +114,10 @@ interface Requested {
   readonly outputs: OutputContent;
 }
 
-/** Requests a token, and requests it again if the service account or the anchor was re-created or deleted. Throws an IssueError. */
+/**
+ * Requests a token, and once more if the service account was re-created, or the anchor was deleted or re-created. Throws an IssueError if
+ * no usable token is issued.
+ */
 async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, state: TokenState): Promise<Requested> {
   const registered = registeredFor(run, token);
   return await run.clients.use(registered, async (target) => {
@@ -126,7 +129,7 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, 
       const grant = await issueToken(target, wanted, run.signal);
       run.tracked.recordIssuance(run.clock);
       run.verification.recordIssuance();
-      checkDefault(run, token, grant.audiences);
+      checkDefaultAudiences(run, token, grant.audiences);
       await checkOutputs(run, target, token, grant);
       return grant;
     };
@@ -142,17 +145,17 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, 
   });
 }
 
-/** Throws an IssueError if the spec names no audiences, and a token must not have those of the target's API server. */
-function checkDefault({ settings }: TokenRun, { spec }: StoredToken, audiences: readonly string[]): void {
+/** Throws an IssueError if the spec names no audiences, and the default, those of the target's API server, is unknown or not allowed. */
+function checkDefaultAudiences({ settings }: TokenRun, { spec }: StoredToken, audiences: readonly string[]): void {
   if (spec.audiences !== undefined) return;
   if (audiences.length === 0) throw new IssueError('ResponseUntrusted', 'the response contains no audiences');
-  if (!areAllowed(audiences, settings.limits)) throw new IssueError('InvalidSpec', DEFAULT_NOT_ALLOWED);
+  if (!areAudiencesAllowed(audiences, settings.limits)) throw new IssueError('InvalidSpec', DEFAULT_NOT_ALLOWED);
 }
 
 const DEFAULT_NOT_ALLOWED =
   "spec.audiences is not set, and Purser is not configured to allow the audiences of the cluster's API server. Set spec.audiences";
 
-/** Throws an IssueError if an output is for the target's API server, which does not accept the token for its audiences. */
+/** Throws an IssueError if an output is for the target's API server, and that server does not accept the audiences of the token. */
 export async function checkOutputs(
   { signal }: TokenRun,
   target: Target,
@@ -189,7 +192,10 @@ const MAX_WRITES = 4;
 /** Delay before a reconcile after another client wrote a token first, in milliseconds. */
 const OUTDATED_MS = 1_000;
 
-/** Writes a token. If the Secret has changed, plans again, drops a token that is no longer needed, and returns the type of that plan. */
+/**
+ * Writes a token. If the Secret has changed, plans again; if the new plan needs no token, drops the token and returns the type of that plan
+ * as `dropped`. Throws an IssueError if the Secret keeps changing.
+ */
 async function writeToken(
   run: TokenRun,
   plan: Pick<IssuePlan, 'write'>,

@@ -12,8 +12,8 @@ import type { StoredToken } from './policy/spec.ts';
 import type { TokenDeps } from './run.ts';
 
 /**
- * Returns the priority in the queue. Each dialed cluster is a lane, and each namespace a tenant. Among the ManagedTokens in a namespace,
- * uncertain permissions come first, then tokens by expiry, then renewals and requests, then reconciles without a known cause.
+ * Returns the priority in the queue. Each dialed cluster is a lane, and each namespace a tenant. In a namespace, deletions, revocations and
+ * uncertain permissions come first, then first tokens, renewals and requests, then other reconciles. No deadline is after the expiry.
  */
 export function priorityOf(key: string, deps: PriorityDeps): Priority {
   const { tokenKey = key, lane } = parseDeletionKey(key) ?? {};
@@ -36,9 +36,9 @@ export function namespaceOf(key: string): string {
 }
 
 /**
- * Returns the lane in which runs of a ManagedToken start: the cluster that issues its token. ManagedTokens that dial no server, or another
- * one than their spec names, share one lane; otherwise a tenant could open any number of lanes with invented names. Runs in the shared lane
- * dial no cluster, so that reviews of withdrawn permissions never wait for one.
+ * Returns the lane in which runs of a ManagedToken start: that of the cluster that issues its token. ManagedTokens with former anchors, or
+ * without a dialed cluster, start in the shared lane: a tenant could otherwise open any number of lanes with invented names. Runs in the
+ * shared lane dial no cluster, so that reviews of withdrawn permissions never wait for one.
  */
 export function laneOf(token: StoredToken, view: HubView): string {
   return formerAnchors(token).length > 0 ? SHARED_LANE : (laneOfCluster(view.registry.registered(token.spec.clusterName)) ?? SHARED_LANE);
@@ -53,13 +53,13 @@ export function laneOfCluster(registered: RegisteredCluster | undefined): string
 export const SHARED_LANE = '';
 
 /** Returns the expiry of the token in the Secret of a ManagedToken; undefined without a token. */
-export function expiresAt(token: StoredToken | undefined, view: HubView): number | undefined {
-  return token && held(token, view)?.record.expiresAt;
+export function expiryOf(token: StoredToken | undefined, view: HubView): number | undefined {
+  return token && holdingOf(token, view)?.record.expiresAt;
 }
 
 type PriorityDeps = Pick<TokenDeps, 'view' | 'clock' | 'authority' | 'memory'>;
 
-/** Deadline for a first token, in milliseconds, in a namespace with at most SMALL_NAMESPACE ManagedTokens. */
+/** Deadline for a first token in a namespace with at most SMALL_NAMESPACE ManagedTokens, in milliseconds; longer in a larger namespace. */
 const FIRST_TOKEN_MS = 60_000;
 const SMALL_NAMESPACE = 100;
 /** Deadline for a renewal that is due, in milliseconds, unless the token expires earlier. */
@@ -70,7 +70,7 @@ const OTHER_MS = 600_000;
 function deadlineOf(token: StoredToken, needsReview: boolean, { view, clock, memory }: PriorityDeps): number {
   const now = clock.now();
   const { deletionTimestamp, namespace } = token.metadata;
-  const holding = held(token, view);
+  const holding = holdingOf(token, view);
   if (deletionTimestamp !== undefined || memory.of(token.metadata.uid).isRemoved) return now;
   if (holding === undefined) return now + FIRST_TOKEN_MS * Math.max(1, view.countInNamespace(namespace) / SMALL_NAMESPACE);
   const { record, renewAt } = holding;
@@ -91,7 +91,7 @@ interface Holding {
   readonly renewAt: number;
 }
 
-function held(token: StoredToken, { secrets }: HubView): Holding | undefined {
+function holdingOf(token: StoredToken, { secrets }: HubView): Holding | undefined {
   const secret = secrets.get(secretKeyOf(token));
   const record = secret?.tokenDigest === undefined ? undefined : parseRecord(secret.metadata.annotations);
   return record && { record, renewAt: parseTimestamp(secret?.metadata.annotations?.[Annotation.renewAt]) ?? record.issuedAt };

@@ -11,7 +11,7 @@ import { isIssuedWith } from '../targets/policy/registration.ts';
 import { issuerOf } from '../targets/registry.ts';
 import { reviewToken } from '../targets/reviews.ts';
 import { AnchorsPendingError, SLOT_WAIT_MS } from './anchor-deletions.ts';
-import { pruneAnchors, RETRY_MS, release, revoke } from './anchors.ts';
+import { ANCHOR_RETRY_MS, pruneAnchors, release, revoke } from './anchors.ts';
 import { auditStep, countIssuance, eventsOf, shortenedEvents } from './events.ts';
 import { checkOutputs, issue, writeIssued } from './issue.ts';
 import type { OutputContent } from './outputs/outputs.ts';
@@ -38,7 +38,7 @@ import { deleteSecrets, pausedStep, readSecret, recordRepair, refetchSecret, rep
 import type { VerificationResult } from './verification.ts';
 import { hideCluster, refuse, withoutCluster } from './withdrawal.ts';
 
-/** Reconciles a ManagedToken. Throws, after it has reported the cause, if the reconcile must be retried. */
+/** Reconciles a ManagedToken. If the reconcile must be retried, reports the cause in the status and throws. */
 export async function reconcileToken(deps: TokenDeps, key: string, signal: AbortSignal): Promise<Result> {
   const token = deps.view.tokens.get(key);
   if (token === undefined) return {};
@@ -48,7 +48,7 @@ export async function reconcileToken(deps: TokenDeps, key: string, signal: Abort
   run.tracked.isDialing = false;
   run.tracked.limitVerifiedAt(deps.startedAt, deps.clock.now());
   const step = await runUntilDeadline(run, observe(run, token));
-  // Withdrawal must not wait for the retry of a failed status write.
+  // If the status write fails, its retry must not delay a withdrawal.
   run.tracked.requeueAt = step.requeueAt;
   await writeStatus(run, step);
   if (step.error !== undefined) throw step.error;
@@ -89,7 +89,7 @@ async function runUntilDeadline(run: TokenRun, observed: TokenObservation): Prom
   }
 }
 
-/** Returns whether a run may wait for a cluster before it reviews the permission. A review itself is never interrupted. */
+/** Returns whether a run can be interrupted: it may wait for a cluster, and it does not start with a review. */
 function mayBeInterrupted({ slot, authority }: TokenRun, { token }: TokenObservation): boolean {
   return slot !== undefined && slot.lane !== SHARED_LANE && !authority.needsReview(token);
 }
@@ -101,7 +101,7 @@ export function interruptInDoubt(key: string, { view, memory, authority }: Token
   if (token !== undefined && interrupt !== undefined && authority.needsReview(token)) interrupt();
 }
 
-/** Reads a conflicting Secret that the informer does not deliver. If that fails, the run proceeds and is retried. */
+/** Starts a run: reads again, once a minute, a conflicting Secret that the informer does not deliver. A failed read is retried later. */
 async function firstStep(run: TokenRun, observation: TokenObservation): Promise<Step> {
   const { unlabeled } = run.tracked;
   const isStale = unlabeled !== undefined && Math.abs(run.clock.now() - unlabeled.seenAt) >= UNLABELED_MS;
@@ -119,7 +119,7 @@ async function runPlans(run: TokenRun, first: Step): Promise<Step> {
     const plan = planToken(evaluated, run.settings.limits);
     const next = await runPlan(run, plan, evaluated, step.isReviewed === true);
     step = { ...step, isReviewed: false, ...next, events: [...(step.events ?? []), ...(next.events ?? [])] };
-    // After a crash, only the status shows which request was handled; without it, the next run would revoke the new token.
+    // After a crash, only the status shows which request was handled. Without this write, the next run would revoke the new token.
     if (plan.type === 'revoke' && next.error === undefined) step = await writeStatus(run, step);
   }
   return requeueEarlier(run, withFailure(step));
@@ -139,8 +139,8 @@ async function runPlan(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedToken
 }
 
 /**
- * Requests a review of an uncertain permission, before any action or report that depends on the Cluster. A review that
- * fails removes nothing and is retried; an expired token is removed from the Secret in any case.
+ * Requests a review of an uncertain permission, before any action or report that depends on the Cluster. A review that fails is
+ * retried and removes no token, except one that must leave the Secret anyway, such as an expired token.
  */
 async function confirmPermission(run: TokenRun, observation: TokenObservation): Promise<Step> {
   try {
@@ -149,11 +149,11 @@ async function confirmPermission(run: TokenRun, observation: TokenObservation): 
       run.tracked.reviewedClusterSet = review.clusterSet;
       return { observation, isDone: false, isReviewed: true };
     }
-    // While the Secret holds a valid token, a binding that is replaced within seconds is not reported.
+    // While the Secret holds a valid token, the refusal is not reported yet: a deployment tool may replace the binding within seconds.
     const state = tokenState(withoutCluster(observation), run.clock.now());
     const forbidden = { reason: 'Forbidden', message: review.message } as const;
     const failure = hasCurrentToken(state) && !state.expired ? run.tracked.failure : forbidden;
-    // The second review must not wait for the retry of another failure.
+    // Drops the error of an earlier step: the second review must not wait for its retry.
     return { failure, error: undefined, ...(await refuse(run, observation, review)) };
   } catch (error) {
     const failure = toIssueError(error, run.signal);
@@ -168,13 +168,13 @@ function needsOtherSlot({ slot, view }: TokenRun, { type }: TokenPlan, { observa
   return lane !== undefined && lane !== slot.lane;
 }
 
-/** Ends the run; the next one continues with a slot of the cluster in the spec. A failure lasts until then. */
+/** Ends a run that needs a slot of the cluster in the spec. The next run has that slot; the reported failure stays until then. */
 function dialingStep({ tracked, clock }: TokenRun, { observation }: EvaluatedToken): Step {
   tracked.isDialing = true;
   return { observation, isDone: true, failure: tracked.failure, requeueAt: clock.now() };
 }
 
-/** Returns whether a plan needs permission: revocation and the deletion of anchors do not, and reveal nothing about a cluster. */
+/** Returns whether a plan needs permission. A revocation or the removal of the finalizer does not: it reveals nothing about a cluster. */
 function needsPermission({ type }: TokenPlan): boolean {
   return type !== 'revoke' && type !== 'release' && type !== 'none';
 }
@@ -186,7 +186,10 @@ function withFailure(step: Step): Step {
   return { ...step, failure: toFailure(error, observation.token) };
 }
 
-/** Requests an early reconcile for changes that no watch delivers, for a review to repeat, and for runs that took too many steps. */
+/**
+ * Requests an earlier reconcile for changes that no watch delivers, for anchor deletions that wait for a slot, for a review to repeat,
+ * and for a run that was not finished.
+ */
 function requeueEarlier({ tracked, clock }: TokenRun, step: Step): Step {
   const isUnfinished = tracked.isOvertaken || !step.isDone;
   tracked.clearOvertaken();
@@ -245,13 +248,16 @@ function proceed(run: TokenRun, plan: TokenPlan, { observation, ...evaluated }: 
   const next = { ...current, ...(failed.failure && { failed: failed.failure }) };
   // These plans have just tried to delete all anchors.
   if (plan.type === 'revoke' || plan.type === 'release') {
-    return { observation: { ...next, anchorsAt: run.clock.now() + RETRY_MS }, isDone: false, error };
+    return { observation: { ...next, anchorsAt: run.clock.now() + ANCHOR_RETRY_MS }, isDone: false, error };
   }
   const isSuperseded = plan.type === 'issue' && (plan.dropOld || formerAnchors(current.token).length > 0);
   return isSuperseded ? { ...failed, observation: next, isDone: false, isReviewed: true } : failed;
 }
 
-/** Lets the run proceed while anchors are deleted on other clusters: the permission must be confirmed, and a renewal may be due. */
+/**
+ * Returns the step of a plan that waits for the deletion of anchors on other clusters. The run proceeds, unless the plan issues a token:
+ * the permission must be confirmed, and a renewal may be due.
+ */
 function pendingStep(run: TokenRun, { type }: TokenPlan, { observation }: EvaluatedToken): Step {
   const token = latestToken(run, observation.token);
   return {
@@ -347,13 +353,13 @@ async function outputsFor(
   return outputs;
 }
 
-/** Verifies the token with a TokenReview on its cluster. A failed review has no effect. */
+/** Verifies the token with a TokenReview on its cluster. If the review itself fails, the earlier verdict stays. */
 async function verify(run: TokenRun, evaluated: EvaluatedToken): Promise<Step> {
   const { clock, tracked, verification, log } = run;
   const { token } = evaluated.observation;
   const { tokenDigest } = evaluated.state.secret ?? {};
   tracked.verifiedAt = clock.now();
-  const verified = await reviewSecret(run, evaluated).catch((error: unknown): VerificationResult => {
+  const verified = await reviewStoredToken(run, evaluated).catch((error: unknown): VerificationResult => {
     const { reason } = toIssueError(error, run.signal);
     log.debug({ error, reason }, 'token verification failed');
     return reason === 'TargetForbidden' ? 'forbidden' : 'skipped';
@@ -365,8 +371,8 @@ async function verify(run: TokenRun, evaluated: EvaluatedToken): Promise<Step> {
   return { observation: { ...evaluated.observation, verdict, verifyAt: verification.nextAt(token, verifiedAt) }, isDone: false };
 }
 
-/** Returns whether the target accepts the token; `skipped` if the Secret or the registration has changed. */
-async function reviewSecret(run: TokenRun, { observation, state: { secret, record } }: EvaluatedToken): Promise<VerificationResult> {
+/** Reviews the token in the Secret on its cluster; returns `skipped` if the Secret or the registration has changed. */
+async function reviewStoredToken(run: TokenRun, { observation, state: { secret, record } }: EvaluatedToken): Promise<VerificationResult> {
   const { token } = observation;
   if (record === undefined || secret === undefined) return 'skipped';
   const found = await readSecret(run, token, secret.metadata.name);

@@ -25,7 +25,7 @@ import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
 /**
  * Returns identity, metadata, claims and digests of a Secret. A Secret whose metadata is too large, or whose namespace is over its
  * budget, loses the metadata set by others and is marked, because a tenant can create any number of such Secrets. The object must come
- * from a response: parts of it are shared.
+ * from a response, because its parts are replaced with shared ones.
  */
 export function reduceSecret(object: Stored<Secret>): Stored<StoredSecret> {
   const whole = shareSecretParts(withoutData(object));
@@ -35,7 +35,7 @@ export function reduceSecret(object: Stored<Secret>): Stored<StoredSecret> {
   return recordBytes(stub, estimateBytes(stub));
 }
 
-/** Budgets for the ManagedTokens, and for the Secrets, of a namespace. */
+/** Budgets for the ManagedTokens and for the Secrets in each namespace. */
 export const TOKEN_BUDGET: NamespaceBudget<StoredToken> = { bytes: BYTES_PER_NAMESPACE / 2, small: MAX_SMALL_BYTES, toStub: stubOf };
 export const SECRET_BUDGET: NamespaceBudget<StoredSecret> = { ...TOKEN_BUDGET, toStub: stubOfSecret };
 
@@ -60,7 +60,7 @@ function keptClaims(claims: TokenClaims | undefined): KeptClaims | undefined {
   return omitUndefined({ subject, audiences, accountUID, issuedAt, expiresAt });
 }
 
-/** Shares the parts of a Secret that other objects also have. */
+/** Replaces parts of a Secret with equal parts of other objects, which take memory once. */
 function shareSecretParts(secret: Stored<StoredSecret>): Stored<StoredSecret> {
   const { metadata, claims = {} } = secret;
   shareFields(secret, ['tokenDigest']);
@@ -71,7 +71,7 @@ function shareSecretParts(secret: Stored<StoredSecret>): Stored<StoredSecret> {
   return secret;
 }
 
-/** Fields that several objects have in common, such as a ManagedToken and its Secret. */
+/** Metadata fields whose values several objects have in common, such as a ManagedToken and its Secret. */
 const SHARED_METADATA = ['name', 'namespace', 'uid', 'creationTimestamp', 'labels'];
 const SHARED_ANNOTATIONS = [
   Annotation.issuedAt,
@@ -84,12 +84,13 @@ const SHARED_ANNOTATIONS = [
 
 /** Maximum length of the metadata as JSON. The labels and annotations of a spec and Purser's record need less. */
 const MAX_METADATA_LENGTH = 32_768;
-/** Maximum length of Purser's annotations and of the claims in a stub. */
+/** Maximum length of Purser's annotations in a stub. */
 const MAX_OWN_LENGTH = 4_096;
+/** Maximum size of the claims in a stub. */
 const MAX_CLAIM_BYTES = 1_024;
 /** Maximum number of owners of a Secret that Purser reads; tenants can add many. */
 export const MAX_OWNERS = 16;
-/** Maximum length of the names of a ManagedToken and its kind. */
+/** Maximum length of each string in an owner reference; a digest replaces a longer one. */
 const MAX_NAME_LENGTH = 253;
 
 function ownMetadata({
@@ -121,7 +122,7 @@ function ownMetadata({
 
 type OwnerReferences = NonNullable<ObjectMeta['ownerReferences']>;
 
-/** Returns the owners that are controllers, with short names. */
+/** Returns the owners that are controllers, at most 16, with digests in place of overlong strings. */
 function controllersOf(owners: OwnerReferences): OwnerReferences {
   const controllers = owners.filter(({ controller }) => controller).slice(0, MAX_OWNERS);
   return controllers.map((owner) => ({
@@ -150,7 +151,7 @@ export function tokenOf({ data = {} }: Pick<Secret, 'data'>): string {
 /**
  * Returns the parts of a ManagedToken that Purser reads. Writes of its status and patches of its metadata leave the rest as it is on
  * the server. A ManagedToken that is still too large, or whose namespace is over its budget, loses most of its metadata and a long
- * status, and is marked. The object must come from a response: parts of it are shared.
+ * status, and is marked. The object must come from a response, because its parts are replaced with shared ones.
  */
 export function reduceToken({ apiVersion, kind, metadata: whole, spec, status }: Stored<ManagedToken>): StoredToken {
   const metadata = reduceMetadata(whole);
@@ -158,7 +159,7 @@ export function reduceToken({ apiVersion, kind, metadata: whole, spec, status }:
   return shareTokenParts(keepWithin(MAX_TOKEN_BYTES, reduced, stubOf));
 }
 
-/** Shares the parts of a ManagedToken that other objects also have; not the status, whose signature is for one ManagedToken. */
+/** Replaces parts of a ManagedToken with equal parts of other objects; not the whole status, whose signature is for one ManagedToken. */
 function shareTokenParts(token: StoredToken): StoredToken {
   const { metadata, status = {} } = token;
   shareFields(token, ['apiVersion', 'kind', 'spec']);
@@ -183,8 +184,8 @@ const MAX_ANNOTATIONS = 16;
 const MAX_TEMPLATE_TEXTS = 32;
 const DEFINED: readonly string[] = [...Object.values(Annotation), SetAnnotation.templateDigest];
 
-/** Returns the metadata that only the API server sets. */
-export function identityOf({
+/** Returns the metadata that identifies an object and its version, with the times of its creation and deletion. */
+export function coreMetadataOf({
   name,
   namespace,
   uid,
@@ -203,7 +204,7 @@ function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<Mana
   // API servers admit one controller.
   const controllers = controllersOf(metadata.ownerReferences ?? []).slice(0, 1);
   return {
-    ...identityOf(metadata),
+    ...coreMetadataOf(metadata),
     ...(finalizers && { finalizers }),
     ...(controllers.length > 0 && { ownerReferences: controllers }),
     ...(labels.length > 0 && { labels: Object.fromEntries(labels) }),
@@ -224,12 +225,12 @@ function setByTemplate(metadata: ObjectMeta, part: 'labels' | 'annotations'): re
   return names.flatMap((name) => (Object.hasOwn(texts, name) ? [[name, texts[name] ?? ''] as const] : [])).slice(0, MAX_TEMPLATE_TEXTS);
 }
 
-/** Replaces the long value of an annotation with its digest: Purser only compares values. */
+/** Replaces a long value of an annotation with its digest: Purser only compares values. */
 function reduceText([annotation, value]: readonly [string, string]): readonly [string, string] {
   return [annotation, digestIfLong(value)];
 }
 
-/** Returns the records in a status, whose size the CRD limits: a long status must not make Purser lose anchors. */
+/** Returns the records in a status that is too long. The CRD limits their size, and without them Purser would lose anchors. */
 function recordsOf(status: ManagedTokenStatus): ManagedTokenStatus {
   const { observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors } = status;
   return omitUndefined({ observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors });
@@ -238,7 +239,7 @@ function recordsOf(status: ManagedTokenStatus): ManagedTokenStatus {
 function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
   const { labels: _, annotations: __, ...secret } = spec.secret;
   const { labels: ___, annotations = {}, finalizers, ...identity } = metadata;
-  // An administrator may revoke the token of any ManagedToken.
+  // The requests stay: an administrator must be able to revoke any token.
   const requests = Object.entries(annotations).filter(([name]) => STUB_ANNOTATIONS.has(name));
   // From an overlong list, only Purser's own finalizer is kept, which shows that there are anchors.
   const ours = finalizers?.filter((finalizer) => finalizer === AnchorFinalizer) ?? [];

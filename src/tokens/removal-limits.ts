@@ -1,6 +1,6 @@
-// Limits on the removal of Secrets, against a mistake in RBAC that would remove every token. They count only tokens that Purser
-// issued, known by its signature in the status, so that no tenant can reach them with objects alone. The global limit, once reached, pauses removal until an administrator
-// releases it.
+// Limits on the removal of Secrets, against a mistake in RBAC that would remove every token. They count only tokens that Purser issued,
+// known by its signature in the status, so that no tenant can reach them with objects alone. The global limit, once reached, pauses removal
+// until an administrator releases it.
 
 import { RemovalLimit } from '../api/names.ts';
 import { AlertReason } from '../api/reasons.ts';
@@ -18,7 +18,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { HubView } from './informers.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { delayedUntil, isMassWithdrawal, type TokenCounts, WINDOW_MS } from './policy/withdrawal.ts';
+import { delayedUntil, isMassWithdrawal, type TokenCounts, WITHDRAWAL_WINDOW_MS } from './policy/withdrawal.ts';
 import type { RecordKey } from './record-key.ts';
 import type { TrackedToken, TrackedTokens } from './tracked-token.ts';
 
@@ -43,7 +43,7 @@ export class RemovalLimits {
     this.#pause = new RemovalPause(options);
     this.#lines = new LineLimit({
       clock: options.clock,
-      onSuppressed: (namespace, suppressed) => options.log.warn({ namespace, suppressed }, 'more held removals suppressed'),
+      onSuppressed: (namespace, suppressed) => options.log.warn({ namespace, suppressed }, 'log lines about held removals suppressed'),
     });
   }
 
@@ -54,7 +54,7 @@ export class RemovalLimits {
 
   /** Decides on a refused token. Throws an IssueError if the state of the global limit cannot be read. */
   async check(token: StoredToken, { countedIn, refusedAt: [firstRefusedAt = 0] }: TrackedToken): Promise<Removal> {
-    // A token with revocation BoundSecret ends with its anchor; a delay would keep it valid.
+    // A token with revocation BoundSecret becomes invalid with its anchor; a delay would keep it valid.
     const isExempt = token.spec.revocation === 'BoundSecret' || anchorsOf(token).length > 0;
     if (countedIn === undefined || isExempt) return { type: 'allowed' };
     await this.#pause.refresh();
@@ -114,7 +114,7 @@ export class RemovalLimits {
 
   #recentlyRemoved(): readonly Loss[] {
     const now = this.#options.clock.now();
-    return this.#removed.filter(({ removedAt }) => Math.abs(now - removedAt) < WINDOW_MS);
+    return this.#removed.filter(({ removedAt }) => Math.abs(now - removedAt) < WITHDRAWAL_WINDOW_MS);
   }
 
   #issued(): TokenCounts {
@@ -151,11 +151,11 @@ interface RemovalPauseOptions {
   readonly namespace: string;
 }
 
-/** Interval at which a paused controller reads the ConfigMap. */
+/** Interval between reads of the ConfigMap while removal is paused, in milliseconds. */
 const READ_MS = 10_000;
 const MAX_NAMES = 20;
 
-/** The global limit once it is reached. Its state is in a ConfigMap in Purser's namespace, so that it outlives the leader. */
+/** The pause after the global limit is reached. Its state is in a ConfigMap in Purser's namespace, so that it outlives the leader. */
 class RemovalPause {
   readonly #options: RemovalPauseOptions;
   readonly #reading = new SingleFlight<void>();

@@ -1,5 +1,5 @@
-// The context of one reconcile of a ManagedToken: `TokenRun` has its dependencies, memory and signal, `Step` the result of one plan, and
-// `observe` returns everything that a decision needs, read from informers and memory without a request.
+// The context of one reconcile of a ManagedToken. `observe` reads everything that a decision needs from informers and memory, without a
+// request.
 
 import type { IssueReason } from '../api/reasons.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -14,7 +14,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Authority } from './authority.ts';
 import { type HubView, ownerKeyOf, secretKeyOf } from './informers.ts';
-import { type OutputContent, outputContent } from './outputs/outputs.ts';
+import { type OutputContent, toOutputContent } from './outputs/outputs.ts';
 import { invalidSpecFailure, type TokenFailure, tokenFailure } from './policy/messages.ts';
 import { nextReconcileAt } from './policy/plan.ts';
 import { digestOfOutputs, earlierClaimant, isOwnedBy, type StoredSecret, secretNameOf } from './policy/secret.ts';
@@ -29,7 +29,7 @@ import type { Verification } from './verification.ts';
 export interface TokenSettings {
   /** Minimum interval between TokenReviews of each token, in milliseconds; 0 disables them. */
   readonly verifyIntervalMs: number;
-  /** Namespaces of targets that a permission must name; see `toIssueNames`. */
+  /** Namespaces on target clusters that a permission must name; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
   readonly limits: TokenLimits;
   /** Namespace that Purser runs in. */
@@ -42,7 +42,7 @@ export type TokenMetrics = Pick<
   'observeQueue' | 'recordIssuance' | 'recordOrphan' | 'recordHeldRemoval' | 'setRemovalPaused' | 'observeBudgets' | 'observeVerification'
 >;
 
-/** Deadline for all requests of one run, in milliseconds; the status is written after it. */
+/** Deadline for the requests of one run, in milliseconds. The last write of a ManagedToken's status is exempt. */
 export const RUN_MS = 60_000;
 
 /** Slot of the work queue that a run holds. */
@@ -59,7 +59,7 @@ export interface TokenDeps {
   readonly clients: Pick<ClusterClients, 'use' | 'endpointsOf'>;
   readonly recorder: Pick<Recorder, 'record'>;
   readonly clock: Clock;
-  /** Clock of the deadline of each run. */
+  /** Clock for the deadline of each run. */
   readonly timers: Clock;
   readonly log: Logger;
   /** Logger for decisions about tokens. */
@@ -72,9 +72,9 @@ export interface TokenDeps {
   readonly removals: RemovalLimits;
   readonly verification: Verification;
   readonly recordKey: RecordKey;
-  /** Start of the term. */
+  /** Start of the term, on the system clock. */
   readonly startedAt: number;
-  /** Delay of issuances while the namespace is over its budget, in milliseconds; 0, the default, while it is within. */
+  /** Delay of issuances while the namespace is over its budget, in milliseconds; 0 or undefined otherwise. */
   readonly budgetMs?: number;
   /** Slot that the run holds; undefined if the run may dial any cluster. */
   readonly slot?: RunSlot;
@@ -102,29 +102,29 @@ export interface Step {
   /** Reason of the issuance; undefined if no token was issued. */
   readonly issued?: IssueReason;
   readonly failure?: TokenFailure | undefined;
-  /** Value of the `revoke` annotation that was acted on. */
+  /** Value of the `revoke` annotation that the plan acted on; undefined if it revoked nothing. */
   readonly revoked?: string;
-  /** Error to retry with backoff. */
+  /** Error after which the run is retried with backoff; undefined if it needs no retry. */
   readonly error?: IssueError | undefined;
   readonly requeueAt?: number | undefined;
   /** Events to record besides those that follow from the other fields. */
   readonly events?: readonly EventContent[];
 }
 
-/** Returns the last step of a run that failed. It is retried, unless only a change can help: a change triggers the ManagedToken anyway. */
+/** Returns the last step of a failed run. The run is retried, unless the failure lasts until an object changes: the change triggers it. */
 export function failedStep({ clock }: TokenRun, { observation, state }: EvaluatedToken, error: IssueError): Step {
   const failed = { observation, isDone: true, failure: toFailure(error, observation.token) };
   if (!error.isLasting) return { ...failed, error };
   return { ...failed, requeueAt: nextReconcileAt(clock.now(), [state.record?.expiresAt]) };
 }
 
-/** Returns the failure of a ManagedToken that an error represents. */
+/** Converts an error to the failure of a ManagedToken. */
 export function toFailure({ reason, status, detail }: IssueError, token: StoredToken): TokenFailure {
   if (reason === 'InvalidSpec') return invalidSpecFailure(detail === '' ? [] : [detail]);
   return tokenFailure(reason === 'ServiceAccountRecreated' ? 'RequestRejected' : reason, token, status?.message);
 }
 
-/** Observes the ManagedToken of a run; `informed` is the informer's object. */
+/** Returns the observation for a run; `informed` is the ManagedToken as the informer has it. */
 export function observe(run: TokenRun, informed: StoredToken): TokenObservation {
   const { view, tracked, clock, recordKey, verification } = run;
   const now = clock.now();
@@ -166,7 +166,7 @@ function observeCluster(view: HubView, { spec }: StoredToken): Pick<TokenObserva
   return { cluster: registered?.cluster, issuer: registered && issuerOf(registered) };
 }
 
-/** Returns the digest of the desired outputs, or the reason not to write any; empty without the Cluster. */
+/** Returns the digest of the desired outputs, or the failure that prevents writing them; empty without the Cluster. */
 function observeOutputs({ view, clients }: TokenRun, token: StoredToken): Pick<TokenObservation, 'outputsDigest' | 'unwritable'> {
   const registered = view.registry.registered(token.spec.clusterName);
   if (registered === undefined) return {};
@@ -180,15 +180,15 @@ function observeOutputs({ view, clients }: TokenRun, token: StoredToken): Pick<T
 
 /** Returns the outputs for the token. Throws an IssueError if the spec names an address that is not the cluster's. */
 export function outputsOf(token: StoredToken, endpoints: PinnedEndpoints): OutputContent {
-  const content = outputContent(token, endpoints);
+  const content = toOutputContent(token, endpoints);
   if (content === undefined) throw new IssueError('InvalidSpec', 'spec.secret.server is not an address of the cluster');
   return content;
 }
 
-/** Maximum number of Secrets of former names in one reconcile: tenants can create many. Their deletion triggers the next reconcile. */
+/** Maximum number of former Secrets that one reconcile handles: tenants can create many. Each deletion triggers the next reconcile. */
 const MAX_FORMER = 16;
 
-/** Returns Secrets of former names; first the one that held the token at the last reconcile. */
+/** Returns Secrets with former names; first the one that held the token at the last reconcile. */
 function formerSecrets({ view, uid }: TokenRun, token: StoredToken): readonly StoredSecret[] {
   const { metadata, status } = token;
   const last = view.secrets.get(`${metadata.namespace}/${status?.secretName}`);

@@ -1,5 +1,5 @@
-// Secrets on the hub: created with POST, changed with PUT for one version of one object, never taken over. Repairs that another
-// client reverts back off.
+// Secrets on the hub: created with POST, changed with PUT for one version of one object, never taken over. Purser backs off if another
+// client keeps reverting its repairs.
 
 import { Label, LabelValue } from '../api/names.ts';
 import type { IssueReason } from '../api/reasons.ts';
@@ -17,7 +17,7 @@ import { currentSecret, type EvaluatedToken, type TokenObservation } from './pol
 import { reduceSecret } from './reduce.ts';
 import type { Step, TokenRun } from './run.ts';
 
-/** Reads the Secret with this name in the namespace of the ManagedToken; undefined if it does not exist. Throws an IssueError. */
+/** Reads a Secret in the namespace of the ManagedToken; undefined if it does not exist. Throws an IssueError if the request fails. */
 export async function readSecret({ hub, signal }: TokenRun, token: StoredToken, name: string): Promise<Stored<Secret> | undefined> {
   const { namespace } = token.metadata;
   return await orIssueError(undefinedFor(hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
@@ -41,7 +41,7 @@ export async function writeSecret(
 ): Promise<StoredSecret | undefined> {
   const { hub, signal, clock } = run;
   if (write === 'replace' && observed !== undefined && !(await deleteSecret(run, observed))) return undefined;
-  // A Secret of a former name is not tracked.
+  // A Secret with a former name is not tracked.
   const tracked = wanted.metadata.name === secretNameOf(token) ? run.tracked : undefined;
   tracked?.beginWrite();
   try {
@@ -61,7 +61,7 @@ function informedSecret({ view }: TokenRun, { metadata }: Secret): StoredSecret 
   return informed?.metadata.resourceVersion === metadata.resourceVersion ? informed : undefined;
 }
 
-/** Deletes this version of a Secret; returns false if it has changed, and true if it does not exist. */
+/** Deletes this version of a Secret. Returns false if the Secret has changed; true otherwise, even if it did not exist. */
 async function deleteSecret({ hub, signal }: TokenRun, { metadata }: Pick<StoredSecret, 'metadata'>): Promise<boolean> {
   const { namespace, name, uid, resourceVersion } = metadata;
   const sent = hub.delete(Secrets, { namespace, name }, { ...omitUndefined({ uid, resourceVersion }), signal });
@@ -69,7 +69,10 @@ async function deleteSecret({ hub, signal }: TokenRun, { metadata }: Pick<Stored
   return (await orIssueError(undefinedFor(deleted, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
 }
 
-/** Returns the observation with the Secret that Purser wrote last, if tenants have removed its label or its owner. Throws an IssueError. */
+/**
+ * Returns the observation with the Secret that Purser wrote last, if tenants have removed its label or its owner. Throws an IssueError if
+ * the Secret cannot be read.
+ */
 export async function findStray(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
   const { token, writtenSecret: written, secret, former } = observation;
   if (written === undefined) return observation;
@@ -109,7 +112,7 @@ async function withdrawSecret(run: TokenRun, token: StoredToken, { metadata }: S
 /** Maximum number of attempts to remove the token from a Secret that other clients change. */
 const MAX_STRIPS = 5;
 
-/** Removes the token from this version of a Secret; returns false if it has changed. Throws an IssueError if it cannot be changed. */
+/** Removes the token from this version of a Secret; returns false if the Secret has changed. Throws an IssueError if the update fails. */
 async function strip({ hub, signal }: TokenRun, secret: Stored<Secret>): Promise<boolean> {
   const sent = hub.update(Secrets, withoutToken(secret), { signal }).then(() => true);
   try {
@@ -137,7 +140,10 @@ function withoutSecrets(run: TokenRun, observation: TokenObservation, names: rea
   return { ...observation, secret, former: observation.former.filter((former) => !isNamed(former)) };
 }
 
-/** Removes the token, in every output, from the Secret that holds it; not while repairs back off. */
+/**
+ * Removes the token, in every output, from the Secret that holds it, or deletes a Secret that cannot be updated. Does nothing while repairs
+ * back off.
+ */
 export async function stripSecret(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
   const { token } = observation;
   const current = currentSecret(observation);
@@ -159,7 +165,10 @@ function withStripped(observation: TokenObservation, current: StoredSecret, stri
   return { ...observation, former: observation.former.map((former) => (former === current ? stripped : former)) };
 }
 
-/** Writes the Secret without its token; deletes it if the server rejects every update of it, such as one that is too large. */
+/**
+ * Writes the Secret without its token, or deletes a Secret that the server rejects in any version, for example one that is too large.
+ * Returns undefined if the Secret has changed.
+ */
 async function writeStripped(
   run: TokenRun,
   observed: TokenObservation,
@@ -177,7 +186,7 @@ function isUnwritable(error: unknown): boolean {
   return error instanceof IssueError && UNWRITABLE.has(error.status?.code ?? 0);
 }
 
-/** Codes of a rejected update that no repetition makes valid. */
+/** HTTP status codes of an update that the server would reject again. */
 const UNWRITABLE: ReadonlySet<number> = new Set([400, 413, 422]);
 
 /** Returns the error for a withdrawn token that remains in its Secret. */
@@ -186,7 +195,7 @@ function keptError(cause: string): IssueError {
   return new IssueError('SecretWriteFailed', message, { status: conflict(message) });
 }
 
-/** Returns the Conflict that the server would return: retried immediately, and not reported as a failure. */
+/** Returns the Conflict that the server would return: it is retried immediately, and not reported as a failure. */
 function conflictError(secret: StoredSecret | undefined): StatusError {
   const { name = '' } = secret?.metadata ?? {};
   return new StatusError(conflict(`secrets "${name}" has been modified`));
@@ -215,7 +224,7 @@ export function pausedStep(run: TokenRun, plan: IssuePlan | RewritePlan, { obser
   return { observation, isDone: true, failure: repairMs > 0 ? revertedFailure(token) : run.tracked.failure, requeueAt };
 }
 
-/** Returns the pause after an issuance whose token could not be written, in milliseconds: shorter while the old token is valid. */
+/** Returns the pause after an issuance whose token could not be written, in milliseconds: short enough to replace a valid token in time. */
 function issuePauseMs({ tracked, clock }: TokenRun, expiresAt: number | undefined): number {
   const { issuing, lastIssuedAt } = tracked;
   const leftMs = issuing.remainingMs(clock.monotonic());
@@ -231,7 +240,7 @@ export function isRepair({ tracked }: TokenRun, plan: IssuePlan | RewritePlan, {
 
 const DRIFT: ReadonlySet<IssueReason> = new Set(['SecretMissing', 'TokenMissing', 'TokenAltered']);
 
-/** Returns the time until the next repair, in milliseconds. */
+/** Returns the time until the next repair, in milliseconds; 0 if a repair may proceed. */
 export function repairPauseMs({ tracked, clock }: TokenRun, { metadata }: StoredToken): number {
   return tracked.repairPauseMs(metadata.generation, clock.monotonic());
 }

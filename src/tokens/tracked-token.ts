@@ -20,7 +20,7 @@ export class TrackedTokens {
   readonly #tracked = new Map<string, TrackedToken>();
   readonly #refused = new Set<TrackedToken>();
 
-  /** Returns the tracked ManagedToken; an object that is not kept if the ManagedToken is not tracked, or does not exist for undefined. */
+  /** Returns the state of a ManagedToken; a new state that is not kept if the ManagedToken is not tracked, or `uid` is undefined. */
   of(uid: string | undefined): TrackedToken {
     const tracked = uid === undefined ? undefined : this.#tracked.get(uid);
     return tracked ?? new TrackedToken(new Set());
@@ -43,7 +43,7 @@ export class TrackedTokens {
     return this.#tracked.size;
   }
 
-  /** ManagedTokens whose last review denied permission and whose Secret is not removed. */
+  /** ManagedTokens whose last review denied permission, until their withdrawal is complete. */
   get refused(): ReadonlySet<TrackedToken> {
     return this.#refused;
   }
@@ -62,9 +62,9 @@ const UNEXPECTED_MS = 30_000;
 
 /** A review that allowed a token. */
 export interface Allowance {
-  /** Name under which RBAC allowed it. */
+  /** Name under which RBAC allowed the token. */
   readonly name: string;
-  /** Subject of the review. */
+  /** Key of the requester and the target that were reviewed. */
   readonly reviewKey: string;
   /** Number of `rbacChanges` when the review began. */
   readonly rbacChanges: number;
@@ -82,7 +82,7 @@ const NONE_UNEXPECTED: { readonly count: number; readonly since?: number } = { c
 
 /** State of one ManagedToken between reconciles. Every ManagedToken has one, so rarely needed parts are created on demand. */
 export class TrackedToken {
-  /** Name under which RBAC allowed the last issuance. */
+  /** Name under which the last review allowed the token; undefined before the first such review. */
   allowedAs: string | undefined;
   /** Set of the cluster in the last review that allowed a run to issue the token; undefined before the first one. */
   reviewedClusterSet: string | undefined;
@@ -94,7 +94,7 @@ export class TrackedToken {
   verifiedAt: number | undefined;
   /** Status that was sent last. */
   status: ManagedTokenStatus | undefined;
-  /** Secret of the desired name that the informer does not deliver because it lacks Purser's label. */
+  /** Secret with the desired name that the informer does not deliver, because it lacks Purser's label; undefined if there is none. */
   unlabeled: { readonly secret: StoredSecret; readonly seenAt: number } | undefined;
   lastIssuedAt: number | undefined;
   /** Digest of the token that was issued and written last; undefined before the first one. */
@@ -111,7 +111,7 @@ export class TrackedToken {
   isTriggeredByTenant = false;
   /** Message of the last event about a shortened lifetime. */
   shortened: string | undefined;
-  /** Earliest time of the next attempt to delete former anchors; undefined for now. */
+  /** Earliest time of the next attempt to delete former anchors; undefined if nothing delays it. */
   anchorsAt: number | undefined;
   /** Ends the requests of the current run; undefined without a run that may wait for a cluster. */
   interrupt: (() => void) | undefined;
@@ -121,11 +121,11 @@ export class TrackedToken {
   #issuing: Backoff | undefined;
   /** Purser's last write of the ManagedToken; undefined before the first write or change. */
   #token: OwnWrite<StoredToken> | undefined;
-  /** Purser's last write of the Secret of the desired name; undefined before the first write or change. */
+  /** Purser's last write of the Secret with the desired name; undefined before the first write or change. */
   #secret: OwnWrite<StoredSecret> | undefined;
-  /** Identity of the Secret that was written last. */
+  /** Version and token digest of the Secret that was written last; undefined before the first write. */
   written: { readonly resourceVersion: string | undefined; readonly tokenDigest: string | undefined } | undefined;
-  /** Present during a write of the Secret, with the version that the watch delivered last, most likely the version of the write. */
+  /** Set during a write of the Secret; `delivered` is the last version from the watch, which is most likely that of the write. */
   #writing: { delivered: string | undefined } | undefined;
   #isOvertaken = false;
   #repairs: Backoff | undefined;
@@ -188,7 +188,7 @@ export class TrackedToken {
     return this.#deletions;
   }
 
-  /** Locations of anchors that were deleted after their Cluster was replaced: nothing is left to find there. */
+  /** Locations of anchors that Purser found and deleted after their Cluster was replaced, so they are not orphaned. */
   get deletedAnchors(): Set<string> {
     this.#deletedAnchors ??= new Set();
     return this.#deletedAnchors;
@@ -282,7 +282,7 @@ export class TrackedToken {
   }
 
   /** Records that an orphaned anchor was reported. */
-  reportOrphan(location: string, source: OrphanSource): void {
+  recordOrphanReport(location: string, source: OrphanSource): void {
     this.#orphans ??= { recorded: new Set(), claimed: new Set() };
     this.#orphans[source].add(location);
   }
@@ -311,7 +311,7 @@ export class TrackedToken {
     this.#repairs.nextMs(monotonic);
   }
 
-  /** Records the response to Purser's write of the ManagedToken, and returns the object; `before` if the response is about another. */
+  /** Records the response to Purser's write of the ManagedToken, and returns the object; `before` if the response is another object. */
   recordTokenWrite(response: Stored<StoredToken>, before: StoredToken, now: number): StoredToken {
     if (response.metadata.uid !== before.metadata.uid) return before;
     const whole = reduceToken(response);
@@ -333,7 +333,7 @@ export class TrackedToken {
     if (this.#token.acknowledge(token)) this.status = token.status;
   }
 
-  /** Records the Secret of the desired name as the watch delivers it; undefined after its deletion. */
+  /** Records the Secret with the desired name as the watch delivers it; undefined after its deletion. */
   observeSecret(secret: StoredSecret | undefined): void {
     if (secret === undefined) return this.#secret?.forget();
     this.#secret ??= new OwnWrite();
@@ -346,7 +346,7 @@ export class TrackedToken {
     return this.#writing !== undefined || this.written?.resourceVersion === metadata.resourceVersion;
   }
 
-  /** True if another client changed the Secret right after it was written, and the change woke no reconcile. */
+  /** True if another client changed the Secret right after it was written, and the change triggered no reconcile. */
   get isOvertaken(): boolean {
     return this.#isOvertaken;
   }
@@ -360,7 +360,7 @@ export class TrackedToken {
     this.#writing = undefined;
   }
 
-  /** Records that the Secret was written instead of `replaced`. */
+  /** Records that the Secret was written in place of `replaced`. */
   recordSecretWrite(secret: StoredSecret, replaced: StoredSecret | undefined, now: number): void {
     const { resourceVersion } = secret.metadata;
     const { delivered = resourceVersion } = this.#writing ?? {};
@@ -377,13 +377,13 @@ export class TrackedToken {
     this.#isOvertaken = false;
   }
 
-  /** Records the Secret of the desired name as the server returned it; `unlabeled` if it lacks Purser's label. */
+  /** Records a read of the Secret with the desired name; `unlabeled` is the Secret if it lacks Purser's label, undefined otherwise. */
   recordRead(unlabeled: StoredSecret | undefined, now: number): void {
     this.unlabeled = unlabeled && { secret: unlabeled, seenAt: now };
     this.#secret?.forget();
   }
 
-  /** Returns the latest known Secret of the desired name; `informed` is the informer's. */
+  /** Returns the latest known Secret with the desired name; `informed` is the informer's. */
   latestSecret(informed: StoredSecret | undefined, name: string, now: number): StoredSecret | undefined {
     const latest = this.#secret === undefined ? informed : this.#secret.resolve(informed, now);
     return [latest, this.unlabeled?.secret].find((secret) => secret?.metadata.name === name);

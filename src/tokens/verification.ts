@@ -1,5 +1,5 @@
-// The verification of issued tokens: a TokenReview on its cluster for every token at long intervals, and for one token of each cluster once
-// a minute, so that a rotated signing key is noticed early.
+// Verification of issued tokens with TokenReviews on their clusters: every token at long intervals, and a random sample of each cluster
+// more often, so that a rotated signing key is noticed early.
 
 import { merge, type Observable, Subject } from 'rxjs';
 import { objectKey } from '../kube/paths.ts';
@@ -18,18 +18,18 @@ export interface VerificationOptions {
   readonly intervalMs: number;
 }
 
-/** Result of a verification; `forbidden` if the cluster does not let Purser create TokenReviews, `skipped` for no result. */
+/** Result of a verification; `forbidden` if the cluster does not let Purser create TokenReviews, `skipped` if there is no result. */
 export type VerificationResult = 'accepted' | 'rejected' | 'forbidden' | 'skipped';
 
 /** Period over which issuances are averaged, in milliseconds. */
 const AVERAGED_MS = 3_600_000;
 /** Minimum interval between two samples of a cluster, in milliseconds. */
 const MIN_SAMPLE_MS = 60_000;
-/** Number of samples of a cluster in the interval of a token, unless samples would be too frequent. */
+/** Number of samples of each cluster during one verification interval, if MIN_SAMPLE_MS permits. */
 const SAMPLES = 15;
-/** Number of steps in which all clusters are sampled. */
+/** Number of steps over which the samples of all clusters are spread. */
 const STEPS = 60;
-/** Number of tokens that a cluster rejects in a row before all of its tokens are verified: an account may have been re-created. */
+/** Number of rejected samples in a row after which all tokens of a cluster are verified: a service account may have been re-created. */
 const MAX_REJECTED = 3;
 
 /** The samples of one cluster. */
@@ -40,7 +40,7 @@ interface Sampled {
   rejected: readonly StoredToken[];
   /** Time before which the cluster is not sampled, on the monotonic clock. */
   pausedUntil: number;
-  /** Time since which all earlier tokens must be verified. */
+  /** Time of the last doubt about all tokens: those issued or verified earlier are verified again; -Infinity before the first doubt. */
   doubtedAt: number;
 }
 
@@ -70,7 +70,7 @@ export class Verification {
     this.#countedAt = this.#options.clock.monotonic();
   }
 
-  /** Returns the time of the next verification of a token that was issued or verified last at `since`; undefined if verification is disabled. */
+  /** Returns the time of the next verification of a token that was last issued or verified at `since`; undefined if it is disabled. */
   nextAt({ metadata, spec }: StoredToken, since: number): number | undefined {
     if (this.#options.intervalMs === 0) return undefined;
     const { next, doubtedAt = -Infinity } = this.#sampled.get(spec.clusterName) ?? {};
@@ -80,7 +80,10 @@ export class Verification {
     return nextTurnAt('verify', metadata.uid, since, this.intervalMs);
   }
 
-  /** Records the result of a verification. If a sample was rejected, another token is verified, and then all tokens of the cluster. */
+  /**
+   * Records the result of a verification. After a rejected sample, requests another one; after three in a row, or without another one,
+   * requests the verification of all tokens of the cluster.
+   */
   record(token: StoredToken, result: VerificationResult): void {
     const { uid } = token.metadata;
     const { clusterName } = token.spec;
@@ -93,11 +96,11 @@ export class Verification {
     if (result !== 'rejected') return;
     sampled.rejected = [...sampled.rejected, token];
     const others = sampled.rejected.length < MAX_REJECTED ? this.#sample(clusterName) : [];
-    for (const key of others.length > 0 ? others : this.#doubted(clusterName, sampled)) this.#requested$.next(key);
+    for (const key of others.length > 0 ? others : this.#doubtAll(clusterName, sampled)) this.#requested$.next(key);
   }
 
-  /** Returns the keys of all ManagedTokens of a cluster that rejected its samples, at most once in an interval. */
-  #doubted(clusterName: string, sampled: Sampled): readonly string[] {
+  /** Marks all tokens of a cluster for verification, at most once per interval, and returns the keys of the ManagedTokens to verify. */
+  #doubtAll(clusterName: string, sampled: Sampled): readonly string[] {
     const { clock, intervalMs, view } = this.#options;
     const now = clock.now();
     sampled.rejected = [];
@@ -107,7 +110,7 @@ export class Verification {
     return view.tokensForCluster(clusterName).map(objectKey);
   }
 
-  /** Emits the keys of ManagedTokens whose tokens are to be verified now: one of each cluster once a minute, and others after a rejection. */
+  /** Emits the keys of ManagedTokens whose tokens are to be verified now: regular samples, and further tokens after a rejection. */
   get requests$(): Observable<string> {
     return merge(
       this.#requested$,
@@ -128,12 +131,15 @@ export class Verification {
     }
   }
 
-  /** Returns the key of the next sample, or all keys if the last one, after a rejection, has not been verified: a tenant may prevent that. */
+  /**
+   * Returns the key of the next sample of a cluster. If the last sample followed a rejection and has not been verified, which a tenant may
+   * prevent, returns the keys of all ManagedTokens.
+   */
   #sampleAgain(clusterName: string): readonly string[] {
     const sampled = this.#sampled.get(clusterName);
     if (sampled?.next === undefined || sampled.rejected.length === 0) return this.#sample(clusterName);
     sampled.next = undefined;
-    return this.#doubted(clusterName, sampled);
+    return this.#doubtAll(clusterName, sampled);
   }
 
   /** Returns the names of all Clusters, and forgets the samples of others. */
@@ -145,8 +151,8 @@ export class Verification {
   }
 
   /**
-   * Returns the key of a ManagedToken of a cluster whose token is verified next; nothing if there is none besides those whose namespace or
-   * service account the rejected tokens have. Namespaces have equal chances, so that a tenant with many tokens does not displace others.
+   * Picks the ManagedToken of a cluster whose token is verified next, and returns its key; empty if there is none. Skips the namespaces and
+   * service accounts of rejected samples. All namespaces are equally likely, so that a tenant with many tokens does not displace others.
    */
   #sample(clusterName: string): readonly string[] {
     const { clock, view } = this.#options;
@@ -193,7 +199,7 @@ const SHARE = 0.2;
 const ISSUANCE_REQUESTS = 4;
 /** Number of requests for a verification: the Secret and the TokenReview. */
 const VERIFICATION_REQUESTS = 2;
-/** Number of requests per second for verifications that any installation may send. */
+/** Rate of requests for verifications that is always allowed, per second. */
 const MIN_PER_SECOND = 1;
 
 /**

@@ -16,7 +16,7 @@ import {
   evaluateToken,
   hasCurrentToken,
   hasIssuedToken,
-  ownedNames,
+  ownedSecretNames,
   type TokenObservation,
   type TokenState,
 } from './policy/state.ts';
@@ -34,7 +34,7 @@ export async function refuse(run: TokenRun, observation: TokenObservation, refus
     (stripped) => ({ hidden: stripped, isStripped: true }),
     (error: unknown) => {
       run.signal.throwIfAborted();
-      // Whatever a tenant does to the Secret, the refusal takes effect: the withdrawal deletes the Secret in any version.
+      // A tenant cannot prevent the refusal with changes to the Secret: the withdrawal deletes the Secret in any version.
       run.log.debug({ error }, 'token of a refused requester not removed from the Secret');
       return { hidden: withoutCluster(observation), isStripped: false };
     },
@@ -46,7 +46,7 @@ export async function refuse(run: TokenRun, observation: TokenObservation, refus
 /** Delay before the next attempt to remove a token from a Secret, in milliseconds. */
 const STRIP_MS = 5_000;
 
-/** Returns the observation without the Cluster, after it has removed a token that must leave the Secret anyway. */
+/** Removes a token that must leave the Secret anyway, and returns the observation without the Cluster. */
 export async function hideCluster(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
   const hidden = withoutCluster(observation);
   return mustStripToken(hidden, run.clock.now()) ? await stripSecret(run, hidden) : hidden;
@@ -64,7 +64,7 @@ async function withdraw(run: TokenRun, observed: TokenObservation, refusal: Refu
   const { state, now } = evaluateToken(observation, clock.now());
   const { token } = observation;
   const forbidden: TokenFailure = { reason: 'Forbidden', message };
-  if (ownedNames(observation).length === 0 && anchorsOf(token).length === 0) {
+  if (ownedSecretNames(observation).length === 0 && anchorsOf(token).length === 0) {
     tracked.forgetRefusals();
     const released = await writeRemainingAnchors(run, token, []);
     tracked.writtenSecret = undefined;
@@ -84,12 +84,12 @@ async function withdraw(run: TokenRun, observed: TokenObservation, refusal: Refu
   return { ...(await remove(run, observation, message)), isDone: true, failure: forbidden, requeueAt: now + nextReviewMs(run, refusal) };
 }
 
-/** Returns whether the spec has changed since the token was issued, such as its requester, which rules out a mistake in RBAC. */
+/** Returns whether the spec, for example its requester, has changed since the token was issued, which rules out a mistake in RBAC. */
 function isForAnotherRequest({ spec }: StoredToken, { record, superseded }: TokenState): boolean {
   return superseded === 'SpecChanged' || (record !== undefined && record.issuedFor.requester !== spec.requesterServiceAccountName);
 }
 
-/** Returns the failure and the time of the next review, until one decides. */
+/** Returns the failure to report and the time of the next review, while the withdrawal is undecided. */
 function pendingFields(
   next: Exclude<Withdrawal, { type: 'remove' }>,
   state: TokenState,
@@ -104,7 +104,10 @@ function pendingFields(
 const FORBIDDEN_MS = 300_000;
 const UNEXPECTED_MS = 1_000;
 
-/** Returns the time to the next review. A new binding can reach Purser before it reaches the authorizer of the hub. */
+/**
+ * Returns the delay before the next review, in milliseconds: short after an unexpected refusal, because a new binding can reach Purser
+ * before it reaches the hub's authorizer.
+ */
 function nextReviewMs({ tracked }: TokenRun, { isUnexpected }: Refusal): number {
   if (!isUnexpected) return FORBIDDEN_MS;
   return exponentialMs(tracked.countUnexpectedRefusal(), { initialMs: UNEXPECTED_MS, maxMs: FORBIDDEN_MS });
@@ -127,8 +130,8 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
   const entries = anchorsOf(token);
   const evaluated = evaluateToken(observation, run.clock.now());
   const isContinued = tracked.isRemoved;
-  const isReported = ownedNames(observation).length > 0 && !isContinued;
-  // A target that does not respond must not delay the removal of the Secret, nor the hub the deletion of the anchors.
+  const isReported = ownedSecretNames(observation).length > 0 && !isContinued;
+  // Concurrently: a target that does not respond must not delay the removal of the Secret, nor must the hub delay the deletion of anchors.
   const [secrets, anchors] = await Promise.allSettled([removeSecrets(run, evaluated), dropAnchors(run, token, entries)]);
   if (secrets.status === 'rejected') throw secrets.reason;
   const removed = secrets.value;
@@ -138,22 +141,22 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
   const unlisted = unlistedEvents(run, token, evaluated.state);
   if (anchors.status === 'rejected') {
     if (!(anchors.reason instanceof AnchorsPendingError)) throw anchors.reason;
-    // The run after the deletions continues here, without additional refusals.
+    // The run after the deletions resumes the removal: the refusals stay recorded until then.
     return { observation: removed, events: [...withdrawn, ...unlisted] };
   }
   const { left, events } = anchors.value;
-  // An anchor that cannot be deleted is audited once.
+  // Without a Secret, only the deletion of an anchor is audited: retries of a failing deletion must not repeat the line.
   if (!isReported && !isContinued && left.length < entries.length) auditWithdrawal(run, evaluated);
   // The next reconcile retries the anchors that are left.
   const written = entries.length > 0 ? await writeRemainingAnchors(run, removed.token, left) : removed.token;
-  // A conflict above must not restart the two reviews.
+  // Last, because a conflict above must not restart the two reviews.
   tracked.forgetRefusals();
   return { observation: { ...removed, token: written }, events: [...withdrawn, ...events, ...unlisted] };
 }
 
 /** Removes the Secrets, and reports the removal once. */
 async function removeSecrets(run: TokenRun, evaluated: EvaluatedToken): Promise<TokenObservation> {
-  const names = ownedNames(evaluated.observation);
+  const names = ownedSecretNames(evaluated.observation);
   const removed = await withdrawSecrets(run, evaluated.observation, names);
   if (names.length === 0 || run.tracked.isRemoved) return removed;
   auditWithdrawal(run, evaluated);

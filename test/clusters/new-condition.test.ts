@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster, ClusterCondition } from '../../src/api/cluster.gen.ts';
-import { clusterConditions, evaluateProbe, type FaultReason, finding, type ProbedRow } from '../../src/clusters/policy/conditions.ts';
+import { clusterConditions, evaluateProbe, type FaultReason, type ProbedRow, toFinding } from '../../src/clusters/policy/conditions.ts';
 import { healthAfter, parseHealth, toConditions } from '../../src/clusters/policy/health.ts';
 import { eventsOf } from '../../src/clusters/status.ts';
 import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';
@@ -14,7 +14,7 @@ const unthrottled: ProbedRow = {
   events: 'all',
   isNeededForReady: true,
   evaluateProbe: ({ faults }) =>
-    faults.some(({ reason }) => reason === 'Throttled') ? finding('False', 'Throttled') : finding('True', 'Responding'),
+    faults.some(({ reason }) => reason === 'Throttled') ? toFinding('False', 'Throttled') : toFinding('True', 'Responding'),
 };
 
 beforeEach(() => {
@@ -51,7 +51,7 @@ describe('clusterConditions with another row', () => {
   });
 
   it('restores the condition from the status after a restart', () => {
-    expect(parseHealth(conditionsAfter('Throttled'))?.get('Unthrottled')).toEqual({ shown: finding('False', 'Throttled') });
+    expect(parseHealth(conditionsAfter('Throttled'))?.get('Unthrottled')).toEqual({ shown: toFinding('False', 'Throttled') });
   });
 
   it('records events about transitions of the condition', () => {

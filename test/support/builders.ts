@@ -9,7 +9,7 @@ import { Sensitive } from '../../src/std/sensitive.ts';
 import type { Grant } from '../../src/targets/policy/grant.ts';
 import { tokenClaims } from '../../src/targets/policy/token-claims.ts';
 import { issuerOf } from '../../src/targets/registry.ts';
-import { type OutputContent, outputContent } from '../../src/tokens/outputs/outputs.ts';
+import { type OutputContent, toOutputContent } from '../../src/tokens/outputs/outputs.ts';
 import { createRecord, parseRecord, type TokenRecord } from '../../src/tokens/policy/record.ts';
 import { desiredSecret, digestOfData, digestOfOutputs, digestOfSecret, type StoredSecret } from '../../src/tokens/policy/secret.ts';
 import type { StoredToken } from '../../src/tokens/policy/spec.ts';
@@ -206,7 +206,7 @@ export function secretOf(
 /** Returns the endpoint that Purser writes next to a token, for a Cluster that its credential covers. */
 export function contentOf(token: ManagedToken, { spec }: Cluster): OutputContent {
   const { serverEndpoints, caBundle } = spec.orchestratorApiEndpoints;
-  const content = outputContent(token, { servers: serverEndpoints.map(({ serverAddress }) => serverAddress), caBundle });
+  const content = toOutputContent(token, { servers: serverEndpoints.map(({ serverAddress }) => serverAddress), caBundle });
   if (content === undefined) throw new Error('The server of the spec is not an address of the Cluster.');
   return content;
 }

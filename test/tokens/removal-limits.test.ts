@@ -179,7 +179,7 @@ describe('RemovalLimits.logHeld', () => {
     hold('team-a');
     clock.advance(60_000);
     expect(lines.filter(({ msg }) => msg === 'removal held')).toHaveLength(11);
-    expect(lines.at(-1)).toMatchObject({ msg: 'more held removals suppressed', namespace: 'crowd', suppressed: 490 });
+    expect(lines.at(-1)).toMatchObject({ msg: 'log lines about held removals suppressed', namespace: 'crowd', suppressed: 490 });
     limits.close();
     expect(clock.pending).toBe(0);
   });

@@ -37,7 +37,7 @@ export type CredentialEvidence =
   /** The credential of Purser's own pod on the hub. */
   { readonly type: 'own' } | { readonly type: 'missing' } | FederatedEvidence | StoredEvidence;
 
-/** Tokens for a service account that the hub issues. */
+/** Tokens that the hub issues for a service account. */
 interface FederatedEvidence {
   readonly type: 'federated';
   /** Namespace and name of the service account on the hub. */
@@ -48,7 +48,7 @@ interface FederatedEvidence {
   readonly failure?: HubTokenFailure;
 }
 
-/** A request to the hub for a token that failed. */
+/** A failed request to the hub for a token. */
 export interface HubTokenFailure {
   readonly reason: Extract<ClusterReason, 'CredentialMissing' | 'HubTokenForbidden' | 'HubTokenFailed'>;
   /** Text of the error for operators; may be empty. */
@@ -62,7 +62,7 @@ export interface StoredEvidence {
   readonly validity: Validity | undefined;
   /** Time of the next renewal, in milliseconds since 1970; undefined for a credential that Purser does not renew. */
   readonly renewAt?: number | undefined;
-  /** True for a token that Purser did not obtain itself, and replaces. */
+  /** True for a token that Purser did not obtain itself and is about to replace. */
   readonly isSupplied?: boolean;
   /** Failure of the renewal; undefined if it succeeds. */
   readonly failure?: RenewalFailure;
@@ -198,69 +198,70 @@ export type FaultReason = keyof typeof CONCERNS;
 /** Returns the finding of the first fault with this concern; undefined without one. */
 function findingFor({ faults }: ProbeEvidence, concern: Concern, status: Finding['status']): Finding | undefined {
   const fault = faults.find(({ reason }) => CONCERNS[reason] === concern);
-  return fault && finding(status, fault.reason, fault.detail, fault.remedy);
+  return fault && toFinding(status, fault.reason, fault.detail, fault.remedy);
 }
 
 function evaluateReady(evidence: ProbeEvidence, of: FindingOf): Finding {
   const needed = [...clusterConditions].flatMap(([type, row]) => ('evaluateProbe' in row && row.isNeededForReady ? (of(type) ?? []) : []));
-  const own = findingFor(evidence, 'readiness', 'False') ?? finding('True', 'ClusterReady');
+  const own = findingFor(evidence, 'readiness', 'False') ?? toFinding('True', 'ClusterReady');
   const all = [...needed, own];
   return all.find(({ status }) => status === 'False') ?? all.find(({ status }) => status === 'Unknown') ?? own;
 }
 
 function evaluateReachable(evidence: ProbeEvidence): Finding {
-  const unprobed = findingFor(evidence, 'registration', 'Unknown') && finding('Unknown', 'NotProbed');
+  const unprobed = findingFor(evidence, 'registration', 'Unknown') && toFinding('Unknown', 'NotProbed');
   return (
-    findingFor(evidence, 'probe', 'Unknown') ?? unprobed ?? findingFor(evidence, 'connection', 'False') ?? finding('True', 'Responding')
+    findingFor(evidence, 'probe', 'Unknown') ?? unprobed ?? findingFor(evidence, 'connection', 'False') ?? toFinding('True', 'Responding')
   );
 }
 
 function evaluateAuthorized(evidence: ProbeEvidence, of: FindingOf): Finding {
   const failed = findingFor(evidence, 'probe', 'Unknown') ?? findingFor(evidence, 'registration', 'False');
   if (failed !== undefined) return failed;
-  if (of(Type.reachable)?.status !== 'True') return finding('Unknown', 'NoResponse');
+  if (of(Type.reachable)?.status !== 'True') return toFinding('Unknown', 'NoResponse');
   return (
     findingFor(evidence, 'credential', 'False') ??
     findingFor(evidence, 'permissions', 'Unknown') ??
-    finding('True', 'PermissionsGranted', evidence.scope)
+    toFinding('True', 'PermissionsGranted', evidence.scope)
   );
 }
 
 function evaluateCredentialFresh(credential: CredentialEvidence, now: number): Finding {
-  if (credential.type === 'own') return findingOf('True', 'CredentialValid', "Purser uses its own service account's token on the hub");
-  if (credential.type === 'missing') return finding('Unknown', 'CredentialMissing');
+  if (credential.type === 'own')
+    return findingWithCause('True', 'CredentialValid', "Purser uses its own service account's token on the hub");
+  if (credential.type === 'missing') return toFinding('Unknown', 'CredentialMissing');
   return credential.type === 'federated' ? evaluateFederated(credential, now) : evaluateStored(credential, now);
 }
 
 function evaluateStored(credential: StoredEvidence, now: number): Finding {
   const { validity, failure } = credential;
   const expiresAt = validity?.expiresAt;
-  if (expiresAt !== undefined && expiresAt <= now) return expired(credential, expiresAt);
-  if (failure !== undefined) return renewalFailed(failure, expiresAt);
-  if (credential.isRejected === true) return finding('False', 'CredentialRejected');
-  if (validity === undefined) return finding('Unknown', 'ExpiryUnknown');
+  if (expiresAt !== undefined && expiresAt <= now) return expiredFinding(credential, expiresAt);
+  if (failure !== undefined) return renewalFinding(failure, expiresAt);
+  if (credential.isRejected === true) return toFinding('False', 'CredentialRejected');
+  if (validity === undefined) return toFinding('Unknown', 'ExpiryUnknown');
   const valid = credential.isSupplied === true ? 'CredentialRenewalPending' : 'CredentialValid';
-  if (expiresAt === undefined) return findingOf('True', valid, `the credential does not expire${renewalNote(credential, now)}`);
+  if (expiresAt === undefined) return findingWithCause('True', valid, `the credential does not expire${renewalNote(credential, now)}`);
   const expiry = formatTimestamp(expiresAt);
   return expiresAt - now <= warningMs(validity)
-    ? findingOf('False', 'CredentialExpiring', `the credential expires at ${expiry}`)
-    : findingOf('True', valid, `the credential is valid until ${expiry}${renewalNote(credential, now)}`);
+    ? findingWithCause('False', 'CredentialExpiring', `the credential expires at ${expiry}`)
+    : findingWithCause('True', valid, `the credential is valid until ${expiry}${renewalNote(credential, now)}`);
 }
 
 function evaluateFederated({ serviceAccount, times, failure }: FederatedEvidence, now: number): Finding {
-  if (failure !== undefined) return renewalFailed(failure, times !== undefined && times.expiresAt > now ? times.expiresAt : undefined);
-  return findingOf('True', 'CredentialValid', `no credential is stored; Purser requests tokens for ${serviceAccount} from the hub`);
+  if (failure !== undefined) return renewalFinding(failure, times !== undefined && times.expiresAt > now ? times.expiresAt : undefined);
+  return findingWithCause('True', 'CredentialValid', `no credential is stored; Purser requests tokens for ${serviceAccount} from the hub`);
 }
 
-function expired({ cluster }: StoredEvidence, expiresAt: number): Finding {
+function expiredFinding({ cluster }: StoredEvidence, expiresAt: number): Finding {
   const cause = `the credential expired at ${formatTimestamp(expiresAt)}`;
-  return findingOf('False', 'CredentialExpired', cause, cluster === undefined ? undefined : renewCommand(cluster));
+  return findingWithCause('False', 'CredentialExpired', cause, cluster === undefined ? undefined : renewRemedy(cluster));
 }
 
 /** Returns the finding of a failed renewal; `expiresAt` is undefined for a credential that does not expire, or that is expired. */
-function renewalFailed({ reason, detail }: RenewalFailure | HubTokenFailure, expiresAt: number | undefined): Finding {
+function renewalFinding({ reason, detail }: RenewalFailure | HubTokenFailure, expiresAt: number | undefined): Finding {
   const expiry = expiresAt === undefined ? '' : `the credential in use expires at ${formatTimestamp(expiresAt)}`;
-  return finding('False', reason, [detail, expiry].filter(Boolean).join('; '));
+  return toFinding('False', reason, [detail, expiry].filter(Boolean).join('; '));
 }
 
 /** Returns the end of a sentence about the next renewal; empty without one. */
@@ -285,13 +286,21 @@ export interface Finding {
   readonly message: string;
 }
 
-/** Returns a finding with the sentence of its reason, the detail, and a remedy, by default that of the reason, unless the status is True. */
-export function finding(status: Finding['status'], reason: ClusterReason, detail = '', remedy?: string): Finding {
-  return findingOf(status, reason, detail === '' ? ClusterReason[reason] : `${ClusterReason[reason]}: ${cleanMessage(detail)}`, remedy);
+/**
+ * Returns a finding whose message has the sentence of the reason and the detail. Unless the status is True, the message ends with the
+ * remedy, by default that of the reason.
+ */
+export function toFinding(status: Finding['status'], reason: ClusterReason, detail = '', remedy?: string): Finding {
+  return findingWithCause(
+    status,
+    reason,
+    detail === '' ? ClusterReason[reason] : `${ClusterReason[reason]}: ${cleanMessage(detail)}`,
+    remedy,
+  );
 }
 
-/** Returns a finding with another cause in place of the reason's sentence, and possibly another remedy. */
-export function findingOf(status: Finding['status'], reason: ClusterReason, cause: string, other = REMEDIES[reason]): Finding {
+/** Returns a finding with another cause in place of the sentence of the reason, and optionally another remedy. */
+function findingWithCause(status: Finding['status'], reason: ClusterReason, cause: string, other = REMEDIES[reason]): Finding {
   const remedy = status === 'True' ? undefined : other;
   return { status, reason, message: remedy === undefined ? sentence(cause) : `${sentence(cause)} ${sentence(remedy)}` };
 }
@@ -301,8 +310,8 @@ export function isSameFinding(a: Pick<Finding, 'status' | 'reason'>, b: Pick<Fin
   return a.status === b.status && a.reason === b.reason;
 }
 
-/** Returns the remedy for an expired token for a service account. */
-export function renewCommand(cluster: string): string {
+/** Returns the remedy for an expired service account token: the command that renews it, or a new credential. */
+function renewRemedy(cluster: string): string {
   return `run purser cluster renew ${cluster} --context CONTEXT, or ${NEW_CREDENTIAL}`;
 }
 

@@ -1,5 +1,5 @@
-// The health of a cluster over several probes. A single probe that differs from the last one changes no condition;
-// two probes in a row do, in both directions. Callers of the façade do not wait for a cluster that is reported as unreachable.
+// The health of a cluster over several probes. A single probe that contradicts a condition does not change it; two probes in a row do, in
+// both directions. Callers of the façade do not wait for a cluster that is reported as unreachable.
 
 import type { Cluster, ClusterCondition } from '../../api/cluster.gen.ts';
 import { ClusterConditionType as Type } from '../../api/names.ts';
@@ -20,7 +20,7 @@ export type Health = ReadonlyMap<string, Damped>;
 
 /** Returns the health after one more probe. The first probe takes effect immediately. */
 export function healthAfter(previous: Health | undefined, findings: Findings): Health {
-  return new Map([...findings].map(([type, next]) => [type, damped(previous?.get(type), next)]));
+  return new Map([...findings].map(([type, next]) => [type, damp(previous?.get(type), next)]));
 }
 
 /** Returns whether the last probe differs from a reported condition. */
@@ -61,7 +61,7 @@ export function toConditions(findings: Findings, previous: readonly ClusterCondi
   });
 }
 
-function damped(previous: Damped | undefined, next: Finding): Damped {
+function damp(previous: Damped | undefined, next: Finding): Damped {
   if (previous === undefined) return { shown: next };
   if (isSameFinding(previous.shown, next)) return isUnchanged(previous, next) ? previous : { shown: next };
   const { shown, doubt } = previous;
@@ -103,5 +103,5 @@ export function unreachableMs(cluster: Cluster, probeIntervalMs: number, now: nu
   return leftMs > 0 && leftMs <= (MAX_AGE_PROBES + 1) * probeIntervalMs ? leftMs : 0;
 }
 
-/** Maximum age of the condition, in probe intervals. */
+/** Maximum age of a condition Reachable=False that still applies, in probe intervals. */
 const MAX_AGE_PROBES = 2;

@@ -37,6 +37,6 @@ const DISTRIBUTIONS: readonly (readonly [string, RegExp])[] = [
   ['IKS', /\+IKS/],
   ['Tanzu', /\+vmware/],
   ['MKE', /-mirantis/],
-  // A commit hash.
+  // OpenShift versions end with a commit hash.
   ['OpenShift', /\+[0-9a-f]{7,}$/],
 ];

@@ -1,6 +1,6 @@
 // The next step for one credential: restore the Secret with the renewed token, delete anchors of replaced tokens, renew the token,
-// recover with the registered token, revoke all earlier tokens, or switch back to the registered token if Purser does not renew the credential.
-// Times are by Purser's clock, in milliseconds since the epoch.
+// recover with the registered token, revoke all earlier tokens, or switch back to the registered token if Purser does not renew the
+// credential. Times are by Purser's clock, in milliseconds since the epoch.
 
 import { exponentialMs } from '../../std/backoff.ts';
 import { nextTurnAt } from '../../std/hash.ts';
@@ -96,13 +96,13 @@ interface Step {
 /** Minimum time between two attempts, in milliseconds. */
 export const MIN_RETRY_MS = 10_000;
 const BACKOFF = { initialMs: MIN_RETRY_MS, maxMs: 600_000 };
-/** Period after the start of a term over which to spread deletions that an earlier term has probably completed. */
+/** Period over which deletions that an earlier term has probably completed are spread, in milliseconds. */
 const REPEAT_MS = 600_000;
 const PROBABLY_COMPLETED_MS = 600_000;
-/** Maximum time that a recorded renewal may be in the future; a later one was recorded before the clock was set back. */
+/** Maximum time that a recorded renewal may be in the future, in milliseconds; a later one is from before the clock was set back. */
 const MAX_AHEAD_MS = 300_000;
 
-/** Returns false for a credential that Purser does not renew: renewal Manual, a client certificate, or a token of another user. */
+/** Returns whether Purser renews the credential; false for renewal Manual, and for a credential that is not a service account token. */
 function isRenewable({ token, terms }: CredentialObservation): boolean {
   return token !== undefined && terms.isAutomatic;
 }
@@ -121,7 +121,7 @@ function retirement({ record, history }: CredentialObservation): Step {
   return { at: isLeft ? Infinity : history.renewNotBefore, plan: { type: 'removeRecord' } };
 }
 
-/** Returns whether the renewed token is useless: it expired during an outage, or someone deleted its anchor. */
+/** Returns whether the renewed token cannot be used: it has expired, or the cluster rejects it, for example without its anchor. */
 function isRecovery({ isRejected, isRenewed, token }: CredentialObservation, now: number): boolean {
   return isRenewed && (isRejected || (token?.expiresAt ?? Infinity) <= now);
 }
@@ -130,7 +130,10 @@ function restoreAt({ isLost, terms, history }: CredentialObservation): number {
   return isLost && terms.isAutomatic ? history.restoreNotBefore : Infinity;
 }
 
-/** Returns the time of a revocation, which starts with a renewal; other replicas notice the new token when the cluster rejects the old one. */
+/**
+ * Returns the time of a requested revocation; Infinity without one. A renewal precedes it; other replicas notice the new token when the
+ * cluster rejects the old one.
+ */
 function revokeAt({ record, isRenewed, isLost, history }: CredentialObservation): number {
   const isPending = isRenewed && !isLost && record?.revokeRequest !== undefined && record.revokeRequest !== record.revoked;
   return isPending ? history.deleteNotBefore : Infinity;

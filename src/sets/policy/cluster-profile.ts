@@ -1,5 +1,5 @@
-// The ClusterProfile of a cluster of a ManagedTokenSet: the connection of consumers of the cluster inventory API. It contains no secrets:
-// their plugin reads the token from the Secret of the ManagedToken.
+// The ClusterProfile of a cluster in a ManagedTokenSet: the connection settings for consumers of the cluster inventory API. It contains no
+// token: the plugin of the consumers reads the token from the Secret of the ManagedToken.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type {
@@ -85,12 +85,12 @@ function toProvider({ secretName, server, authority }: ClusterAccess): AccessPro
 }
 
 /** Returns the digests of a ClusterProfile on the hub, without the parts of other managers. */
-export function profileDigests({ metadata, spec, status }: ClusterProfile): ProfileDigests {
-  return digestsOf({ labels: metadata.labels ?? {}, spec, status: status ?? {} });
+export function storedProfileDigests({ metadata, spec, status }: ClusterProfile): ProfileDigests {
+  return desiredProfileDigests({ labels: metadata.labels ?? {}, spec, status: status ?? {} });
 }
 
 /** Returns the digests of a ClusterProfile to publish. */
-export function digestsOf({ labels, spec, status }: DesiredProfile): ProfileDigests {
+export function desiredProfileDigests({ labels, spec, status }: DesiredProfile): ProfileDigests {
   const main = [labels[Profile.managerLabel], spec.displayName, spec.clusterManager.name];
   return { main: digestOf(goJson(main)), status: statusDigest(status) };
 }
@@ -137,7 +137,7 @@ export interface ProfilesAspect {
 }
 
 /** Returns the state of the condition for a reason; `detail` is a phrase without a capital letter or full stop. */
-export function profilesAspect(reason: ProfileReason, detail?: string): ProfilesAspect {
+export function toProfilesAspect(reason: ProfileReason, detail?: string): ProfilesAspect {
   const message = sentence(detail === undefined ? ProfileReason[reason] : `${ProfileReason[reason]}: ${detail}`);
   return { status: reason === 'Published' ? 'True' : 'False', reason, message };
 }

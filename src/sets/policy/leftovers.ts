@@ -1,5 +1,5 @@
 // Parts of a ManagedToken that server-side apply leaves in place although the template does not have them: fields that another manager
-// added, and fields from the creation. Their owner is the creation, whose operation is Update; apply removes only what apply has set.
+// added, and fields from the creation. The latter have the operation Update in managedFields, and apply removes only its own fields.
 
 import { TokensGroup } from '../../api/names.ts';
 import { goJson } from '../../std/go-text.ts';

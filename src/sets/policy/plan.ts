@@ -7,7 +7,7 @@ import type { ApiObject } from '../../api/resources.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import type { StoredToken } from '../../tokens/policy/spec.ts';
-import { contentDigest, contentOf, recordedTemplateDigest, type StoredSet, templateDigest } from './template.ts';
+import { contentDigest, contentDigestOf, recordedTemplateDigest, type StoredSet, templateDigest } from './template.ts';
 
 /** A cluster that the set has a ManagedToken for, or should have one for. */
 export interface Member {
@@ -44,9 +44,9 @@ export type MemberState =
   | 'conflict'
   | 'missing'
   | 'terminating'
-  /** Rendered from another template. */
+  /** The ManagedToken was rendered from another version of the template. */
   | 'outdated'
-  /** Differs from the rendering of the current template, because labels of the Cluster or the ManagedToken changed. */
+  /** The ManagedToken differs from its rendering, because labels of the Cluster changed, or another client changed the ManagedToken. */
   | 'drifted'
   | 'current';
 
@@ -62,7 +62,7 @@ export interface SetPlan {
   readonly changes: readonly PlannedWrite[];
   /** Number of ManagedTokens that wait for their turn in the rollout. */
   readonly waiting: number;
-  /** Number of changed ManagedTokens without a result. */
+  /** Number of changed ManagedTokens that have not reported a result yet. */
   readonly unsettled: number;
   /** Names of the clusters whose failures stopped the rollout; empty if it is not stopped. */
   readonly stoppedBy: readonly string[];
@@ -88,7 +88,7 @@ export function memberState({ metadata, spec }: StoredSet, { rendering, token }:
 /** Returns whether a ManagedToken has the digest and the parts of a rendering. The parts of a token that is too large are unknown. */
 export function isAsRendered(token: StoredToken, digest: string): boolean {
   if (token.metadata.annotations?.[SetAnnotation.templateDigest] !== digest) return false;
-  return token.isTooLarge === true || token.isOverBudget === true || knownContent(token) === contentOf(digest);
+  return token.isTooLarge === true || token.isOverBudget === true || knownContent(token) === contentDigestOf(digest);
 }
 
 /** Content digests by ManagedToken, which informers share and never change. */

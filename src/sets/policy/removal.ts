@@ -14,11 +14,11 @@ export interface Removals {
 }
 
 export type RemovalDecision =
-  /** `isConfirmed` is true if only the annotation allows it. */
+  /** `isConfirmed` is true if only the annotation allows the removal. */
   | { readonly type: 'allowed'; readonly isConfirmed: boolean }
-  /** The number of earlier removals is not known. */
+  /** The decision waits until the number of earlier removals is known. */
   | { readonly type: 'deferred' }
-  /** `value` of the `confirm-removal` annotation allows the removal of these ManagedTokens. */
+  /** The removal exceeds the limit; `value` is the value of the `confirm-removal` annotation that allows it. */
   | { readonly type: 'paused'; readonly count: number; readonly value: string };
 
 /** Decides whether the ManagedTokens may be removed. */

@@ -113,7 +113,7 @@ function failureOf(set: StoredSet, member: Member, now: number): readonly Manage
 
 function deniedDetail({ metadata, spec }: StoredSet, permission: string): string {
   const requester = `${metadata.namespace}/${spec.template.spec.requesterServiceAccountName}`;
-  return `let service account ${requester} ${permission}, or correct the template`;
+  return `allow service account ${requester} to ${permission}, or correct the template`;
 }
 
 function readyCondition(outcome: SetOutcome, ready: number, failures: readonly ManagedTokenSetFailure[]): TypedAspect {
@@ -142,7 +142,8 @@ function progressingCondition(
   const [name] = plan.stoppedBy;
   if (name !== undefined) {
     const failure = failures.find(({ clusterName }) => clusterName === name);
-    const rest = `${plan.waiting} clusters keep the earlier template. Correct the template, or the cause of the failure`;
+    const kept = plan.waiting === 1 ? '1 cluster keeps' : `${plan.waiting} clusters keep`;
+    const rest = `${kept} the earlier template. Correct the template, or the cause of the failure`;
     return [type, toAspect('False', 'RolloutStopped', `${failure ? firstFailure(failure) : name}. ${rest}`)];
   }
   const pending = members.filter((member) => isPending(set, member, now)).length;
@@ -162,7 +163,8 @@ function isPending(set: StoredSet, member: Member, now: number): boolean {
 
 function removalDetail({ metadata }: StoredSet, { count, value }: Extract<RemovalDecision, { type: 'paused' }>): string {
   const command = `kubectl annotate -n ${metadata.namespace} mts/${metadata.name} ${SetAnnotation.confirmRemoval}=${value} --overwrite`;
-  return `${count} ManagedTokens no longer have a matching Cluster. Check the labels of the Clusters, spec.clusterSelector and the permission of the requester, or run ${command} to remove the ManagedTokens`;
+  const surplus = count === 1 ? '1 ManagedToken no longer has' : `${count} ManagedTokens no longer have`;
+  return `${surplus} a matching Cluster. Check the labels of the Clusters, spec.clusterSelector and the permission of the requester, or run ${command} to remove the ManagedTokens`;
 }
 
 function firstFailure({ clusterName, reason, message }: ManagedTokenSetFailure): string {

@@ -96,19 +96,19 @@ export function recordedTemplateDigest({ annotations }: ObjectMeta): string | un
 
 /** Returns the digest of the parts that a ManagedToken has from the template, from a rendering or from a ManagedToken of the informer. */
 export function contentDigest({ spec, metadata }: { readonly spec: ManagedToken['spec']; readonly metadata: TemplateMetadata }): string {
-  return shortDigest(goJson([spec, templateTexts(metadata)]));
+  return shortDigest(goJson([spec, encodeTemplateTexts(metadata)]));
 }
 
 /** Returns the content digest in the digest of a rendering. */
-export function contentOf(digest: string): string | undefined {
+export function contentDigestOf(digest: string): string | undefined {
   return digest.split('-')[1];
 }
 
 /**
- * Returns labels and annotations of a template as one text, from a rendering or from the metadata of a ManagedToken as the informer keeps
- * it, which has only those of the template: labels and annotations that a user changes belong to that user.
+ * Encodes the labels and annotations of a template as one text. `metadata` is that of a rendering, or of a ManagedToken as the informer
+ * keeps it, without the labels and annotations that users have set.
  */
-export function templateTexts({ labels = {}, annotations = {} }: TemplateMetadata): string {
+export function encodeTemplateTexts({ labels = {}, annotations = {} }: TemplateMetadata): string {
   const own = Object.entries(annotations).filter(([key]) => !key.startsWith(`${TokensGroup}/`));
   return goJson([labels, Object.fromEntries(own.map(([key, value]) => [key, digestIfLong(value)]))]);
 }

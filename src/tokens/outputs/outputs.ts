@@ -1,6 +1,6 @@
-// The outputs of a token's Secret: the forms of spec.secret.outputs, and the data and labels that they render. To add a form, add its name to
-// the enum in crds/managedtokens.tokens.purser.dev.yaml, run `npm run generate`, and add an object to FORMS: keys, labels, digests, removal
-// on expiry and docs/api.md follow from that object.
+// The outputs of a token's Secret: the forms of spec.secret.outputs, and the data and labels that they render. To add a form, add its name
+// to the enum in crds/managedtokens.tokens.purser.dev.yaml, run `npm run generate`, and add an object to FORMS: keys, labels, digests,
+// removal on expiry and docs/api.md follow from that object.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
@@ -21,7 +21,8 @@ export interface OutputContent {
   /** Base64-encoded PEM; undefined where public certificate authorities issue the server's certificate. */
   readonly caBundle?: string;
   readonly namespace: string;
-  readonly account: string;
+  /** Name of the service account. */
+  readonly serviceAccount: string;
   /** Settings of the cluster in Argo CD; undefined if there are none. */
   readonly argocd?: SecretSpec['argocd'];
   /** Keys besides those of the outputs, and the sources of their values. */
@@ -30,7 +31,7 @@ export interface OutputContent {
 
 /** One form in which consumers read a token. */
 export interface OutputForm {
-  /** Keys that the form may add to the Secret besides `token`, with the sentences of docs/api.md. */
+  /** Keys that the form may add to the Secret besides `token`, with their descriptions for docs/api.md. */
   readonly keys: Readonly<Record<string, string>>;
   /** True if consumers send the token to the cluster's API server. */
   readonly isForAPI?: boolean;
@@ -62,7 +63,7 @@ const kubeconfig: OutputForm = {
     value: 'The same kubeconfig, under the key that Flux and Cluster API read.',
   },
   render: (content, bearer) => {
-    const text = kubeconfigText(content, bearer);
+    const text = renderKubeconfig(content, bearer);
     return { kubeconfig: text, value: text };
   },
 };
@@ -84,12 +85,12 @@ const argoCD: OutputForm = {
     name: cluster,
     server,
     config: JSON.stringify({ bearerToken: bearer, tlsClientConfig: { insecure: false, ...(caBundle && { caData: caBundle }) } }),
-    ...argoSettings(argocd),
+    ...renderArgoSettings(argocd),
   }),
 };
 
-/** Renders the settings as Argo CD writes them itself: without a key for an unset or false one. */
-function argoSettings({ project, namespaces, clusterResources, shard }: NonNullable<SecretSpec['argocd']>): SecretTexts {
+/** Renders the settings as Argo CD writes them itself: without keys for settings that are unset or false. */
+function renderArgoSettings({ project, namespaces, clusterResources, shard }: NonNullable<SecretSpec['argocd']>): SecretTexts {
   return {
     ...(project && { project }),
     ...(namespaces && { namespaces: namespaces.join(',') }),
@@ -121,16 +122,16 @@ const SOURCES: Readonly<Record<Source, (content: OutputContent, issued: DatedTok
   Namespace: ({ namespace }) => namespace,
   ClusterName: ({ cluster }) => cluster,
   ExpiresAt: (_, { expiresAt }) => expiresAt,
-  Kubeconfig: (content, { token: bearer }) => kubeconfigText(content, bearer),
+  Kubeconfig: (content, { token: bearer }) => renderKubeconfig(content, bearer),
 };
 
 /** Renders the keys of `spec.secret.keys`. */
-function keyTexts(content: OutputContent, issued: DatedToken): SecretTexts {
+function renderKeys(content: OutputContent, issued: DatedToken): SecretTexts {
   const texts = (content.keys ?? []).map(({ key, from }) => [key, SOURCES[from](content, issued)] as const);
   return Object.fromEntries(texts.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
 }
 
-/** Returns whether a value of `spec.secret.keys` contains the token. */
+/** Returns whether the values of a source contain the token. */
 function isTokenSource(from: Source): boolean {
   return from === 'Token' || from === 'Kubeconfig';
 }
@@ -139,8 +140,8 @@ function toPem(caBundle: string): string {
   return Buffer.from(caBundle, 'base64').toString();
 }
 
-/** Quotes strings as JSON, which is also YAML. */
-function kubeconfigText({ cluster, server, caBundle, namespace, account }: OutputContent, bearer: string): string {
+/** Renders a kubeconfig. Strings are quoted as JSON, which is valid YAML. */
+function renderKubeconfig({ cluster, server, caBundle, namespace, serviceAccount }: OutputContent, bearer: string): string {
   const quoted = JSON.stringify;
   return `apiVersion: v1
 kind: Config
@@ -149,14 +150,14 @@ clusters:
   cluster:
     server: ${quoted(server)}
 ${caBundle === undefined ? '' : `    certificate-authority-data: ${quoted(caBundle)}\n`}users:
-- name: ${quoted(account)}
+- name: ${quoted(serviceAccount)}
   user:
     token: ${quoted(bearer)}
 contexts:
 - name: ${quoted(cluster)}
   context:
     cluster: ${quoted(cluster)}
-    user: ${quoted(account)}
+    user: ${quoted(serviceAccount)}
     namespace: ${quoted(namespace)}
 current-context: ${quoted(cluster)}
 `;
@@ -173,8 +174,8 @@ export interface OutputEndpoints {
   readonly caBundle?: string | undefined;
 }
 
-/** Returns everything but the token; undefined if the spec names an address that is not among `servers`. */
-export function outputContent({ spec }: ManagedToken, { servers, caBundle }: OutputEndpoints): OutputContent | undefined {
+/** Returns the content of the Secret except the token; undefined if the spec names an address that is not among `servers`. */
+export function toOutputContent({ spec }: ManagedToken, { servers, caBundle }: OutputEndpoints): OutputContent | undefined {
   const { server: wanted } = spec.secret;
   const server = wanted === undefined ? servers[0] : servers.find((each) => each === serverUrl(wanted));
   if (server === undefined) return undefined;
@@ -185,16 +186,16 @@ export function outputContent({ spec }: ManagedToken, { servers, caBundle }: Out
     server,
     caBundle,
     namespace: spec.serviceAccount.namespace,
-    account: spec.serviceAccount.name,
+    serviceAccount: spec.serviceAccount.name,
     argocd,
     keys,
   });
 }
 
 /** Renders all keys of a Secret. */
-export function outputTexts(content: OutputContent, issued: DatedToken): SecretTexts {
+export function renderOutputs(content: OutputContent, issued: DatedToken): SecretTexts {
   const texts = content.outputs.map((output) => outputForms.get(output)?.render(content, issued.token));
-  return Object.assign({}, ...texts, keyTexts(content, issued), { [TOKEN_KEY]: issued.token });
+  return Object.assign({}, ...texts, renderKeys(content, issued), { [TOKEN_KEY]: issued.token });
 }
 
 /** Returns the names of the outputs whose consumers send the token to the cluster's API server. */
@@ -220,7 +221,7 @@ export function tokenKeys(): readonly string[] {
   return [TOKEN_KEY, ...new Set(differing)];
 }
 
-/** Returns whether a key is one that an output uses for a value without the token, and that no key with the token may have. */
+/** Returns whether a key never holds the token: an output uses it for another value, and `keyProblem` rejects it for the token. */
 export function isTokenFree(key: string): boolean {
   return !tokenKeys().includes(key) && [...outputForms.values()].some(({ keys }) => Object.hasOwn(keys, key));
 }
@@ -241,5 +242,5 @@ const SAMPLE: OutputContent = {
   server: 'https://cluster.example.com',
   caBundle: 'Q0E=',
   namespace: 'namespace',
-  account: 'account',
+  serviceAccount: 'service-account',
 };

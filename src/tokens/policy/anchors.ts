@@ -7,7 +7,7 @@ import { type Issuer, isIssuedWith } from '../../targets/policy/registration.ts'
 import type { TokenRecord } from './record.ts';
 import type { StoredToken } from './spec.ts';
 
-/** Cluster and namespace of an anchor; its name is always the same. */
+/** Cluster and namespace of an anchor. The name of the anchor follows from the UID of the ManagedToken. */
 export interface AnchorLocation {
   readonly cluster: string;
   readonly namespace: string;
@@ -39,7 +39,7 @@ export function wantedAnchor({ spec }: StoredToken): AnchorLocation {
   return { cluster: spec.clusterName, namespace: spec.serviceAccount.namespace };
 }
 
-/** Returns the listed locations: valid names only, each once, at most 16. */
+/** Returns the entries of status.anchors with valid names, each location once; at most 16. */
 export function anchorsOf({ status }: StoredToken): readonly AnchorEntry[] {
   const entries = new Map<string, AnchorEntry>();
   for (const { cluster, namespace, serviceAccount, clusterUID, credential } of status?.anchors ?? []) {
@@ -61,7 +61,7 @@ export function formerAnchors(token: StoredToken): readonly AnchorEntry[] {
 }
 
 /** Returns whether the list has room for the location that tokens of this spec need. */
-export function hasRoom(token: StoredToken): boolean {
+export function hasRoomForAnchor(token: StoredToken): boolean {
   return withoutEntries(anchorsOf(token), [wantedAnchor(token)]).length < MAX_ANCHORS;
 }
 
@@ -77,12 +77,12 @@ export function otherAccountAnchor(token: StoredToken): AnchorEntry | undefined 
   return anchorsOf(token).find((entry) => isSameLocation(entry, wantedAnchor(token)) && !isWanted(entry, token));
 }
 
-/** Returns the listed location that tokens of this spec need, if its Cluster has been replaced since the location was listed. */
+/** Returns the listed location that tokens of this spec need, if its Cluster or credential has been replaced since. */
 export function replacedAnchor(token: StoredToken, issuer: Issuer): AnchorEntry | undefined {
   return anchorsOf(token).find((entry) => isSameLocation(entry, wantedAnchor(token)) && !isIssuedWith(entry, issuer));
 }
 
-/** Returns whether two lists have the same locations, in any order. */
+/** Returns whether two lists have the same entries, in any order. */
 export function hasSameEntries(a: readonly AnchorEntry[], b: readonly AnchorEntry[]): boolean {
   const isIn = (entry: AnchorEntry, list: readonly AnchorEntry[]) => list.some((other) => isSameEntry(entry, other));
   return a.length === b.length && a.every((entry) => isIn(entry, b));
@@ -113,8 +113,8 @@ export function otherFinalizers({ metadata }: StoredToken): readonly string[] {
   return (metadata.finalizers ?? []).filter((finalizer) => finalizer !== AnchorFinalizer);
 }
 
-/** Returns the location as one text. */
-export function locationText({ cluster, namespace }: AnchorLocation): string {
+/** Returns the key of a location, `cluster/namespace`. */
+export function locationKeyOf({ cluster, namespace }: AnchorLocation): string {
   return `${cluster}/${namespace}`;
 }
 

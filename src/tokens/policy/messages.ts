@@ -27,8 +27,8 @@ export interface TokenFailure {
 }
 
 /**
- * Returns the failure for a reason. `response` is the message of an API server about the requested object; only reasons for such a response
- * include it, without user names and addresses.
+ * Returns the failure for a reason. `response` is the message of an API server about the requested object; the failure quotes it, without
+ * user names and addresses, only for the reasons in RELAYED.
  */
 export function tokenFailure(reason: FailureReason, token: StoredToken, response = ''): TokenFailure {
   const text = OWN_TEXTS[reason]?.(token) ?? FailureReason[reason];
@@ -51,7 +51,10 @@ export function requesterMissingMessage({ metadata, spec }: StoredToken): string
   return `Service account ${metadata.namespace}/${spec.requesterServiceAccountName}, which requests the token, does not exist. Create it, or change spec.requesterServiceAccountName.`;
 }
 
-/** Returns the message of a failure for conditions and events. Purser's own messages are complete and include the remedy; quoted messages are shortened. */
+/**
+ * Returns the message of a failure for conditions and events. Messages that quote a response are shortened; Purser's own messages stay
+ * complete, so that they include the remedy.
+ */
 export function failureText({ reason, message }: TokenFailure): string {
   return QUOTING.has(reason) ? cleanMessage(message) : cleanMessage(message, MAX_OWN_CHARS);
 }
@@ -79,7 +82,7 @@ export function secretConflictFailure({ name, owner, isClaimed, isTooLarge, isOv
 
 const OVER_BUDGET = `the Secrets of ManagedTokens in this namespace take too much memory. Delete unused Secrets with the label ${Label.managedBy}.`;
 
-/** Returns the failure of a removal that a limit delays or pauses. */
+/** Returns the failure of a removal that a limit delays or pauses; `forbidden` names the missing permission. */
 export function heldRemovalFailure(reason: 'MassWithdrawal' | 'RemovalDelayed', forbidden: string): TokenFailure {
   return { reason, message: `${sentence(AlertReason[reason])} ${REMOVAL_REMEDIES[reason]} ${forbidden}` };
 }
@@ -89,13 +92,13 @@ export function pendingWithdrawalFailure(forbidden: string): TokenFailure {
   return { reason: 'WithdrawalPending', message: `${sentence(AlertReason.WithdrawalPending)} ${forbidden}` };
 }
 
-/** Returns the event for a removed Secret; `forbidden` names the missing permission. */
+/** Returns the message of the event for a removed Secret; `forbidden` names the missing permission. */
 export function withdrawnMessage(forbidden: string): string {
   return `${sentence(AlertReason.Withdrawn)} ${forbidden}`;
 }
 
 export function orphanedAnchorMessage({ cluster, namespace }: AnchorLocation, name: string): string {
-  return `Secret ${namespace}/${name} on cluster ${cluster} could not be deleted. Until it is deleted, tokens bound to it are valid to their expiry.`;
+  return `Secret ${namespace}/${name} on cluster ${cluster} could not be deleted. Tokens that are bound to it stay valid until they expire; delete it to revoke them.`;
 }
 
 /** Returns kube-apiserver's own wording for a lifetime that was shortened. */
@@ -133,10 +136,10 @@ const QUOTING: ReadonlySet<string> = new Set([...RELAYED, 'InvalidSpec']);
 
 /** Returns whether the cause of a failure lies between Purser and the cluster, so the conditions of the Cluster show it. */
 export function isClusterFailure(reason: string): boolean {
-  return ADMINISTRATORS.has(reason);
+  return CLUSTER_REASONS.has(reason);
 }
 
-const ADMINISTRATORS: ReadonlySet<string> = new Set([
+const CLUSTER_REASONS: ReadonlySet<string> = new Set([
   'ClusterUnreachable',
   'ClusterTimeout',
   'TLSVerifyFailed',

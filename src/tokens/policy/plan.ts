@@ -11,7 +11,7 @@ import {
   anchorsOf,
   formerAnchors,
   hasAnchorFinalizer,
-  hasRoom,
+  hasRoomForAnchor,
   recordedAnchor,
   unlistedAnchor,
   withoutEntries,
@@ -21,12 +21,12 @@ import { requestOf, type TokenRecord } from './record.ts';
 import { earliestRenewAt } from './rotation.ts';
 import { conflictOf, desiredMetadata, digestOfSecret, hasMetadata, type StoredSecret } from './secret.ts';
 import { type StoredToken, specProblems } from './spec.ts';
-import { type EvaluatedToken, evaluateToken, ownedNames, secretState, type TokenObservation, type TokenState } from './state.ts';
+import { type EvaluatedToken, evaluateToken, ownedSecretNames, secretState, type TokenObservation, type TokenState } from './state.ts';
 
 /** Kind of write: `replace` deletes the Secret first, because neither `immutable` nor `type` can be changed. */
 export type SecretWrite = 'create' | 'update' | 'replace';
 
-/** Do nothing for now. */
+/** Issue no token for now. */
 export interface HoldPlan {
   readonly type: 'hold';
   /** Failure that delays the issuance; undefined if rotation is suspended, or no token is due. */
@@ -70,7 +70,7 @@ export type TokenPlan =
   | HoldPlan
   | IssuePlan
   | RewritePlan
-  /** Delete Secrets of former names: all of them after the token is in the desired Secret, or those that must not stay. */
+  /** Delete Secrets with former names: all of them after the token is in the desired Secret, or those that must not stay. */
   | { readonly type: 'remove'; readonly secrets: readonly string[] }
   /** Delete the anchor and then these Secrets, for this value of the annotation. */
   | { readonly type: 'revoke'; readonly request: string; readonly secrets: readonly string[] }
@@ -103,7 +103,7 @@ export function mustStripToken(observation: TokenObservation, now: number): bool
   return plan.type === 'hold' && plan.strip;
 }
 
-/** Returns the first of these times that is in the future, at most a day from now: clocks may be set in the meantime. */
+/** Returns the earliest of these times in the future, at most a day from now: the clock may be set in the meantime. */
 export function nextReconcileAt(now: number, candidates: readonly (number | undefined)[]): number {
   const ahead = candidates.filter((at) => at !== undefined && at > now) as number[];
   return Math.min(now + LONGEST_WAIT_MS, ...ahead);
@@ -141,7 +141,7 @@ const revoked: Decision = ({ observation, state, now }) => {
   if (revokeRequest === undefined || anchorsOf(observation.token).length === 0) return undefined;
   if (observation.failed !== undefined) return { ...held(state, now), failure: observation.failed };
   if (observation.isDeletingAnchors) return held(state, now);
-  return { type: 'revoke', request: revokeRequest, secrets: ownedNames(observation) };
+  return { type: 'revoke', request: revokeRequest, secrets: ownedSecretNames(observation) };
 };
 
 const ownedByOthers: Decision = ({ observation, state, now }) => {
@@ -200,13 +200,13 @@ const secretDiffers: Decision = ({ observation, state: { secret, record } }) => 
 };
 
 const formerSecrets: Decision = ({ observation }) => {
-  const secrets = ownedNames({ ...observation, secret: undefined });
+  const secrets = ownedSecretNames({ ...observation, secret: undefined });
   return secrets.length > 0 ? { type: 'remove', secrets } : undefined;
 };
 
 /** Makes room in status.anchors for the location of the next token; the anchor of the present token is deleted last. */
 const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0, isDeletingAnchors }, state, now }) => {
-  if (token.spec.revocation !== 'BoundSecret' || hasRoom(token) || anchorsAt > now) return undefined;
+  if (token.spec.revocation !== 'BoundSecret' || hasRoomForAnchor(token) || anchorsAt > now) return undefined;
   if (isDeletingAnchors) return held(state, now);
   const recorded = recordedAnchor(token, state.record);
   return { type: 'prune', entries: withoutEntries(formerAnchors(token), recorded ? [recorded] : []) };
@@ -248,8 +248,8 @@ const DECISIONS: readonly Decision[] = [
 ];
 
 /**
- * Deletes former anchors, and other Secrets with tokens that must not stay, before a hold and after the token is removed from the Secret:
- * these deletions must not wait for a token that cannot be issued.
+ * Returns the plan that precedes a hold once the token is removed from the Secret: the deletion of former anchors, and of other Secrets
+ * with tokens that must not stay. These deletions must not wait for a token that cannot be issued. Returns the hold if nothing is left.
  */
 function cleanUpFirst(evaluated: EvaluatedToken, limits: TokenLimits, plan: HoldPlan): TokenPlan {
   const { token, anchorsAt } = evaluated.observation;
@@ -260,22 +260,25 @@ function cleanUpFirst(evaluated: EvaluatedToken, limits: TokenLimits, plan: Hold
   return anchorsLeft(evaluated, limits) ?? { ...plan, until: nextReconcileAt(evaluated.now, [plan.until, anchorsAt]) };
 }
 
-/** Returns the names of Secrets of former names, except the current one, with a token that is expired, altered or for another spec. */
+/** Returns the names of former Secrets, except the current one, with a token that is expired, altered or for another spec. */
 function staleSecrets({ observation, state, now }: EvaluatedToken): readonly string[] {
   const isStale = (secret: StoredSecret) => {
     const { hasToken, record, ...rest } = secretState(secret, observation, now);
     return secret !== state.secret && hasToken && (record === undefined || isToBeDropped(rest));
   };
-  return ownedNames({ ...observation, secret: undefined, former: observation.former.filter(isStale) });
+  return ownedSecretNames({ ...observation, secret: undefined, former: observation.former.filter(isStale) });
 }
 
-/** Holds, but removes a token that has expired or was issued for another spec. */
+/** Returns a hold that removes a token that has expired, was altered or was issued for another spec. */
 function held({ hasToken, record, expired, ...state }: TokenState, now: number): Pick<HoldPlan, 'type' | 'strip' | 'until'> {
   const until = hasToken && record !== undefined && !expired ? nextReconcileAt(now, [record.expiresAt]) : undefined;
   return { type: 'hold', strip: hasToken && isToBeDropped({ expired, ...state }), ...(until !== undefined && { until }) };
 }
 
-/** Returns true for a token of another spec. The token of a re-created Cluster stays until it is replaced: a user who may re-create Clusters must not be able to empty Secrets. */
+/**
+ * Returns true for a token of another spec. The token of a re-created Cluster stays until it is replaced: a user who may re-create Clusters
+ * must not be able to empty Secrets.
+ */
 function isForAnotherSpec({ superseded }: Pick<TokenState, 'superseded'>): boolean {
   return superseded !== undefined && superseded !== 'ClusterReplaced';
 }
@@ -324,7 +327,7 @@ const PROMPT: ReadonlySet<IssueReason> = new Set([
   'RevocationRequested',
 ]);
 
-/** A bound token whose anchor is not listed is revoked by its successor, which replaces the anchor. */
+/** Revokes a token whose anchor is not in status.anchors: the issuance of the next token replaces the anchor. */
 const revocationPending: Check = ({ secret, record, revokeRequest }, { token }) => {
   if (revokeRequest === undefined) return undefined;
   return secret === undefined || unlistedAnchor(token, record) !== undefined ? 'RevocationRequested' : undefined;

@@ -1,5 +1,5 @@
-// The record of a token: annotations on its Secret, written in the same request as the token, among them the request that the token was
-// issued for, which is compared with the current spec. Status only reports the record.
+// The record of a token: annotations on its Secret, written in the same request as the token. One of them is the request that the token was
+// issued for, which Purser compares with the current spec. The status only reports the record.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
@@ -21,9 +21,9 @@ export interface IssuedFor extends Issuer {
   readonly cluster: string;
   /** Name of the service account on the hub that requested the token. */
   readonly requester: string;
-  /** User name of the service account. */
+  /** User name of the service account on the target cluster. */
   readonly subject: string;
-  /** UID of the service account; empty if the token does not contain it. */
+  /** UID of the service account on the target cluster; empty if the token does not contain it. */
   readonly accountUID: string;
   readonly audiences: readonly string[];
   /** True if the spec named no audiences, so they are those of the target's API server. */
@@ -39,9 +39,9 @@ export interface TokenRecord extends Lifetime {
   /** The token's jti; undefined if it has none. */
   readonly credentialId?: string;
   readonly rotations: number;
-  /** Value of the `rotate` annotation that this token satisfies. */
+  /** Value of the `rotate` annotation that this token satisfies; undefined without one. */
   readonly rotateRequest?: string;
-  /** Value of the `revoke` annotation that this token follows. */
+  /** Value of the `revoke` annotation when the token was issued; undefined without one. */
   readonly revokeRequest?: string;
 }
 
@@ -51,7 +51,7 @@ export interface Issuance {
   readonly issuer: Issuer;
   readonly grant: Omit<Grant, 'token'>;
   readonly tokenDigest: string;
-  /** Record of the token before; undefined for a first token. */
+  /** Record of the previous token; undefined for a first token, or if the record is damaged. */
   readonly previous: TokenRecord | undefined;
 }
 
@@ -79,7 +79,7 @@ interface Granted {
   readonly boundUID?: string | undefined;
 }
 
-/** Returns the request that a token is issued for now. */
+/** Returns the request that a token is issued for, from the current spec and registration. */
 export function toIssuedFor(token: ManagedToken, { clusterUID, credential }: Issuer, granted: Granted): IssuedFor {
   const { audiences, accountUID = '', boundUID } = granted;
   const { clusterName, requesterServiceAccountName: requester, serviceAccount } = token.spec;
@@ -153,8 +153,8 @@ function encodeBound({ kind, name, uid = '' }: BoundObject): string {
   return `${kind}/${name}/${uid}`;
 }
 
-/** Returns the annotations that `parseRecord` reads, and those for users. */
-export function recordAnnotations(record: TokenRecord, { metadata, spec }: StoredToken): Readonly<Record<string, string>> {
+/** Encodes a record as annotations: those that `parseRecord` reads, and the time of renewal. */
+export function encodeRecord(record: TokenRecord, { metadata, spec }: StoredToken): Readonly<Record<string, string>> {
   const { tokenDigest, credentialId, rotateRequest, revokeRequest } = record;
   return {
     [Annotation.issuedAt]: formatTimestamp(record.issuedAt),
@@ -171,7 +171,7 @@ export function recordAnnotations(record: TokenRecord, { metadata, spec }: Store
 
 /**
  * Parses the record in the annotations of a Secret; undefined if it is missing or damaged. Ignores values that the status could not hold:
- * tenants write the annotations. Never throws.
+ * tenants can write the annotations. Never throws.
  */
 export function parseRecord(annotations: Readonly<Record<string, string>> = {}): TokenRecord | undefined {
   const known = records.get(annotations);
@@ -182,7 +182,7 @@ export function parseRecord(annotations: Readonly<Record<string, string>> = {}):
 }
 
 const MAX_RECORDS = 256;
-/** Last records by their annotations: a reconcile reads them several times, and tenants can make them long. */
+/** Parsed records by annotations, because a reconcile reads them several times and tenants can make them long. */
 const records = new BoundedCache<{ readonly record: TokenRecord | undefined }, Readonly<Record<string, string>>>(MAX_RECORDS);
 
 function readRecord(annotations: Readonly<Record<string, string>>): TokenRecord | undefined {

@@ -54,7 +54,7 @@ export function renewBeforeMs(text: string, lifetimeMs: number): number {
   return durationMs(text) ?? lifetimeMs / 5;
 }
 
-/** Maximum length that the CRD allows; longer numbers would take too long to parse. */
+/** Maximum length that the CRD allows, in characters; a longer number would take too long to parse. */
 const MAX_LENGTH = 32;
 
 function durationMs(text: string): number | undefined {

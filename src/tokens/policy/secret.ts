@@ -1,5 +1,5 @@
-// The Secret that holds a token: name, data, metadata and owner, and how Purser keeps it in memory. The owner of a Secret keeps it; if it
-// does not exist, the oldest ManagedToken that names it creates it.
+// The Secret that holds a token: name, data, metadata and owner, and the parts that Purser keeps in memory. Only the ManagedToken that owns
+// a Secret writes it; if the Secret does not exist, the oldest ManagedToken that names it creates it.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { Annotation, Label, LabelValue, TokensGroup, Version } from '../../api/names.ts';
@@ -9,8 +9,8 @@ import { digestOf } from '../../std/digest.ts';
 import { compareUtf8 } from '../../std/go-text.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
-import { isOutputLabel, isTokenFree, type OutputContent, outputLabels, outputTexts, type SecretTexts } from '../outputs/outputs.ts';
-import { recordAnnotations, type TokenRecord } from './record.ts';
+import { isOutputLabel, isTokenFree, type OutputContent, outputLabels, renderOutputs, type SecretTexts } from '../outputs/outputs.ts';
+import { encodeRecord, type TokenRecord } from './record.ts';
 import type { StoredToken } from './spec.ts';
 
 /** A Secret without its data, as the informer keeps it. */
@@ -18,7 +18,7 @@ export interface StoredSecret {
   readonly metadata: NamespacedMeta & StoredIdentity;
   /** True if the metadata was too large to be kept; labels, annotations and owners set by others are then missing. */
   readonly isTooLarge?: true;
-  /** True if the same parts are missing because the objects in the namespace take too much memory. */
+  /** True if labels, annotations and owners set by others are missing because the objects in the namespace take too much memory. */
   readonly isOverBudget?: true;
   readonly type: string;
   readonly immutable: boolean;
@@ -54,11 +54,11 @@ export function desiredSecret({ content, ...template }: SecretTemplate, tokenTex
     ...(existing && preconditions(existing)),
     ...desiredMetadata(template),
   };
-  const texts = outputTexts(content, { token: tokenText, expiresAt: formatTimestamp(record.expiresAt) });
-  return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data: encoded(texts) };
+  const texts = renderOutputs(content, { token: tokenText, expiresAt: formatTimestamp(record.expiresAt) });
+  return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data: encodeTexts(texts) };
 }
 
-/** Returns whether a key of a Secret can hold the token in any encoding. Specs can choose any key for the token. */
+/** Returns whether a Secret may hold the token in any encoding. A spec can choose any key that no output uses for another value. */
 export function holdsToken({ data = {} }: Pick<Secret, 'data'>): boolean {
   return Object.keys(data).some((key) => !isTokenFree(key));
 }
@@ -80,7 +80,7 @@ export function digestOfSecret(outputsDigest: string, dataDigest: string): strin
 
 /** Returns the digest of the outputs, rendered with placeholders instead of the token and its expiry. */
 export function digestOfOutputs(content: OutputContent): string {
-  return digestOfData(outputTexts(content, PLACEHOLDER));
+  return digestOfData(renderOutputs(content, PLACEHOLDER));
 }
 
 const PLACEHOLDER = { token: '~token~', expiresAt: '~expiry~' };
@@ -90,12 +90,12 @@ export function digestOfData(data: SecretTexts): string {
   return digestOf(JSON.stringify(Object.entries(data).sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
-/** Returns the metadata of a PUT, which replaces the whole object: it names the replaced version and keeps other finalizers. */
+/** Returns the metadata that a PUT must repeat, because it replaces the whole object: the replaced version, and finalizers. */
 function preconditions({ uid, resourceVersion, finalizers }: ObjectMeta): ObjectMeta {
   return { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }), ...(finalizers && { finalizers }) };
 }
 
-function encoded(texts: SecretTexts): Record<string, string> {
+function encodeTexts(texts: SecretTexts): Record<string, string> {
   return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
 }
 
@@ -109,7 +109,7 @@ export type TokenMetadata = Required<Pick<ObjectMeta, 'labels' | 'annotations' |
 export interface MetadataTemplate {
   readonly token: StoredToken;
   readonly record: TokenRecord;
-  /** The Cluster, whose labels are copied. */
+  /** The Cluster whose labels are copied; undefined if it does not exist. */
   readonly cluster: Cluster | undefined;
   /** Present metadata of the Secret; undefined for a new one. */
   readonly existing?: ObjectMeta;
@@ -118,20 +118,20 @@ export interface MetadataTemplate {
 /** Returns the metadata that the Secret needs. */
 export function desiredMetadata({ token, record, cluster, existing = {} }: MetadataTemplate): TokenMetadata {
   const { labels = {}, annotations = {}, outputs } = token.spec.secret;
-  const template = { labels: unreserved({ ...copiedLabels(token, cluster), ...labels }), annotations: unreserved(annotations) };
+  const template = { labels: withoutReserved({ ...copiedLabels(token, cluster), ...labels }), annotations: withoutReserved(annotations) };
   const dropped = parseTemplate(existing.annotations?.[Annotation.template]);
   return {
     labels: {
-      ...foreign(existing.labels, dropped.labels),
+      ...foreignTexts(existing.labels, dropped.labels),
       ...template.labels,
       [Label.managedBy]: LabelValue.managedBy,
       ...outputLabels(outputs),
     },
     annotations: {
-      ...foreign(existing.annotations, dropped.annotations),
+      ...foreignTexts(existing.annotations, dropped.annotations),
       ...template.annotations,
       ...templateAnnotation(template),
-      ...recordAnnotations(record, token),
+      ...encodeRecord(record, token),
     },
     ownerReferences: [...(existing.ownerReferences ?? []).filter(({ uid }) => uid !== token.metadata.uid), ownerReference(token)],
   };
@@ -163,12 +163,12 @@ export function isReserved(key: string): boolean {
 
 const RESERVED = ['kubernetes.io', 'k8s.io', 'argocd.argoproj.io', 'purser.dev'];
 
-function unreserved(texts: Texts): Texts {
+function withoutReserved(texts: Texts): Texts {
   return Object.fromEntries(Object.entries(texts).filter(([key]) => !isReserved(key)));
 }
 
-/** Returns the strings that neither Purser nor the spec has set; `dropped` are former keys of the spec. */
-function foreign(texts: Texts = {}, dropped: readonly string[]): Texts {
+/** Returns the labels or annotations that neither Purser nor the spec has set; `dropped` are the keys of the former spec. */
+function foreignTexts(texts: Texts = {}, dropped: readonly string[]): Texts {
   const isForeign = (key: string) => !key.startsWith(`${TokensGroup}/`) && !isOutputLabel(key) && !dropped.includes(key);
   return Object.fromEntries(Object.entries(texts).filter(([key]) => isForeign(key)));
 }
@@ -184,7 +184,7 @@ function templateAnnotation({ labels, annotations }: { readonly labels: Texts; r
 }
 
 function parseTemplate(text: string | undefined): TemplateKeys {
-  // Most Secrets have none, and a caught error takes longer than the rest of this function.
+  // Most Secrets have no such annotation, and a caught error takes longer than the rest of this function.
   if (text === undefined) return { labels: [], annotations: [] };
   try {
     const { labels, annotations } = Object(JSON.parse(text)) as Partial<Record<keyof TemplateKeys, unknown>>;
@@ -235,7 +235,7 @@ export function isOwnedBy({ ownerReferences = [] }: ObjectMeta, { metadata }: St
   );
 }
 
-/** Returns the name of the ManagedToken that creates the Secret before this one; undefined if this one does. `first` is the first claimant. */
+/** Returns the name of `first`, the first claimant of the Secret, if it is older than this ManagedToken; undefined otherwise. */
 export function earlierClaimant(token: StoredToken, first: StoredToken | undefined): string | undefined {
   return first !== undefined && byAge(first, token) < 0 ? first.metadata.name : undefined;
 }
@@ -252,7 +252,7 @@ export interface SecretConflict {
   readonly name: string;
   /** Name of the ManagedToken that owns or claims the Secret; undefined for another owner. */
   readonly owner: string | undefined;
-  /** True if the Secret does not exist yet. */
+  /** True if the Secret does not exist yet, and an older ManagedToken names it. */
   readonly isClaimed: boolean;
   /** True if this ManagedToken owns the Secret, and the metadata of the Secret is too large for Purser to write it without a loss. */
   readonly isTooLarge?: true;

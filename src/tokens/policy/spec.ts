@@ -28,7 +28,7 @@ export interface StoredToken extends Stored<ManagedToken> {
 /** Maximum size of a ManagedToken without labels and annotations of users, as JSON. The CRD admits less. */
 export const MAX_TOKEN_BYTES = 65_536;
 
-/** Returns the problems of the spec. */
+/** Returns the problems of the spec; empty if it is valid. */
 export function specProblems({ metadata, spec, isTooLarge, isOverBudget }: StoredToken, limits: TokenLimits): readonly FieldError[] {
   return [
     ...(isTooLarge ? [tooLong('spec', MAX_TOKEN_BYTES)] : []),
@@ -82,7 +82,7 @@ function audienceProblems(audiences: readonly string[], { allowedAudiences, faca
     if (audience === '' || Array.from(audience).length > MAX_AUDIENCE_LENGTH) {
       return [invalidValue(field, audience, `must have 1 to ${MAX_AUDIENCE_LENGTH} characters`)];
     }
-    // With a token for a service account on the hub, its holder could otherwise call the façade.
+    // Otherwise the holder of a token for a service account on the hub could call the façade.
     if (facadeAudiences?.includes(audience)) return [invalidValue(field, audience, "must not be one of the façade's own audiences")];
     if (isReservedAudience(audience)) return [invalidValue(field, audience, RESERVED)];
     return allowedAudiences === undefined || allowedAudiences.includes(audience)
@@ -91,8 +91,8 @@ function audienceProblems(audiences: readonly string[], { allowedAudiences, faca
   });
 }
 
-/** Returns whether a token may have these audiences, which are the target's own and not in the spec. */
-export function areAllowed(audiences: readonly string[], limits: TokenLimits): boolean {
+/** Returns whether a token may have these audiences of the target's API server, which the spec does not name. */
+export function areAudiencesAllowed(audiences: readonly string[], limits: TokenLimits): boolean {
   return audienceProblems(audiences, limits).length === 0;
 }
 
@@ -103,7 +103,7 @@ function bindingProblems({ boundObjectRef, revocation }: Spec): readonly FieldEr
   return kinds.includes(boundObjectRef.kind) ? [] : [unsupportedValue('spec.boundObjectRef.kind', boundObjectRef.kind, kinds)];
 }
 
-/** Labels of the Cluster with reserved names are not copied, so `labelsFromCluster` needs no check. */
+/** Returns the problems of spec.secret. `labelsFromCluster` needs no check: labels with reserved names are not copied. */
 function secretProblems({ outputs, argocd, keys = [] }: Spec['secret']): readonly FieldError[] {
   const isUnused = argocd !== undefined && !outputs.includes('ArgoCD');
   const names = keys.map(({ key }) => key);

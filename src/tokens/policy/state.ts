@@ -40,11 +40,11 @@ export interface TokenObservation extends SecretClaim {
   readonly cluster: Stored<Cluster> | undefined;
   /** Identity of the Cluster and its credential; undefined without the Cluster. */
   readonly issuer?: Issuer | undefined;
-  /** The Secret of the desired name, whichever object owns it. */
+  /** The Secret with the desired name, whichever object owns it. */
   readonly secret: StoredSecret | undefined;
-  /** Name of another ManagedToken that creates the Secret first if it does not exist. */
+  /** Name of an older ManagedToken that names the same Secret, and creates it if it does not exist; undefined if there is none. */
   readonly claimant?: string | undefined;
-  /** Secrets of former names that this ManagedToken owns. */
+  /** Secrets with former names that this ManagedToken owns. */
   readonly former: readonly StoredSecret[];
   /** Digest of the desired outputs, rendered with a placeholder token; undefined without the Cluster, and while `unwritable`. */
   readonly outputsDigest?: string;
@@ -56,12 +56,12 @@ export interface TokenObservation extends SecretClaim {
   readonly stray?: StoredSecret | undefined;
   /** Verified digest of the token that was issued and written last; undefined before the first one, and if the signature is not valid. */
   readonly issuedDigest?: SignedDigest | undefined;
-  /** Reason not to write outputs: the registration of the Cluster, or the address in the spec, is not usable. */
+  /** Failure that prevents writing outputs: the registration of the Cluster, or the address in the spec, is not usable. */
   readonly unwritable?: TokenFailure;
   readonly verdict?: Verdict | undefined;
   /** Time of the next TokenReview; undefined if verification is disabled. */
   readonly verifyAt?: number | undefined;
-  /** Earliest time of the next attempt to delete former anchors; undefined for now. */
+  /** Earliest time of the next attempt to delete former anchors; undefined if nothing delays it. */
   readonly anchorsAt?: number | undefined;
   /** True if this run waits for the deletion of anchors on other clusters. */
   readonly isDeletingAnchors?: boolean;
@@ -158,15 +158,15 @@ export function hasIssuedToken({ hasToken, record, forged, expired }: TokenState
   return hasToken && record !== undefined && !forged && !expired;
 }
 
-/** Returns the names of all Secrets that the ManagedToken owns, and of the stray one, except those that are being deleted without a token. */
-export function ownedNames({ token, secret, former, stray }: TokenObservation): readonly string[] {
+/** Returns the names of the stray Secret and all that the ManagedToken owns, except Secrets that are being deleted and hold no token. */
+export function ownedSecretNames({ token, secret, former, stray }: TokenObservation): readonly string[] {
   const secrets = secret === undefined ? former : [secret, ...former];
   const owned = secrets.filter(({ metadata }) => isOwnedBy(metadata, token));
   const held = [...owned, ...(stray === undefined ? [] : [stray])].filter(({ isEmptied }) => isEmptied !== true);
   return held.map(({ metadata }) => metadata.name);
 }
 
-/** Returns the Cluster if its credential covers it; otherwise a user who may write Clusters could have tokens removed. */
+/** Returns the Cluster only if its credential covers it: a user who may write Clusters must not be able to have tokens removed. */
 function coveredCluster({ cluster, unwritable }: TokenObservation): Cluster | undefined {
   return unwritable === undefined ? cluster : undefined;
 }
@@ -181,10 +181,10 @@ function isFromOther(record: TokenRecord | undefined, { issuer, unwritable }: To
   return record !== undefined && issuer !== undefined && unwritable === undefined && !isIssuedWith(record.issuedFor, issuer);
 }
 
-/** Tolerance for small corrections of the clock. */
+/** Tolerance for small corrections of the clock, in milliseconds. */
 const STEP_MS = 60_000;
 
-/** Returns the Secret with the current token: the one of the desired name or, until it exists, the one of a former name. */
+/** Returns the Secret with the current token: the one with the desired name or, until it exists, one with a former name. */
 export function currentSecret({ token, secret, former }: TokenObservation): StoredSecret | undefined {
   if (secret !== undefined && isOwnedBy(secret.metadata, token)) return secret;
   const ours = former.filter(({ metadata, tokenDigest }) => tokenDigest !== undefined && isOwnedBy(metadata, token));
@@ -229,7 +229,7 @@ function lastIssuedAt(observation: TokenObservation, record: TokenRecord | undef
   return Math.max(0, ...known.filter((at) => at <= now));
 }
 
-/** Compares with the handled request in status: the record in the Secret is not trusted, because tenants write it. */
+/** Returns the request to revoke, unless the status reports it as handled. The record in the Secret is not trusted: tenants write it. */
 function pendingRevocation({ token, revoked }: TokenObservation): string | undefined {
   const request = isRevocable(token) ? requestOf(token, Annotation.revoke) : undefined;
   return request === token.status?.lastRevokeRequest || request === revoked ? undefined : request;

@@ -1,5 +1,5 @@
-// The status of a ManagedToken: a report on its Secret, except for status.anchors and the digests, which are records. One truth table
-// has the conditions; the first row that applies decides.
+// The status of a ManagedToken: a report on its Secret, except for status.anchors and the digests, which are records. A truth
+// table determines the conditions: the first row that applies decides.
 
 import type { ManagedTokenCondition, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
 import { Annotation, TokenConditionType as Type } from '../../api/names.ts';
@@ -29,7 +29,7 @@ export function desiredStatus({ observation, state, now }: EvaluatedToken, outco
   const next = omitUndefined<ManagedTokenStatus>({
     observedGeneration: metadata.generation,
     conditions: conditionsFor(tokenFacts(token, state, outcome), previous.conditions ?? [], now),
-    ...reported(token, state),
+    ...tokenFields(token, state),
     rotations: state.record?.rotations ?? previous.rotations,
     lastRotateRequest: state.record?.rotateRequest ?? previous.lastRotateRequest,
     lastRevokeRequest: handledRevocation(observation, outcome) ?? previous.lastRevokeRequest,
@@ -50,7 +50,7 @@ function issuedFields(
   return { tokenDigest: issuedDigest.digest, tokenSignature: issuedDigest.signature };
 }
 
-/** Without an anchor a revocation is not possible, so the request is handled once it is reported. */
+/** Returns the handled request to revoke. Without an anchor, a revocation is not possible: the request is handled once it is reported. */
 function handledRevocation({ token, revoked }: TokenObservation, outcome: Outcome): string | undefined {
   return isRevocable(token) ? (outcome.revoked ?? revoked) : requestOf(token, Annotation.revoke);
 }
@@ -70,8 +70,8 @@ function tokenFact(state: TokenState): TokenFacts['token'] {
   return hasCurrentToken(state) ? 'valid' : 'none';
 }
 
-/** Returns the fields about a token for this spec; empty without one. */
-function reported(token: StoredToken, { secret, record, superseded, hasToken, expired }: TokenState): ManagedTokenStatus {
+/** Returns the fields about the token for this spec; empty without a token. */
+function tokenFields(token: StoredToken, { secret, record, superseded, hasToken, expired }: TokenState): ManagedTokenStatus {
   if (record === undefined || superseded !== undefined || !(hasToken || expired)) return {};
   const { renewBefore, suspend } = token.spec.rotation;
   return omitUndefined({
@@ -105,7 +105,7 @@ export interface TokenFacts {
   readonly failure?: TokenFailure | undefined;
 }
 
-/** Returns the conditions; the same list if nothing changes. `lastTransitionTime` changes only with the status. */
+/** Returns the conditions; the same list if nothing changes. `lastTransitionTime` changes only with the status of a condition. */
 export function conditionsFor(
   facts: TokenFacts,
   previous: readonly ManagedTokenCondition[],

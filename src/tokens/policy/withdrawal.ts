@@ -1,4 +1,4 @@
-// Rules of withdrawal: the reviews that confirm a lost permission, and the limits on removals at once.
+// Rules of withdrawal: the reviews that confirm a lost permission, and the limits on simultaneous removals.
 
 /** Next action after reviews that denied permission. */
 export type Withdrawal =
@@ -7,12 +7,12 @@ export type Withdrawal =
   | { readonly type: 'recheck'; readonly at: number; readonly isReported: boolean }
   | { readonly type: 'remove' };
 
-/** Minimum time between the two reviews; longer than the gap while a deployment tool replaces a binding. */
+/** Minimum time between the two reviews, in milliseconds; longer than deployment tools need to replace a binding. */
 const APART_MS = 15_000;
 /** Delay before a lost permission is reported, in milliseconds. */
 const UNREPORTED_MS = 5_000;
 
-/** Returns the next action after consecutive reviews that denied permission, the first and the last at these times. */
+/** Returns the next action; `refusedAt` has the times of the first and the last of consecutive reviews that denied permission. */
 export function withdrawalAfter(refusedAt: readonly number[], now: number): Withdrawal {
   const known = refusedAt.filter((at) => at <= now);
   if (known.length === 0) return refusedAt.length === 0 ? { type: 'keep' } : { type: 'recheck', at: now + APART_MS, isReported: false };
@@ -37,8 +37,8 @@ export function delayedUntil(lost: number, firstRefusedAt: number, now: number):
 }
 
 /**
- * Returns whether so many tokens lost permission that none may be removed: more than 20 and more than a tenth of all that are issued, in at
- * least five namespaces. Each namespace contributes at most 20.
+ * Returns whether so many tokens lost permission that none may be removed: more than 20 tokens, and more than a tenth of all issued tokens,
+ * in at least five namespaces. At most 20 tokens of each namespace are counted.
  */
 export function isMassWithdrawal(lost: TokenCounts, issued: TokenCounts): boolean {
   const counted = countedTokens(lost);
@@ -50,7 +50,7 @@ function countedTokens(counts: TokenCounts): number {
 }
 
 /** Period over which removals are counted, in milliseconds. */
-export const WINDOW_MS = 60_000;
+export const WITHDRAWAL_WINDOW_MS = 60_000;
 const DELAY_MS = 600_000;
 const MAX_PER_NAMESPACE = 20;
 const MAX_REMOVED = 20;

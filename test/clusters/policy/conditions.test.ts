@@ -6,7 +6,7 @@ import {
   evaluateCredential,
   evaluateProbe,
   type FaultReason,
-  finding,
+  toFinding,
 } from '../../../src/clusters/policy/conditions.ts';
 
 const WELL = ['True Responding', 'True PermissionsGranted', 'True ClusterReady'];
@@ -156,13 +156,13 @@ describe('evaluateCredential', () => {
   });
 });
 
-describe('finding', () => {
+describe('toFinding', () => {
   it.each(TABLE)('adds a remedy to %s', (reason) =>
-    expect(finding('False', reason, 'a detail').message).toMatch(new RegExp(`^${sentence(reason)}: a detail\\. [A-Z].+\\.$`)),
+    expect(toFinding('False', reason, 'a detail').message).toMatch(new RegExp(`^${sentence(reason)}: a detail\\. [A-Z].+\\.$`)),
   );
 
   it('returns a message of one line without tokens for any detail', () => {
-    const { message } = finding('False', 'NotReady', 'line\nline \u001b[31m eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln');
+    const { message } = toFinding('False', 'NotReady', 'line\nline \u001b[31m eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln');
     expect(message).not.toMatch(/\p{C}|eyJ/u);
   });
 });

@@ -2,7 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import type { Cluster, ClusterCondition } from '../../../src/api/cluster.gen.ts';
 import type { ClusterProfile } from '../../../src/api/cluster-profile.ts';
 import type { Stored } from '../../../src/api/resources.ts';
-import { desiredProfile, digestsOf, profileDigests, profileLeftovers, profilesAspect } from '../../../src/sets/policy/cluster-profile.ts';
+import {
+  desiredProfile,
+  desiredProfileDigests,
+  profileLeftovers,
+  storedProfileDigests,
+  toProfilesAspect,
+} from '../../../src/sets/policy/cluster-profile.ts';
 
 const ACCESS = { secretName: 'fleet-a', server: 'https://a.test', authority: 'UEVN' };
 const READY: ClusterCondition = {
@@ -58,11 +64,11 @@ describe('desiredProfile', () => {
   });
 });
 
-describe('profileDigests', () => {
-  const desired = digestsOf(desiredProfile(aCluster(), ACCESS));
+describe('storedProfileDigests', () => {
+  const desired = desiredProfileDigests(desiredProfile(aCluster(), ACCESS));
 
   it('returns the digests of the ClusterProfile that Purser wrote', () => {
-    expect(profileDigests(aProfile())).toEqual(desired);
+    expect(storedProfileDigests(aProfile())).toEqual(desired);
   });
 
   it('ignores labels, conditions, properties and access providers of other managers', () => {
@@ -76,15 +82,15 @@ describe('profileDigests', () => {
         accessProviders: [{ name: 'other' }, ...(status.accessProviders ?? [])],
       },
     });
-    expect(profileDigests(profile)).toEqual(desired);
+    expect(storedProfileDigests(profile)).toEqual(desired);
   });
 
   it('detects a changed label, name or status', () => {
     const { metadata, spec, status } = aProfile();
-    expect(profileDigests(aProfile({ metadata: { ...metadata, labels: {} } })).main).not.toBe(desired.main);
-    expect(profileDigests(aProfile({ spec: { ...spec, displayName: 'b' } })).main).not.toBe(desired.main);
-    expect(profileDigests(aProfile({ status: { ...status, version: { kubernetes: 'v1' } } })).status).not.toBe(desired.status);
-    expect(profileDigests(aProfile({ status: {} })).status).not.toBe(desired.status);
+    expect(storedProfileDigests(aProfile({ metadata: { ...metadata, labels: {} } })).main).not.toBe(desired.main);
+    expect(storedProfileDigests(aProfile({ spec: { ...spec, displayName: 'b' } })).main).not.toBe(desired.main);
+    expect(storedProfileDigests(aProfile({ status: { ...status, version: { kubernetes: 'v1' } } })).status).not.toBe(desired.status);
+    expect(storedProfileDigests(aProfile({ status: {} })).status).not.toBe(desired.status);
   });
 });
 
@@ -120,10 +126,10 @@ describe('profileLeftovers', () => {
   });
 });
 
-describe('profilesAspect', () => {
+describe('toProfilesAspect', () => {
   it('returns True only for the reason Published', () => {
-    expect(profilesAspect('Published').status).toBe('True');
-    expect(profilesAspect('Forbidden', 'detail')).toEqual({
+    expect(toProfilesAspect('Published').status).toBe('True');
+    expect(toProfilesAspect('Forbidden', 'detail')).toEqual({
       status: 'False',
       reason: 'Forbidden',
       message: 'Purser is not permitted to publish ClusterProfiles: detail.',

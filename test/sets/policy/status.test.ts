@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type ProfilesAspect, profilesAspect } from '../../../src/sets/policy/cluster-profile.ts';
+import { type ProfilesAspect, toProfilesAspect } from '../../../src/sets/policy/cluster-profile.ts';
 import { planSet, rolloutOf } from '../../../src/sets/policy/plan.ts';
 import { desiredStatus } from '../../../src/sets/policy/status.ts';
 import { formatTimestamp } from '../../../src/std/timestamp.ts';
@@ -7,7 +7,7 @@ import { NOON } from '../../support/builders.ts';
 import { aSet } from '../set-builder.ts';
 
 const BEFORE = formatTimestamp(NOON - 60_000);
-const PUBLISHED = { type: 'ClusterProfilesPublished', ...profilesAspect('Published'), lastTransitionTime: BEFORE } as const;
+const PUBLISHED = { type: 'ClusterProfilesPublished', ...toProfilesAspect('Published'), lastTransitionTime: BEFORE } as const;
 
 type Profiles = ProfilesAspect | 'none' | undefined;
 
@@ -46,11 +46,11 @@ describe('condition ClusterProfilesPublished of a ManagedTokenSet', () => {
   });
 
   it('changes the transition time only with the status', () => {
-    expect(conditionFor(profilesAspect('CustomResourceMissing'))).toMatchObject({
+    expect(conditionFor(toProfilesAspect('CustomResourceMissing'))).toMatchObject({
       status: 'False',
       reason: 'CustomResourceMissing',
       lastTransitionTime: formatTimestamp(NOON),
     });
-    expect(conditionFor(profilesAspect('Published'))?.lastTransitionTime).toBe(BEFORE);
+    expect(conditionFor(toProfilesAspect('Published'))?.lastTransitionTime).toBe(BEFORE);
   });
 });

@@ -12,8 +12,8 @@ const LABEL = 'example.com/registry';
 const dockerConfig: OutputForm = {
   keys: { registry: 'Address of the registry.', '.dockerconfigjson': 'Docker configuration with the token.' },
   labels: { [LABEL]: 'yes' },
-  render: ({ server, account }, token) => {
-    const auth = Buffer.from(`${account}:${token}`).toString('base64');
+  render: ({ server, serviceAccount }, token) => {
+    const auth = Buffer.from(`${serviceAccount}:${token}`).toString('base64');
     return { registry: server, '.dockerconfigjson': JSON.stringify({ auths: { [server]: { auth } } }) };
   },
 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
-import { keyProblem, outputContent, outputForms, outputTexts, tokenKeys } from '../../../src/tokens/outputs/outputs.ts';
+import { keyProblem, outputForms, renderOutputs, tokenKeys, toOutputContent } from '../../../src/tokens/outputs/outputs.ts';
 import { aCluster, aToken, contentOf, SERVER } from '../../support/builders.ts';
 
 type Outputs = ManagedToken['spec']['secret']['outputs'];
@@ -12,7 +12,7 @@ const CA = Buffer.from(PEM).toString('base64');
 const ISSUED = { token: 'tok.en', expiresAt: '2026-03-01T13:00:00Z' };
 
 function texts(outputs: Outputs, cluster = aCluster()) {
-  return outputTexts(contentOf(aToken().writing({ outputs }).build(), cluster), ISSUED);
+  return renderOutputs(contentOf(aToken().writing({ outputs }).build(), cluster), ISSUED);
 }
 
 function withoutCa() {
@@ -21,7 +21,7 @@ function withoutCa() {
   return { ...cluster, metadata, spec: { orchestratorApiEndpoints } };
 }
 
-describe('outputTexts', () => {
+describe('renderOutputs', () => {
   it('renders the output Token', () => {
     expect(texts(['Token'])).toEqual({ token: 'tok.en', 'ca.crt': PEM, server: SERVER, namespace: 'deploy' });
   });
@@ -75,16 +75,16 @@ describe('outputTexts', () => {
   ])('renders spec.secret.server %p as %s', (server, url) => {
     const token = aToken().writing(server === undefined ? {} : { server });
     const servers = [SERVER, 'https://prod-eu.internal:6443', 'https://prod-eu.internal/k8s'];
-    expect(outputContent(token.build(), { servers })?.server).toBe(url);
+    expect(toOutputContent(token.build(), { servers })?.server).toBe(url);
   });
 
   it.each(['https://evil.example.com', 'http://a.example.com', SERVER.replace('6443', '443')])(
     'returns no content for the address %s, which is not among the endpoints',
-    (server) => expect(outputContent(aToken().writing({ server }).build(), { servers: [SERVER], caBundle: CA })).toBeUndefined(),
+    (server) => expect(toOutputContent(aToken().writing({ server }).build(), { servers: [SERVER], caBundle: CA })).toBeUndefined(),
   );
 });
 
-describe('outputTexts with spec.secret.keys', () => {
+describe('renderOutputs with spec.secret.keys', () => {
   const keys = [
     { key: 'bearer', from: 'Token' },
     { key: 'caBundle', from: 'CA' },
@@ -95,7 +95,7 @@ describe('outputTexts with spec.secret.keys', () => {
     { key: 'config', from: 'Kubeconfig' },
   ] as const;
   const render = (cluster = aCluster()) =>
-    outputTexts(
+    renderOutputs(
       contentOf(
         aToken()
           .writing({ outputs: ['Kubeconfig'], keys })
@@ -150,7 +150,7 @@ describe('outputForms', () => {
   it.each([...outputForms])('documents exactly the keys that the form %s renders', (output, { keys }) => {
     const argocd = { project: 'platform', namespaces: ['apps'], clusterResources: true, shard: 0 };
     const token = aToken().writing({ outputs: [output as Outputs[number]], argocd });
-    const { token: _, ...rendered } = outputTexts(contentOf(token.build(), aCluster()), ISSUED);
+    const { token: _, ...rendered } = renderOutputs(contentOf(token.build(), aCluster()), ISSUED);
     expect(Object.keys(rendered).sort()).toEqual(Object.keys(keys).sort());
   });
 });

@@ -1,7 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { Annotation } from '../../../src/api/names.ts';
 import { issuerOf } from '../../../src/targets/registry.ts';
-import { anchorsOf, formerAnchors, hasRoom, replacedAnchor, unlistedAnchor, withWantedAnchor } from '../../../src/tokens/policy/anchors.ts';
+import {
+  anchorsOf,
+  formerAnchors,
+  hasRoomForAnchor,
+  replacedAnchor,
+  unlistedAnchor,
+  withWantedAnchor,
+} from '../../../src/tokens/policy/anchors.ts';
 import { parseRecord } from '../../../src/tokens/policy/record.ts';
 import { aCluster, aToken } from '../../support/builders.ts';
 
@@ -66,13 +73,13 @@ describe('withWantedAnchor', () => {
   });
 });
 
-describe('hasRoom', () => {
+describe('hasRoomForAnchor', () => {
   it.each([
     ['15 other locations', many.slice(0, 15), true],
     ['15 other locations and the one in the spec', [...many.slice(0, 15), HERE], true],
     ['16 other locations', many.slice(0, 16), false],
   ])('returns whether another location fits into a list with %s', (_, entries, expected) => {
-    expect(hasRoom(listed(...entries))).toBe(expected);
+    expect(hasRoomForAnchor(listed(...entries))).toBe(expected);
   });
 });
 

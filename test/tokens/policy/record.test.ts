@@ -6,11 +6,11 @@ import { issuerOf } from '../../../src/targets/registry.ts';
 import {
   createRecord,
   encodeIssuedFor,
+  encodeRecord,
   isForFormerAPI,
   lifetimeOf,
   parseIssuedFor,
   parseRecord,
-  recordAnnotations,
   reissueReason,
   requestOf,
   type TokenRecord,
@@ -55,7 +55,7 @@ describe('parseRecord', () => {
   ])('reads the record as it was written for %s', (_, grant) => {
     const token = aToken().annotated(Annotation.rotate, 'now').annotated(Annotation.revoke, 'once');
     const written = record(token, grant);
-    const read = parseRecord(recordAnnotations(written, token.build()));
+    const read = parseRecord(encodeRecord(written, token.build()));
     expect(read).toEqual(written);
     expect(read && lifetimeOf(read, grant.build().claims)).toEqual({ issuedAt: written.issuedAt, expiresAt: written.expiresAt });
   });
@@ -85,7 +85,7 @@ describe('parseRecord', () => {
     ['an ID of the token', Annotation.credentialId, 'credentialId', 128],
   ] as const)('ignores %s that is too long for the status', (_, annotation, field, maxLength) => {
     const token = aToken();
-    const annotations = recordAnnotations(record(token), token.build());
+    const annotations = encodeRecord(record(token), token.build());
     const read = (length: number) => parseRecord({ ...annotations, [annotation]: 'x'.repeat(length) });
     expect(read(maxLength)?.[field]).toBe('x'.repeat(maxLength));
     expect([read(maxLength + 1)?.[field], read(maxLength + 1)?.rotations]).toEqual([undefined, 0]);
@@ -95,7 +95,7 @@ describe('parseRecord', () => {
     const token = aToken();
     const { issuedFor, ...rest } = record(token);
     const read = (length: number) =>
-      parseRecord(recordAnnotations({ ...rest, issuedFor: { ...issuedFor, accountUID: 'x'.repeat(length) } }, token.build()));
+      parseRecord(encodeRecord({ ...rest, issuedFor: { ...issuedFor, accountUID: 'x'.repeat(length) } }, token.build()));
     expect([read(0)?.issuedFor.accountUID, read(128)?.issuedFor.accountUID]).toEqual(['', 'x'.repeat(128)]);
     expect(read(129)).toBeUndefined();
   });
