@@ -181,7 +181,7 @@ function resultOf(run: SetRun): ProfilesAspect {
     requeueAfter(run, RETRY_MS);
     const rest = profiles.foreign.size - 1;
     const others = rest === 0 ? '' : ` and ${rest} ${rest === 1 ? 'other' : 'others'}`;
-    const remedy = `delete ${rest === 0 ? 'it' : 'them'}, or rename the set ${set.metadata.name}`;
+    const remedy = `delete ${rest === 0 ? 'it' : 'them'}, or re-create the set ${set.metadata.name} with another name`;
     return toProfilesAspect('NameConflict', `${foreign}${others}; ${remedy}`);
   }
   const rejection = profiles.firstRejection();

@@ -102,7 +102,7 @@ function failureOf(set: StoredSet, member: Member, now: number): readonly Manage
   if ('missing' in rendering) return failure('Forbidden', sentence(`${ReadyReason.Forbidden}: ${deniedDetail(set, rendering.missing)}`));
   if ('problem' in rendering) return failure('TemplateInvalid', sentence(`${SetReason.TemplateInvalid}: ${rendering.problem}`));
   if (state === 'conflict') {
-    const remedy = `delete ManagedToken ${token?.metadata.name}, or rename the set`;
+    const remedy = `delete ManagedToken ${token?.metadata.name}, or re-create the set with another name`;
     return failure('NameConflict', sentence(`${SetReason.NameConflict}; ${remedy}`));
   }
   if (writeFailure !== undefined) return failure('WriteFailed', sentence(`${SetReason.WriteFailed}: ${writeFailure}`));
