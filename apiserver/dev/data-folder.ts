@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { StartError } from '../../src/config/start-error.ts';
 import { isFields } from '../../src/kubernetes/object.ts';
-import { isDraft, writePrivate } from '../../src/std/private-file.ts';
+import { isDraft, writePrivateFile } from '../../src/std/private-file.ts';
 import type { JsonObject } from '../same-value.ts';
 
 /** State that a run saves for the next run. */
@@ -53,7 +53,7 @@ export class DataFolder {
   /** Writes a private file. */
   async write(name: string, text: string): Promise<void> {
     try {
-      await writePrivate(this.file(name), text);
+      await writePrivateFile(this.file(name), text);
     } catch (error) {
       throw toStartError(this.path, error);
     }

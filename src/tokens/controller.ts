@@ -29,8 +29,8 @@ import {
 import type { Clock } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
-import { CONNECTIONS } from '../targets/target.ts';
-import { auditLogger, type Logger } from '../telemetry/logger.ts';
+import { MAX_CONNECTIONS } from '../targets/target.ts';
+import { createAuditLogger, type Logger } from '../telemetry/logger.ts';
 import { parseDeletionKey } from './anchor-deletions.ts';
 import { deleteRequestedAnchors } from './anchors.ts';
 import { Authority } from './authority.ts';
@@ -84,7 +84,7 @@ export function createTokenController(options: TokenControllerOptions): (stoppin
 /** Slots for all clusters: enough while nearly thirty clusters hang at once. */
 const CONCURRENCY = 512;
 /** Slots for one cluster: one per connection, which a single namespace may take, and two for other namespaces. */
-const CONCURRENCY_PER_CLUSTER = CONNECTIONS.controllers + 2;
+const CONCURRENCY_PER_CLUSTER = MAX_CONNECTIONS.controllers + 2;
 const TENANT_SHARE = 8;
 /** Number of slots above which a namespace is reported; `TENANT_SHARE` limits the number. */
 const SLOTS_PER_NAMESPACE = CONCURRENCY / 8;
@@ -147,7 +147,7 @@ function createDeps(options: TokenControllerOptions, view: HubView, budgets: Nam
   const { protectedNamespaces, namespace } = settings;
   const authority = new Authority({ hub: chargeReviews(hub, budgets), view, memory, clock, protectedNamespaces });
   const removals = new RemovalLimits({ hub, view, memory, recordKey, clock, log, metrics, namespace });
-  const auditLog = auditLogger(log);
+  const auditLog = createAuditLogger(log);
   const verification = new Verification({ clock, random, view, intervalMs: settings.verifyIntervalMs });
   metrics?.observeVerification(() => verification.intervalMs);
   return {
