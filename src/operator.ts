@@ -6,7 +6,7 @@ import { prepareReadyFile } from './cli/ready-file.ts';
 import type { Config } from './config/config.ts';
 import { checkCertificateFiles, checkEnvironment } from './config/preflight.ts';
 import { StartError, toListenError } from './config/start-error.ts';
-import { localAddressFor } from './kube/addresses.ts';
+import { findLocalAddress } from './kube/addresses.ts';
 import { inClusterConfig, loadKubeConfig } from './kube/kube-config.ts';
 import { systemClock } from './std/clock.ts';
 import { omitUndefined } from './std/omit-undefined.ts';
@@ -52,7 +52,7 @@ async function startOnCluster(config: Config, log: Logger): Promise<App> {
   const { kubeConfig } = config;
   try {
     const hub = kubeConfig === undefined ? inClusterConfig(process.env) : await loadKubeConfig(kubeConfig);
-    const ownAddress = await localAddressFor(hub.getCurrentCluster()?.server ?? '');
+    const ownAddress = await findLocalAddress(hub.getCurrentCluster()?.server ?? '');
     const { metricsAuth = 'token' } = config;
     const settings = { ...config, metricsAuth, ownAddress, drainMs: DRAIN_MS, memoryBytes: process.constrainedMemory() || undefined };
     return startApp({ hub, clock: systemClock, random: Math.random, log, execEnv: process.env, settings, onDefect: fatal(log) });

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { StartError } from '../../src/config/start-error.ts';
 import { isFields } from '../../src/kubernetes/object.ts';
-import { isDraft, writePrivate } from '../../src/std/private-file.ts';
+import { isDraft, writePrivateFile } from '../../src/std/private-file.ts';
 import type { JsonObject } from '../same-value.ts';
 
 /** State that a run saves for the next run. */
@@ -52,7 +52,7 @@ export class DataFolder {
   /** Writes a file that only the current user can read. Throws a StartError if the write fails. */
   async write(name: string, text: string): Promise<void> {
     try {
-      await writePrivate(this.pathOf(name), text);
+      await writePrivateFile(this.pathOf(name), text);
     } catch (error) {
       throw toStartError(this.path, error);
     }

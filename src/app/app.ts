@@ -10,7 +10,7 @@ import { createTransport } from '../kube/transport.ts';
 import { type Component, Lifecycle } from '../runtime/lifecycle.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import { ClusterClients } from '../targets/cluster-clients.ts';
-import { proxyPolicy } from '../targets/dial-policy.ts';
+import { createProxyPolicy } from '../targets/dial-policy.ts';
 import { FederatedAddresses } from '../targets/federated-addresses.ts';
 import { readBuild } from '../telemetry/build.ts';
 import { Metrics } from '../telemetry/metrics.ts';
@@ -110,7 +110,7 @@ function createComponents(options: AppOptions, { client, state, served }: Parts)
 function createClusterClients({ clock, settings }: AppOptions, client: KubeClient, { credentials }: HubInformers): ClusterClients {
   const { credentialNamespaces, allowLoopback, hubCluster, namespace, ownAddress } = settings;
   const hub = { clusterName: hubCluster, client, namespace };
-  const reach = { allowLoopback, proxyFor: proxyPolicy(settings), ownAddress };
+  const reach = { allowLoopback, proxyFor: createProxyPolicy(settings), ownAddress };
   const stores = credentials.map(({ store }) => store);
   const federatedAddresses = new FederatedAddresses(stores, namespace);
   return new ClusterClients({ clock, ...reach, credentialNamespaces, hub, federatedAddresses });

@@ -12,12 +12,12 @@ import type { OpenStreams } from '../kube/open-streams.ts';
 import { Recorder } from '../kube/recorder.ts';
 import { createTransport, type Transport } from '../kube/transport.ts';
 import { whileLeading } from '../runtime/leadership.ts';
-import { type Component, streamComponent } from '../runtime/lifecycle.ts';
+import { type Component, createStreamComponent } from '../runtime/lifecycle.ts';
 import { report } from '../runtime/report.ts';
 import { createSetController } from '../sets/controller.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
-import { tokenLimits } from '../targets/policy/grant.ts';
+import { toTokenLimits } from '../targets/policy/grant.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createTokenController } from '../tokens/controller.ts';
@@ -41,7 +41,7 @@ export function createLeaderComponents(options: AppOptions, { hub, informers, cl
   metrics.observeLeadership(() => leading.leads());
   const { verifyIntervalMs, protectedNamespaces, credentialNamespaces, facadeAudiences, namespace } = settings;
   const { probeIntervalMs, accessIntervalMs } = settings;
-  const limits = { ...tokenLimits(settings), credentialNamespaces, facadeAudiences };
+  const limits = { ...toTokenLimits(settings), credentialNamespaces, facadeAudiences };
   const tokenSettings = { verifyIntervalMs, protectedNamespaces, namespace, limits };
   const common = { informers, hub, clients, recorder, clock, random, log, metrics };
   const tokens = createTokenController({ ...common, settings: tokenSettings });
@@ -64,7 +64,7 @@ export function createLeaderComponents(options: AppOptions, { hub, informers, cl
   return [
     { name: 'events', start: async () => {}, stop: () => recorder.flush() },
     leading,
-    streamComponent({ name: 'controllers', run, stopMs: settings.drainMs, onDefect }),
+    createStreamComponent({ name: 'controllers', run, stopMs: settings.drainMs, onDefect }),
   ];
 }
 

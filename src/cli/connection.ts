@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { StartError } from '../config/start-error.ts';
 import { KubeClient } from '../kube/client.ts';
-import { type ContextServer, type Contexts, loadKubeConfig, readContexts, readServer, referencedFiles } from '../kube/kube-config.ts';
+import { type ContextServer, type Contexts, credentialFilesOf, loadKubeConfig, readContexts, readServer } from '../kube/kube-config.ts';
 import { createTransport } from '../kube/transport.ts';
 import { serverUrl } from '../targets/policy/registration.ts';
 import type { CommandHost } from './command.ts';
@@ -72,7 +72,7 @@ export class Connections implements AsyncDisposable {
   /** Returns all files that the credential of a context depends on. Throws a StartError. */
   async credentialFiles(context: string | undefined): Promise<readonly string[]> {
     const source = await this.#use((paths) => loadKubeConfig(paths, context));
-    return [...this.files, ...referencedFiles(source)];
+    return [...this.files, ...credentialFilesOf(source)];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

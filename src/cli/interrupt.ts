@@ -1,7 +1,7 @@
 // Signals and uncaught errors of a command that runs to completion. program.ts handles those of `run` and `dev`.
 
 import type { Clock } from '../std/clock.ts';
-import { withoutTokens } from '../std/sensitive.ts';
+import { redactTokens } from '../std/sensitive.ts';
 import type { Host } from './program.ts';
 import { removeInvisible } from './visible-text.ts';
 
@@ -34,7 +34,7 @@ export function handleInterrupts(host: Host, clock: Clock): Interruption {
   host.on('uncaughtException', (error) => {
     if (isReleased) return;
     if (isBrokenPipe(error)) return host.exit(BROKEN_PIPE);
-    host.stderr.write(`purser: ${removeInvisible(withoutTokens(uncaughtText(error)))}\n`);
+    host.stderr.write(`purser: ${removeInvisible(redactTokens(uncaughtText(error)))}\n`);
     host.exit(1);
   });
   return {

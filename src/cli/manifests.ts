@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { DefaultNamespace, FederatedServiceAccount, Label } from '../api/names.ts';
-import { repositoryPath } from '../kube/manifests.ts';
+import { resolveRepositoryPath } from '../kube/manifests.ts';
 
 export interface TargetAccessOptions {
   /** Namespaces of the service accounts that Purser can issue tokens for; undefined for all. */
@@ -59,7 +59,7 @@ export async function renderHubAccess({
 }
 
 async function readManifest(path: string): Promise<string> {
-  return await readFile(repositoryPath(path), 'utf8');
+  return await readFile(resolveRepositoryPath(path), 'utf8');
 }
 
 function registrationRecipe(set: string | undefined): string {

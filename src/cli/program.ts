@@ -2,7 +2,7 @@
 
 import { StartError } from '../config/start-error.ts';
 import type { Clock } from '../std/clock.ts';
-import { withoutTokens } from '../std/sensitive.ts';
+import { redactTokens } from '../std/sensitive.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { removeInvisible } from './visible-text.ts';
 
@@ -46,7 +46,7 @@ export async function runProgram(
   } catch (error) {
     if (stopped.aborted) return host.exit(0);
     const text = error instanceof StartError ? error.message : ((error as Error).stack ?? String(error));
-    host.stderr.write(`purser: ${removeInvisible(withoutTokens(text))}\n`);
+    host.stderr.write(`purser: ${removeInvisible(redactTokens(text))}\n`);
     host.exit(error instanceof StartError ? 2 : 1);
   }
 }

@@ -2,8 +2,8 @@
 
 import { type Command, CommanderError } from 'commander';
 import { StartError } from '../config/start-error.ts';
-import { withoutTokens } from '../std/sensitive.ts';
-import { versionText } from '../telemetry/build.ts';
+import { redactTokens } from '../std/sensitive.ts';
+import { formatVersion } from '../telemetry/build.ts';
 import { clusterCommand } from './cluster.ts';
 import { CommandError, type CommandHost, ExitCode } from './command.ts';
 import { addExamples, defineCommand, describeUnknownWord } from './command-line.ts';
@@ -40,7 +40,7 @@ export async function run(argv: readonly string[], process: CommandHost, program
     // Commander has already printed the help or the version.
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.wrongUse;
     const message = error instanceof Error ? error.message : String(error);
-    const text = host.signal.aborted ? 'interrupted' : toVisibleLine(withoutTokens(message));
+    const text = host.signal.aborted ? 'interrupted' : toVisibleLine(redactTokens(message));
     if (text !== '') host.warn(`purser: ${text}\n`);
     if (error instanceof StartError) return ExitCode.wrongUse;
     return error instanceof CommandError ? error.code : ExitCode.failed;
@@ -54,7 +54,7 @@ export const COMPLETE = '__complete';
 export function purserCommand(host: CommandHost, programs: Programs): Command {
   const purser = defineCommand(host, 'purser', '')
     .description('Purser keeps short-lived service account tokens fresh across many Kubernetes clusters.')
-    .version(versionText().trimEnd(), '--version', 'print the version of Purser')
+    .version(formatVersion().trimEnd(), '--version', 'print the version of Purser')
     .commandsGroup('Programs:')
     .addCommand(runCommand(host, programs))
     .addCommand(devCommand(host, programs))

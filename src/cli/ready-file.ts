@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import { access, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StartError } from '../config/start-error.ts';
-import { writePrivate } from '../std/private-file.ts';
+import { writePrivateFile } from '../std/private-file.ts';
 
 export interface ReadyFile {
   write(content: unknown): Promise<void>;
@@ -26,7 +26,7 @@ export async function prepareReadyFile(path: string | undefined): Promise<ReadyF
   let isWritten = false;
   return {
     write: async (content) => {
-      await writePrivate(path, `${JSON.stringify(content, null, 2)}\n`);
+      await writePrivateFile(path, `${JSON.stringify(content, null, 2)}\n`);
       isWritten = true;
     },
     remove: async () => {

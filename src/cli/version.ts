@@ -1,7 +1,7 @@
 // `purser version`.
 
 import type { Command } from 'commander';
-import { readBuild, versionText } from '../telemetry/build.ts';
+import { formatVersion, readBuild } from '../telemetry/build.ts';
 import type { CommandHost } from './command.ts';
 import { defineCommand } from './command-line.ts';
 import { outputOption } from './options.ts';
@@ -12,7 +12,7 @@ export function versionCommand(host: CommandHost): Command {
     .description('Print the version of Purser; with -o json or -o yaml, also the version of Node.js.')
     .addOption(outputOption(['json', 'yaml']))
     .action(async ({ output }: { readonly output?: 'json' | 'yaml' }) => {
-      if (output === undefined) return host.print(versionText());
+      if (output === undefined) return host.print(formatVersion());
       const { formatDocument } = await import('./output.ts');
       host.print(formatDocument(readBuild(), output));
     });

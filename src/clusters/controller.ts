@@ -8,7 +8,7 @@ import { type Outcome, runController } from '../runtime/controller.ts';
 import { whenAborted } from '../runtime/leadership.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
 import { generationChanged, requestNow, selfKeys, whenSynced } from '../runtime/trigger.ts';
-import { registeredKey } from '../targets/policy/renewed-secret.ts';
+import { toRegisteredKey } from '../targets/policy/renewed-secret.ts';
 import { Registry, type RegistryInformers } from '../targets/registry.ts';
 import { type ClusterDeps, createReconcile } from './reconcile.ts';
 import { credentialTimes } from './status.ts';
@@ -83,7 +83,7 @@ function registrationChanges({ clusters, credentials }: ClusterInformers, { regi
   return merge(
     clusters.changes$.pipe(filter(generationChanged), mergeMap(selfKeys)),
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(
-      mergeMap(({ key }) => registry.clustersOfCredential(registeredKey(key)).map(({ metadata }) => metadata.name)),
+      mergeMap(({ key }) => registry.clustersOfCredential(toRegisteredKey(key)).map(({ metadata }) => metadata.name)),
     ),
   );
 }

@@ -10,7 +10,7 @@ import { nextTurnAt } from '../std/hash.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import { formatTimestamp, parseTimestamp } from '../std/timestamp.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
-import { clustersOf, credentialLifetime, readCredential, readTokenInUse } from '../targets/credential.ts';
+import { clustersOf, readCredential, readCredentialLifetime, readTokenInUse } from '../targets/credential.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import { credentialKey } from '../targets/policy/registration.ts';
 import { type RenewalFailure, renewalDueAt, renewalTerms, type TokenInUse } from '../targets/policy/renewal.ts';
@@ -279,7 +279,7 @@ function parseStored(credential: Stored<Secret>, renewed: Stored<Secret> | undef
     }
     const token = readTokenInUse(credential, renewed);
     const isRenewed = token !== undefined && !token.isSupplied;
-    const validity = isRenewed ? { startsAt: token.issuedAt, expiresAt: token.expiresAt } : credentialLifetime(registered);
+    const validity = isRenewed ? { startsAt: token.issuedAt, expiresAt: token.expiresAt } : readCredentialLifetime(registered);
     return { renewed, clusters, validity, token };
   } catch (error) {
     if (!(error instanceof IssueError)) throw error;

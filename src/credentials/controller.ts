@@ -8,7 +8,7 @@ import { whenAborted } from '../runtime/leadership.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
 import { generationChanged, requestNow, whenSynced } from '../runtime/trigger.ts';
 import type { RenewalFailure } from '../targets/policy/renewal.ts';
-import { registeredKey } from '../targets/policy/renewed-secret.ts';
+import { toRegisteredKey } from '../targets/policy/renewed-secret.ts';
 import { credentialKeys, Registry, type RegistryInformers } from '../targets/registry.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createReconcile, retryAt } from './reconcile.ts';
@@ -75,6 +75,6 @@ function changedKeys({ clusters, credentials }: RegistryInformers): Observable<s
       filter((change) => generationChanged(change) || isNewlyRejected(change)),
       mergeMap(({ object }) => credentialKeys(object)),
     ),
-    merge(...credentials.map(({ changes$ }) => changes$)).pipe(map(({ key }) => registeredKey(key))),
+    merge(...credentials.map(({ changes$ }) => changes$)).pipe(map(({ key }) => toRegisteredKey(key))),
   );
 }

@@ -21,11 +21,11 @@ import {
   type RenewalRecord,
   type ReplacedAnchor,
   renewedName,
-  renewedSecret,
   renewRequestOf,
   revokeRequestOf,
+  toRenewedSecret,
 } from '../targets/policy/renewed-secret.ts';
-import { tokenClaims } from '../targets/policy/token-claims.ts';
+import { parseTokenClaims } from '../targets/policy/token-claims.ts';
 import { type RegisteredCluster, reduceCredential } from '../targets/registry.ts';
 import { ownUsername } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';
@@ -63,7 +63,7 @@ async function store(run: CredentialRun, registered: RegisteredCluster, obtained
   }
   await proveNewToken(run, registered, obtained);
   const record = toRecord(run, obtained);
-  const written = await writeRenewed(run, renewedSecret(credential, obtained.grant.token, record));
+  const written = await writeRenewed(run, toRenewedSecret(credential, obtained.grant.token, record));
   const now = clock.monotonic();
   // The new record lists only anchors that were not deleted.
   state.deletedAnchors.clear();
@@ -116,7 +116,7 @@ export async function deleteAnchors(run: CredentialRun, registered: RegisteredCl
 
 /** Returns the UID of the Secret that the credential in use is bound to: an administrator may have registered a copy of a renewed token. */
 function boundAnchor({ credential }: Target): string | undefined {
-  return credential?.type === 'token' ? tokenClaims(credential.token.reveal())?.boundSecretUID : undefined;
+  return credential?.type === 'token' ? parseTokenClaims(credential.token.reveal())?.boundSecretUID : undefined;
 }
 
 /**
@@ -176,7 +176,7 @@ async function obtain(run: CredentialRun, target: Target, isUnrecorded: boolean)
   const serviceAccount = parseServiceAccount(username);
   if (serviceAccount === undefined || target.credential?.type !== 'token') return undefined;
   const current = target.credential.token.reveal();
-  const claims = tokenClaims(current);
+  const claims = parseTokenClaims(current);
   const uid = claims?.subject === username ? claims.accountUID : undefined;
   const request = {
     serviceAccount: { ...serviceAccount, uid },

@@ -8,8 +8,8 @@ import { sentence } from '../std/sentence.ts';
 import { toWholeSecond } from '../std/timestamp.ts';
 import { readCredential, readRenewed } from '../targets/credential.ts';
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
-import { renewedSecret } from '../targets/policy/renewed-secret.ts';
-import { tokenClaims } from '../targets/policy/token-claims.ts';
+import { toRenewedSecret } from '../targets/policy/renewed-secret.ts';
+import { parseTokenClaims } from '../targets/policy/token-claims.ts';
 import type { RegisteredCluster } from '../targets/registry.ts';
 import { ownUsername } from '../targets/reviews.ts';
 import { MIN_WRITE_INTERVAL_MS, replacedAnchors, versionOf, writeRenewed } from './renew.ts';
@@ -22,7 +22,7 @@ export async function retire(run: CredentialRun, registered: RegisteredCluster):
   await proveRegistered(run, registered);
   const replaced = replacedAnchors(run, undefined);
   const retired = { ...record, retiredAt: toWholeSecond(clock.now()), anchor: undefined, replaced };
-  await writeRenewed(run, renewedSecret(credential, undefined, retired));
+  await writeRenewed(run, toRenewedSecret(credential, undefined, retired));
   state.deletedAnchors.clear();
   Object.assign(state, {
     former: undefined,
@@ -60,7 +60,7 @@ async function proveRegistered({ clients, credential, renewed, signal }: Credent
       ? await clients.useOnce(registered, supplied.token, (target) => ownUsername(target, signal))
       : await clients.use(registered, (target) => ownUsername(target, signal));
   const inUse = readRenewed(credential, renewed);
-  const expected = inUse && tokenClaims(inUse.token.reveal())?.subject;
+  const expected = inUse && parseTokenClaims(inUse.token.reveal())?.subject;
   if (expected !== undefined && found !== expected)
     throw new IssueError('ResponseUntrusted', 'the registered credential belongs to another user');
 }

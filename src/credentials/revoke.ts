@@ -7,8 +7,8 @@ import { formatTimestamp } from '../std/timestamp.ts';
 import { readCredential, readRenewed } from '../targets/credential.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import { listOwnAnchors, ownAnchorName } from '../targets/own-anchors.ts';
-import { renewedSecret } from '../targets/policy/renewed-secret.ts';
-import { tokenClaims } from '../targets/policy/token-claims.ts';
+import { toRenewedSecret } from '../targets/policy/renewed-secret.ts';
+import { parseTokenClaims } from '../targets/policy/token-claims.ts';
 import type { RegisteredCluster } from '../targets/registry.ts';
 import { deleteAnchor, MIN_WRITE_INTERVAL_MS, runWithConfirmedCredential, writeRenewed } from './renew.ts';
 import type { CredentialRun } from './run.ts';
@@ -22,7 +22,7 @@ export async function revoke(run: CredentialRun, registered: RegisteredCluster):
   const inUse = readRenewed(credential, renewed);
   if (record === undefined || inUse === undefined) throw new IssueError('SecretReadFailed', 'the credential changed on the hub');
   const anchors = await deleteOthers(run, registered);
-  await writeRenewed(run, renewedSecret(credential, inUse.token, { ...record, replaced: [], revoked: record.revokeRequest }));
+  await writeRenewed(run, toRenewedSecret(credential, inUse.token, { ...record, replaced: [], revoked: record.revokeRequest }));
   state.deletedAnchors.clear();
   Object.assign(state, {
     former: undefined,
@@ -63,7 +63,7 @@ async function deleteOthers(run: CredentialRun, registered: RegisteredCluster): 
 function registeredNote({ credential, clock }: CredentialRun): readonly string[] {
   const registered = readCredential(credential);
   if (registered.type !== 'token') return [];
-  const { expiresAt, boundSecretUID } = tokenClaims(registered.token.reveal()) ?? {};
+  const { expiresAt, boundSecretUID } = parseTokenClaims(registered.token.reveal()) ?? {};
   if (boundSecretUID !== undefined || (expiresAt !== undefined && expiresAt <= clock.now())) return [];
   const until = expiresAt === undefined ? '' : ` until ${formatTimestamp(expiresAt)}`;
   return [`The token in the registered Secret stays valid${until}; if it was stolen, re-create the service account.`];

@@ -63,7 +63,7 @@ export function observe(
   key: string,
   signal: AbortSignal,
 ): { readonly run: CredentialRun; readonly observation: CredentialObservation } | undefined {
-  const users = deps.registry.usersOf(key);
+  const users = deps.registry.clustersUsing(key);
   const { credential, renewed } = users[0] ?? {};
   if (credential === undefined) return undefined;
   const { clock, startedAt, settings } = deps;

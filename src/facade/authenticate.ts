@@ -16,7 +16,7 @@ import type { Clock } from '../std/clock.ts';
 import { FreshCache } from '../std/fresh-cache.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { SingleFlight } from '../std/single-flight.ts';
-import { tokenClaims } from '../targets/policy/token-claims.ts';
+import { parseTokenClaims } from '../targets/policy/token-claims.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { type Admission, ReviewLimit, type ReviewOutcome } from './limits/review-limit.ts';
 import { overloaded } from './limits/tenant.ts';
@@ -220,7 +220,7 @@ class SignedTokens {
   /** Returns the user of a signed token that has not expired; undefined for any other token, and until the first keys have arrived. */
   userOf(token: string): string | undefined {
     this.#refresh();
-    const { subject = '', expiresAt = Infinity } = tokenClaims(token) ?? {};
+    const { subject = '', expiresAt = Infinity } = parseTokenClaims(token) ?? {};
     if (serviceAccountNamespace(subject) === undefined || expiresAt <= this.#options.clock.now()) return undefined;
     return this.#keys.some((key) => isSignedBy(token, key)) ? subject : undefined;
   }

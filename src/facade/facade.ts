@@ -6,7 +6,7 @@ import { PROBE_INTERVAL_MS } from '../clusters/policy/health.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
-import { tokenLimits } from '../targets/policy/grant.ts';
+import { toTokenLimits } from '../targets/policy/grant.ts';
 import type { RegisteredCluster } from '../targets/registry.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -137,7 +137,7 @@ function tokenRoute({ hub, clients, registered, clock, log, settings, metrics }:
   const { facadePath = PATH, protectedNamespaces = PROTECTED_NAMESPACES, probeIntervalMs = PROBE_INTERVAL_MS } = settings;
   const { facadeDefaultAudiences: defaultAudiences = [], facadeAudiences: ownAudiences = [] } = settings;
   const authorizer = new Authorizer({ hub, clock, log, protectedNamespaces });
-  const parser = new TokenRequestParser({ defaultAudiences, ownAudiences, limits: tokenLimits(settings) });
+  const parser = new TokenRequestParser({ defaultAudiences, ownAudiences, limits: toTokenLimits(settings) });
   const audit = new Audit({ log, clock, metrics });
   return {
     method: 'POST',

@@ -1,5 +1,5 @@
-// Address lookups. The system's resolver blocks a thread of a small pool during each lookup, so a few names without a response would
-// delay all other lookups. It is used only for names that the name servers do not know.
+// Address lookups. The system's resolver blocks a thread of a small pool during each lookup, so a few lookups that hang would delay all
+// others. Purser uses the resolver only for names that the name servers do not know.
 
 import { createSocket } from 'node:dgram';
 import { type LookupAddress, lookup, promises } from 'node:dns';
@@ -14,7 +14,7 @@ export interface NameLookupOptions {
   readonly hostsFile?: string;
 }
 
-/** Returns the addresses of a host. Throws a TransportError: ENOTFOUND without addresses, EAI_AGAIN without a response. */
+/** Returns the addresses of a host. Throws a TransportError: ENOTFOUND if there is no address, EAI_AGAIN if no server responds. */
 export type NameLookup = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /**
@@ -23,7 +23,7 @@ export type NameLookup = (hostname: string) => Promise<readonly LookupAddress[]>
  */
 export function createNameLookup({ servers, hostsFile = HOSTS_FILE }: NameLookupOptions = {}): NameLookup {
   return async (hostname) => {
-    const listed = await hostsEntries(hostsFile, hostname);
+    const listed = await readHostsEntries(hostsFile, hostname);
     if (listed.length > 0) return listed;
     const { addresses, isSilent } = await queryNameServers(hostname, servers);
     if (addresses.length > 0) return addresses;
@@ -36,7 +36,7 @@ const HOSTS_FILE = '/etc/hosts';
 /** Timeout of the first try, in milliseconds. The second try takes twice as long; together they are well below the connect timeout. */
 const FIRST_TRY_MS = 800;
 
-async function hostsEntries(file: string, hostname: string): Promise<readonly LookupAddress[]> {
+async function readHostsEntries(file: string, hostname: string): Promise<readonly LookupAddress[]> {
   const text = await readFile(file, 'utf8').catch(() => '');
   const lowerCaseName = hostname.toLowerCase();
   return text.split('\n').flatMap((line) => {
@@ -75,7 +75,7 @@ function querySystem(hostname: string): Promise<readonly LookupAddress[]> {
 }
 
 /** Returns the local IP address on the route to a server; undefined without a route. Sends nothing. */
-export async function localAddressFor(server: string): Promise<string | undefined> {
+export async function findLocalAddress(server: string): Promise<string | undefined> {
   const { hostname, port } = new URL(server);
   const host = hostname.replace(/^\[|\]$/g, '');
   const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');

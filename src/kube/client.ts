@@ -1,5 +1,5 @@
 // KubeClient: typed verbs of the Kubernetes API. Throws StatusError for an error response and TransportError for an unusable or
-// missing response; never retries a write.
+// missing response; never repeats a write that the server may have executed.
 
 import { type ApiObject, isStored, type Resource, ServiceAccounts, STORED_FIELDS, type Stored } from '../api/resources.ts';
 import { StatusError } from '../kubernetes/status.ts';
@@ -58,7 +58,7 @@ export interface Page<T extends ApiObject> {
 /** A merge patch (an object) or a JSON patch (a list of operations). */
 export type Patch = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[];
 
-/** Client of one cluster; `fieldManager` is its name in managedFields. Rejects objects without the metadata that `Stored` promises. */
+/** Client of one cluster; `fieldManager` is its name in managedFields. Throws if an object lacks the metadata that `Stored` promises. */
 export class KubeClient {
   readonly transport: Transport;
   readonly #fieldManager: string;
@@ -69,7 +69,7 @@ export class KubeClient {
   }
 
   get<T extends ApiObject>(resource: Resource<T>, name: ObjectName, options?: CallOptions): Promise<Stored<T>> {
-    return this.#object(resource, { method: 'GET', path: objectPath(resource, name) }, options);
+    return this.#requestObject(resource, { method: 'GET', path: objectPath(resource, name) }, options);
   }
 
   /** Returns one page, or the whole list if there is no limit. */
@@ -84,13 +84,13 @@ export class KubeClient {
 
   /**
    * Yields the pages of a list, all of one resource version. Requests a page again with half as many objects if its response is too long.
-   * Throws 410 if the resource version expires before the last page.
+   * Throws a StatusError (410) if the resource version expires before the last page.
    */
   async *pages<T extends ApiObject>(resource: Resource<T>, options: ListOptions = {}): AsyncGenerator<Page<T>> {
     let next = options.continue;
     let limit = options.limit ?? PAGE_LIMIT;
     do {
-      const { page, fitting } = await this.#fittingPage(resource, { ...options, continue: next }, limit);
+      const { page, fitting } = await this.#readFittingPage(resource, { ...options, continue: next }, limit);
       limit = fitting;
       next = page.continue;
       yield page;
@@ -104,12 +104,12 @@ export class KubeClient {
     return all;
   }
 
-  async #fittingPage<T extends ApiObject>(resource: Resource<T>, options: ListOptions, limit: number): Promise<FittingPage<T>> {
+  async #readFittingPage<T extends ApiObject>(resource: Resource<T>, options: ListOptions, limit: number): Promise<FittingPage<T>> {
     try {
       return { page: await this.list(resource, { ...options, limit }), fitting: limit };
     } catch (error) {
       if (limit <= 1 || !isTooLong(error)) throw error;
-      return await this.#fittingPage(resource, options, Math.floor(limit / 2));
+      return await this.#readFittingPage(resource, options, Math.floor(limit / 2));
     }
   }
 
@@ -118,7 +118,7 @@ export class KubeClient {
     return this.#write(resource, { method: 'POST', path, body: withType(resource, object) }, options);
   }
 
-  /** Replaces the object; if it has a resourceVersion, only while that is the current version. */
+  /** Replaces the object. If it has a resourceVersion, the server rejects the update unless that version is current. */
   update<T extends ApiObject>(resource: Resource<T>, object: NoInfer<T>, options?: CallOptions): Promise<Stored<T>> {
     const path = objectPath(resource, nameOf(object));
     return this.#write(resource, { method: 'PUT', path, body: withType(resource, object) }, options);
@@ -146,7 +146,6 @@ export class KubeClient {
     return this.#write(resource, { method: 'PATCH', path: objectPath(resource, name), ...patchBody(patch) }, options);
   }
 
-  /** Patches the status of the object. */
   patchStatus<T extends ApiObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options?: CallOptions): Promise<Stored<T>> {
     return this.#write(resource, { method: 'PATCH', path: objectPath(resource, name, 'status'), ...patchBody(patch) }, options);
   }
@@ -186,7 +185,7 @@ export class KubeClient {
     return this.#write(resource, request, options);
   }
 
-  /** Requests deletion. Returns the object if finalizers delay it. */
+  /** Requests deletion. Returns the object if it still exists, for example because of finalizers. */
   async delete<T extends ApiObject>(resource: Resource<T>, name: ObjectName, options: DeleteOptions = {}): Promise<Stored<T> | undefined> {
     const { uid, resourceVersion, propagation } = options;
     const body = {
@@ -207,7 +206,7 @@ export class KubeClient {
     return this.#call({ method: 'POST', path, headers: JSON_TYPE, body: JSON.stringify(body) }, options);
   }
 
-  /** Creates a review of `reviews.ts`; the result is in the status of the returned object. */
+  /** Creates one of the reviews in `reviews.ts`; the result is in the status of the returned object. */
   createReview<T>(resource: Resource<T>, review: NoInfer<Omit<T, 'apiVersion' | 'kind' | 'status'>>, options?: CallOptions): Promise<T> {
     const body = { apiVersion: apiVersionOf(resource), kind: resource.kind, ...review };
     return this.#call({ method: 'POST', path: collectionPath(resource), headers: JSON_TYPE, body: JSON.stringify(body) }, options);
@@ -241,10 +240,10 @@ export class KubeClient {
     const { body, contentType = JSON_TYPE['content-type'], query, ...rest } = request;
     const headers = { 'content-type': contentType };
     const allQuery = { ...query, fieldManager: this.#fieldManager };
-    return this.#object(resource, { ...rest, query: allQuery, headers, body: JSON.stringify(body) }, options);
+    return this.#requestObject(resource, { ...rest, query: allQuery, headers, body: JSON.stringify(body) }, options);
   }
 
-  async #object<T extends ApiObject>(resource: Resource<T>, request: TransportRequest, options?: CallOptions): Promise<Stored<T>> {
+  async #requestObject<T extends ApiObject>(resource: Resource<T>, request: TransportRequest, options?: CallOptions): Promise<Stored<T>> {
     const object: T = await this.#call(request, options);
     if (!isStored(resource, object)) throw this.#invalidResponse(request, `an object with ${STORED_FIELDS}`);
     return object;
@@ -301,7 +300,7 @@ interface WriteRequest {
   readonly contentType?: string;
 }
 
-/** Objects per page. */
+/** Default number of objects per page. */
 const PAGE_LIMIT = 500;
 const JSON_TYPE = { 'content-type': 'application/json' } as const;
 

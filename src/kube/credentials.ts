@@ -1,4 +1,4 @@
-// Credentials for an API server, which change when files change or credentials expire.
+// Credentials for an API server, reloaded when files change or credentials expire.
 
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { type Env, type ExecConfig, type ExecCredential, runExecPlugin } from '.
 /** Headers of a request and TLS settings of its connection. */
 export interface Identity {
   readonly headers: Readonly<Record<string, string>>;
-  /** Bearer token or password in the headers, to redact it from messages. */
+  /** Bearer token, or encoded user name and password, in the headers; Purser redacts it in responses. */
   readonly secret?: string;
   readonly tls: TlsIdentity;
   /** Digest of `tls`. */
@@ -22,9 +22,9 @@ export interface Identity {
   readonly ca?: string | undefined;
 }
 
-/** Bearer tokens that change while they are in use. */
-export interface BearerTokens {
-  /** The token to send; undefined if it has to be requested. */
+/** Source of a bearer token that changes while it is in use. */
+export interface BearerTokenSource {
+  /** The token to send; undefined if `get` has to request one. */
   readonly current: Sensitive<string> | undefined;
   /** Returns a valid token. */
   get(): Promise<Sensitive<string>>;
@@ -43,8 +43,8 @@ export interface CredentialsOptions {
   readonly rereadMs: number;
   /** Environment of credential plugins; undefined disables plugins. */
   readonly execEnv?: Env;
-  /** Tokens in place of the user's own credential. */
-  readonly bearer?: BearerTokens;
+  /** Source of the bearer token that replaces the user's own token; undefined to send the user's own. */
+  readonly bearer?: BearerTokenSource;
 }
 
 /** Keeps a user's identity on a cluster up to date. */
@@ -68,8 +68,8 @@ export class Credentials {
   }
 
   /**
-   * Returns the current identity. `rejected` is true after a 401 and reloads the identity immediately. Keeps the previous identity while
-   * a file is unreadable or a key does not match its certificate, as in the middle of a rotation.
+   * Returns the current identity. `rejected` is true after a 401 and reloads the identity, unless its files were read within the last
+   * second. Keeps the previous identity while a file is unreadable or a key does not match its certificate, as in the middle of a rotation.
    */
   identity(rejected = false): Promise<Identity> {
     const known = this.#fresh(rejected);
@@ -124,7 +124,7 @@ export class Credentials {
     return { ca, ...authorization(user, token), ...this.#tls(omitUndefined({ ca, cert, key })) };
   }
 
-  /** Requests the token of `bearer`; returns undefined without it. */
+  /** Returns the token of `bearer`; undefined without `bearer`. */
   #bearerToken(rejected: boolean): Promise<string> | undefined {
     const { bearer } = this.#options;
     const token = rejected ? bearer?.replace(this.#current?.identity.secret) : bearer?.get();
@@ -147,9 +147,12 @@ export class Credentials {
   }
 }
 
-/** Contexts in use, by digest. All connections to a cluster share one, with any token: a new context costs half as much as a handshake. */
+/**
+ * TLS contexts in use, by digest. Connections with the same TLS settings share a context, even with different tokens: a new context costs
+ * half as much as a handshake.
+ */
 const CONTEXTS = new BoundedCache<WeakRef<SecureContext>>(4_096);
-/** Minimum interval between reloads after a 401, in milliseconds; a server that rejects everything would otherwise get each request twice. */
+/** Minimum interval between reloads after a 401, in milliseconds. A server that rejects all requests would otherwise get each one twice. */
 const REJECTED_REREAD_MS = 1_000;
 /** Time before expiry at which credentials are renewed, in milliseconds, so that none expires during a request. */
 const EXPIRY_MARGIN_MS = 10_000;

@@ -44,8 +44,8 @@ interface CurrentIdentity {
 }
 
 /**
- * Connects with the current identity. A new TLS identity gets new connections, and so does a server after a failure; old connections close
- * after their requests.
+ * Connects with the current identity. Creates new connections for a new TLS identity and after a failure; old connections close after
+ * their requests.
  */
 export class Dialer {
   readonly #cluster: Cluster;
@@ -63,14 +63,14 @@ export class Dialer {
     this.#clock = clock;
   }
 
-  /** Returns the pool for an identity, without connections from before `failedAt`. It connects at the first request. */
+  /** Returns the pool for an identity, created after `failedAt`. It connects at its first request. Throws a TransportError once closed. */
   connections({ tls, tlsDigest }: Identity, purpose: Purpose, failedAt: number): Dispatcher {
     if (this.#isClosed) throw new TransportError('ECANCELED', 'the transport is closed');
     const { byPurpose } = this.#current?.tlsDigest === tlsDigest ? this.#current : this.#replaceIdentity(tlsDigest);
     const known = byPurpose.get(purpose);
     if (known !== undefined && known.createdAt > failedAt) return known.pool;
     if (known !== undefined) this.#retire(known);
-    const pool = this.#pool(tls, purpose);
+    const pool = this.#createPool(tls, purpose);
     byPurpose.set(purpose, { pool, createdAt: this.#clock.monotonic() });
     return pool;
   }
@@ -81,7 +81,7 @@ export class Dialer {
     await Promise.all([...this.#pools].map((pool) => pool.destroy()));
   }
 
-  #pool(tls: TlsIdentity, purpose: Purpose): Dispatcher {
+  #createPool(tls: TlsIdentity, purpose: Purpose): Dispatcher {
     const pool = createPool(this.#cluster, tls, this.#options, purpose === 'watches' ? null : this.#options.connections);
     this.#pools.add(pool);
     return pool;
@@ -99,7 +99,7 @@ export class Dialer {
   }
 }
 
-/** Throws for a server that is not allowed: plain HTTP outside loopback, or a forbidden address of the server or its proxy. */
+/** Throws for plain HTTP outside loopback, unless TLS verification is off, and for a forbidden IP address of the server or its proxy. */
 export function checkServer(cluster: Cluster, { mayDial, mayDialProxy }: Pick<DialOptions, 'mayDial' | 'mayDialProxy'>): void {
   const { protocol, hostname } = new URL(cluster.server);
   const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
@@ -136,23 +136,28 @@ function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, co
   const { proxyUrl } = cluster;
   if (proxyUrl) {
     // A proxy resolves the names of servers itself, so `mayDial` sees only literal addresses of servers.
-    const proxyTls = { ...keepAlive, lookup: guardedLookup(options.mayDialProxy, options.findAddresses) };
+    const proxyTls = { ...keepAlive, lookup: createGuardedLookup(options.mayDialProxy, options.findAddresses) };
     const timeouts = { connectTimeout: CONNECT_TIMEOUT_MS, tunnelTimeout: TUNNEL_TIMEOUT_MS };
     return createProxyAgent({ ...limits, ...timeouts, connections, proxyUrl, requestTls, proxyTls });
   }
   const { origin } = new URL(cluster.server);
   if (options.tunnel !== undefined)
-    return new Pool(origin, { ...limits, connections, connect: tunnelConnector(options.tunnel, requestTls) });
+    return new Pool(origin, { ...limits, connections, connect: createTunnelConnector(options.tunnel, requestTls) });
   const direct = {
     ...limits,
-    connect: { ...requestTls, ...keepAlive, timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(options.mayDial, options.findAddresses) },
+    connect: {
+      ...requestTls,
+      ...keepAlive,
+      timeout: CONNECT_TIMEOUT_MS,
+      lookup: createGuardedLookup(options.mayDial, options.findAddresses),
+    },
   };
   // A Pool takes more memory than a single Client.
   return connections === 1 ? new Client(origin, direct) : new Pool(origin, { ...direct, connections });
 }
 
 /** Returns a connector that negotiates TLS over a byte stream. */
-function tunnelConnector(tunnel: () => Promise<Duplex>, requestTls: buildConnector.BuildOptions): buildConnector.connector {
+function createTunnelConnector(tunnel: () => Promise<Duplex>, requestTls: buildConnector.BuildOptions): buildConnector.connector {
   const connect = buildConnector({ ...requestTls, timeout: CONNECT_TIMEOUT_MS });
   const open = callbackify(tunnel);
   return (options, callback) => {
@@ -164,7 +169,7 @@ function tunnelConnector(tunnel: () => Promise<Duplex>, requestTls: buildConnect
   };
 }
 
-function guardedLookup(mayDial: AddressCheck = () => true, findAddresses: NameLookup = createNameLookup()): LookupFunction {
+function createGuardedLookup(mayDial: AddressCheck = () => true, findAddresses: NameLookup = createNameLookup()): LookupFunction {
   const find = callbackify(findAddresses);
   return (hostname, options, callback) => {
     find(hostname, (error, addresses) => {

@@ -1,4 +1,4 @@
-// Waits until an API server serves the required kinds, by its discovery documents.
+// Waits until an API server serves the required kinds, according to its discovery documents.
 
 import type { Resource } from '../api/resources.ts';
 import { hasReason } from '../kubernetes/status.ts';
@@ -11,7 +11,7 @@ export interface ServedOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** Called after every check with the kinds that are not served. */
+  /** Called after every check that finds kinds that are not served, with these kinds. */
   onMissing?(missing: readonly Resource<unknown>[]): void;
   /** Called with the error of every failed check. */
   onProblem?(error: unknown): void;

@@ -24,13 +24,13 @@ export interface ExecConfig {
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Runs the plugin with `env`. Its output never appears in an error. */
+/** Runs the plugin with `env` and returns its credential. Errors never contain the output of the plugin. */
 export async function runExecPlugin(exec: ExecConfig, cluster: Cluster, env: Env): Promise<ExecCredential> {
   const apiVersion = exec.apiVersion ?? 'client.authentication.k8s.io/v1';
   const info = {
     kind: 'ExecCredential',
     apiVersion,
-    spec: omitUndefined({ interactive: false, cluster: exec.provideClusterInfo === true ? clusterInfo(cluster) : undefined }),
+    spec: omitUndefined({ interactive: false, cluster: exec.provideClusterInfo === true ? toClusterInfo(cluster) : undefined }),
   };
   const own = Object.fromEntries((exec.env ?? []).map(({ name, value }) => [name, value]));
   const stdout = await run(exec, { ...env, ...own, KUBERNETES_EXEC_INFO: JSON.stringify(info) });
@@ -44,7 +44,7 @@ function run(exec: ExecConfig, env: Env): Promise<string> {
   const options = { env, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true };
   return new Promise((resolve, reject) => {
     const plugin = execFile(exec.command, [...(exec.args ?? [])], options, (error, stdout) => {
-      // The error contains arguments and output, which may be secret.
+      // The error of execFile contains arguments and output, which may be secret.
       if (error === null) resolve(stdout);
       else reject(new Error(`credential plugin ${exec.command} failed: ${error.code ?? error.signal ?? 'unknown'}`));
     });
@@ -80,7 +80,7 @@ function statusOf(stdout: string, command: string): Readonly<Record<string, unkn
   }
 }
 
-function clusterInfo(cluster: Cluster): object {
+function toClusterInfo(cluster: Cluster): object {
   return omitUndefined({
     server: cluster.server,
     'tls-server-name': cluster.tlsServerName || undefined,

@@ -29,19 +29,19 @@ export interface Informer<T extends ApiObject> {
   readonly store: Store<T>;
   /** Every change, after the store contains it. Never completes and never fails. */
   readonly changes$: Observable<Change<T>>;
-  /** The changes of each list-watch event, even if there are none. */
+  /** A batch for each list-watch event, even without changes. */
   readonly batches$: Observable<Batch<T>>;
   /** True once the store has received a whole list since the list-watch started. */
   readonly synced: boolean;
-  /** Current and later values of `synced`; true follows the changes of the first list. Does not start the list-watch. */
+  /** Current and later values of `synced`; emits true after the changes of the first list. Does not start the list-watch. */
   readonly synced$: Observable<boolean>;
-  /** Informers of the several collections that this one combines; their batches are not in the order of resource versions. */
+  /** Informers that this one combines, whose batches are not in the order of resource versions; undefined for one collection. */
   readonly parts?: readonly Informer<T>[];
   /** Errors that restarted the list-watch. Does not start the list-watch. */
   readonly problems$: Observable<Problem>;
 }
 
-/** A failed list-watch, which restarts after `retryMs`. An expired resource version is normal. */
+/** A failed list-watch, which restarts after `retryMs`. An expired resource version is a normal cause. */
 export interface Problem {
   readonly error: unknown;
   readonly retryMs: number;
@@ -57,17 +57,16 @@ export interface InformerOptions<T extends ApiObject> {
 }
 
 /**
- * Creates an informer of objects without managedFields, which Purser does not read and which double the size, and without annotations
- * that `keepsAnnotation` excludes; it keeps all by default.
+ * Creates an informer that drops managedFields, which Purser does not read and which double the size of objects. Keeps only the annotations
+ * that `keepsAnnotation` selects; all by default.
  */
 export function createInformer<T extends ApiObject>(options: InformerOptions<T>, keepsAnnotation?: (key: string) => boolean): Informer<T> {
   return createReducedInformer(options, (object) => reduceMetadata(object, keepsAnnotation));
 }
 
 /**
- * Creates an informer that stores the result of `transform`, which must keep the identifying metadata except for an overlong name. After
- * objects in a namespace over its budget were deleted, the next watch starts with a new list, which restores others; at most every five
- * minutes.
+ * Creates an informer that stores the result of `transform`, which must keep the identifying metadata except for an overlong name. When a
+ * namespace over its budget has room again, the next watch starts with a list, which restores whole objects; at most every five minutes.
  */
 export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
   options: InformerOptions<T>,
@@ -94,7 +93,7 @@ export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
   };
 }
 
-/** Removes managedFields and annotations; a status write without them leaves them unchanged on the server. */
+/** Removes managedFields and unwanted annotations. A status write without them leaves them unchanged on the server. */
 function reduceMetadata<T extends ApiObject>(object: Stored<T>, keepsAnnotation?: (key: string) => boolean): Stored<T> {
   const { managedFields: _, ...metadata } = object.metadata;
   if (keepsAnnotation === undefined || metadata.annotations === undefined) return { ...object, metadata };
@@ -124,7 +123,7 @@ function after(clock: Clock, ms: number): Observable<void> {
 }
 
 /** Combines informers for different namespaces into one. */
-export function unionOf<T extends ApiObject>(informers: readonly Informer<T>[]): Informer<T> {
+export function combineInformers<T extends ApiObject>(informers: readonly Informer<T>[]): Informer<T> {
   const [only] = informers;
   if (only !== undefined && informers.length === 1) return only;
   return {

@@ -1,5 +1,5 @@
-// Reads kubeconfigs like kubectl, with client-node's parsing module: its KubeConfig class loads all generated models (0.4 s, 85 MB) and
-// ignores `tokenFile`.
+// Reads kubeconfigs like kubectl. Uses only the parsing module of client-node, whose KubeConfig class loads all generated models (0.4 s,
+// 85 MB) and ignores `tokenFile`.
 
 import { readFile } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, resolve } from 'node:path';
@@ -16,8 +16,8 @@ export interface KubeConfigSource {
 }
 
 /**
- * Reads the files of a `KUBECONFIG` value that exist; the first of several entries with the same name applies. `context` is the current
- * one by default. Throws without a context, and if no file exists.
+ * Reads the existing files of a `KUBECONFIG` value; the first of several entries with the same name applies. Selects the current context
+ * by default. Throws if no file exists or an entry is not found.
  */
 export async function loadKubeConfig(paths: string, context?: string): Promise<KubeConfigSource> {
   return selectContext(await readParts(paths), context);
@@ -54,20 +54,20 @@ export function inClusterConfig(env: Readonly<Record<string, string | undefined>
   );
 }
 
-/** The API server of a context, as another program needs it to connect. */
+/** Settings that another program needs to connect to the API server of a context. */
 export interface ContextServer {
   readonly server: string;
   /** PEM of the server's certificate authorities; undefined for system authorities. */
   readonly ca?: string;
   /** URL of the proxy; undefined for a direct connection. */
   readonly proxy?: string;
-  /** Name that the certificate must have in place of the host of `server`; undefined for that host. */
+  /** Name that the server's certificate must contain; undefined for the host of `server`. */
   readonly tlsServerName?: string;
   /** False if clients do not verify the certificate. */
   readonly isVerified: boolean;
 }
 
-/** Reads the API server of a configuration. Throws without one, and if the file with its authorities is not readable. */
+/** Reads the API server of a configuration. Throws if there is none, or if the file with its certificate authorities is not readable. */
 export async function readServer(config: KubeConfigSource): Promise<ContextServer> {
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('the kubeconfig has no current cluster');
@@ -85,8 +85,8 @@ export function fixedConfig(cluster: Cluster, user: User): KubeConfigSource {
   return { getCurrentCluster: () => cluster, getCurrentUser: () => user };
 }
 
-/** Returns the files that contain a user's credential. */
-export function referencedFiles(source: KubeConfigSource): readonly string[] {
+/** Returns the paths of the files that contain the user's credential. */
+export function credentialFilesOf(source: KubeConfigSource): readonly string[] {
   const user = source.getCurrentUser();
   const tokenFile: unknown = user?.authProvider?.config?.tokenFile;
   return [user?.certFile, user?.keyFile, tokenFile].filter((file) => typeof file === 'string' && file !== '') as string[];
@@ -105,7 +105,7 @@ async function readParts(paths: string): Promise<readonly Part[]> {
   const files = paths.split(delimiter).filter((path) => path !== '');
   const parts = await Promise.allSettled(files.map(async (path) => parsePart(await readFile(path, 'utf8'), dirname(path))));
   const isMissing = (part: PromiseSettledResult<Part>) => part.status === 'rejected' && hasCode(part.reason, 'ENOENT');
-  // Ignores missing files, as kubectl does.
+  // Ignores missing files, as kubectl does, unless all are missing.
   const found = parts.filter((part) => !isMissing(part));
   return (found.length === 0 ? parts : found).map((part) => {
     if (part.status === 'rejected') throw part.reason;
@@ -138,8 +138,8 @@ function parsePart(text: string, folder: string): Part {
 function toUser(entry: Readonly<Record<string, unknown>>, resolvePath: (path: string | undefined) => string | undefined): User {
   const raw = toRecord(entry['user']);
   const ignored = ['as-uid', 'as-groups', 'as-user-extra'].filter((field) => raw[field] !== undefined);
-  if (ignored.length > 0) throw new Error(`user ${String(entry['name'])}: ${ignored.join(', ')} not supported`);
-  // kubeconfigs have no such field, but client-node would read the file immediately and only once.
+  if (ignored.length > 0) throw new Error(`user ${String(entry['name'])}: impersonation with ${ignored.join(', ')} is not supported`);
+  // `token-file` is not a kubeconfig field, but client-node would read such a file immediately and only once.
   const { 'token-file': _, ...known } = raw;
   const [user] = newUsers([{ ...entry, user: known }]);
   if (user === undefined) throw new Error('a user of the kubeconfig is invalid');
@@ -152,13 +152,13 @@ function toUser(entry: Readonly<Record<string, unknown>>, resolvePath: (path: st
   return typeof tokenFile === 'string' && tokenFile !== '' ? withTokenFile(located, resolvePath(tokenFile) ?? tokenFile) : located;
 }
 
-/** Resolves a command with a folder relative to the kubeconfig; PATH resolves a bare command. */
+/** Resolves a command that contains a slash relative to the kubeconfig; PATH resolves all other commands. */
 function resolveExec(exec: unknown, resolvePath: (path: string | undefined) => string | undefined): unknown {
   const { command } = toRecord(exec);
   return typeof command === 'string' && command.includes('/') ? { ...toRecord(exec), command: resolvePath(command) } : exec;
 }
 
-/** Adds a token file to a user in the form of client-node. */
+/** Replaces the token of a user with a token file, in client-node's format. */
 function withTokenFile(user: User, tokenFile: string): User {
   const { token: _, ...rest } = user;
   return { ...rest, authProvider: { name: 'tokenFile', config: { tokenFile } } };

@@ -1,5 +1,5 @@
 // Leader election with a Lease. Safe against clock skew: it ignores times in the Lease and measures, on its own monotonic clock, for how
-// long the Lease has not changed. No fencing: after its machine was suspended, a leader may act for a moment too long.
+// long the Lease has not changed. No fencing: a leader may act for a moment too long after its machine was suspended.
 
 import { distinctUntilChanged, type Observable, ReplaySubject, Subject, share, takeUntil } from 'rxjs';
 import { type Lease, Leases } from '../api/resources.ts';
@@ -77,8 +77,8 @@ const JITTER = 1.2;
 type CompleteOptions = ElectionOptions & typeof DEFAULTS;
 
 /**
- * Period in which this candidate leads. It starts with the last successful request, because other candidates measure from its response. Times are
- * monotonic: a wall clock that is set back would extend the period beyond the Lease.
+ * Period in which this candidate leads. It starts when the last successful request was sent; other candidates measure from a later time.
+ * Times are monotonic: a wall clock that is set back would extend the period beyond the Lease.
  */
 class Tenure {
   readonly #clock: Clock;
@@ -158,13 +158,13 @@ interface LeaseRecordOptions {
   readonly clock: Clock;
 }
 
-/** The Lease as one candidate sees it. Every write has a resourceVersion, so that only one of two candidates succeeds. */
+/** The Lease as one candidate sees it. Every update has a resourceVersion, so that only one of two candidates succeeds. */
 class LeaseRecord {
   readonly #options: LeaseRecordOptions;
   readonly #leaseMs: number;
   /** The Lease as we last wrote it, for renewals without a read. */
   #ours: Lease | undefined;
-  /** Spec as last read, its holder, and the end of its duration after its last change, on the monotonic clock. */
+  /** Spec in the last response, its holder, and its expiry: the monotonic time of its last change plus its duration. */
   #seen: { readonly spec: string; readonly expiresAt: number; readonly holder: string } | undefined;
 
   constructor(options: LeaseRecordOptions, leaseMs: number) {
@@ -177,7 +177,7 @@ class LeaseRecord {
     return this.#seen?.holder ?? '';
   }
 
-  /** End of the Lease as last read, on the monotonic clock; infinite before the first read. */
+  /** Expiry of the Lease as last seen, on the monotonic clock; Infinity before the first response. */
   get expiresAt(): number {
     return this.#seen?.expiresAt ?? Infinity;
   }
@@ -200,7 +200,7 @@ class LeaseRecord {
     try {
       await this.#clearHolder(timeoutMs);
     } catch (error) {
-      // A canceled renewal may have arrived in between.
+      // The server may have executed a canceled renewal in between.
       if (!hasReason(error, 'Conflict')) throw error;
       await this.#clearHolder(timeoutMs);
     }

@@ -57,8 +57,8 @@ export function startCursor(): Cursor {
 }
 
 /**
- * Follows a collection until `signal` aborts. Resumes a watch that the server ended; throws every other error. A call with the same
- * cursor resumes after the last consumed event.
+ * Follows a collection until `signal` aborts. Resumes a watch that the server ended; throws all errors. A call with the same cursor
+ * resumes after the last consumed event.
  */
 export async function* listWatch<T extends ApiObject, S extends ApiObject>(
   options: ListWatchOptions<T, S>,
@@ -82,13 +82,13 @@ function isListDue({ clock, wantsList }: Pick<ListWatchOptions<never, never>, 'c
   return listedAt !== undefined && clock.monotonic() - listedAt >= MIN_LIST_MS && wantsList?.() === true;
 }
 
-/** Minimum time between a list and the next one because of `wantsList`, in milliseconds: tenants can cause such lists. */
+/** Minimum time between a list and another that `wantsList` requests, in milliseconds: tenants can cause such lists. */
 const MIN_LIST_MS = 300_000;
 /** Default of `idleMs`; servers send a bookmark every 60 to 75 s. */
 const IDLE_MS = 90_000;
 /** Maximum time between initial events, in milliseconds. They block startup and arrive in quick succession. */
 const STALL_MS = 20_000;
-/** Minimum lifetime of a watch that is requested from the server, in seconds; the maximum is twice as long. */
+/** Minimum lifetime to request for a watch, in seconds; the maximum is twice as long. */
 const WATCH_SECONDS = 300;
 /** Minimum duration of an empty watch, in milliseconds; a shorter one is an error, so the backoff applies. */
 const MIN_WATCH_MS = 1_000;
@@ -136,7 +136,7 @@ async function* watchList<T extends ApiObject, S extends ApiObject>(
   }
 }
 
-/** Yields the list, and returns its resource version. A separate generator, because one that follows the watch would keep the list in memory. */
+/** Yields the list and returns its resource version. A separate generator: the one that follows the watch would keep the list in memory. */
 async function* listInitial<T extends ApiObject, S extends ApiObject>(
   events: AsyncGenerator<WatchEvent<T>>,
   options: ListWatchOptions<T, S>,
@@ -215,7 +215,7 @@ function isRejected(error: unknown): boolean {
   return error instanceof StatusError && (error.code === 400 || error.code === 422);
 }
 
-/** Returns whether the initial events did not end: some servers ignore the option, and some connections stop delivering data. */
+/** Returns whether the initial events did not end: some servers ignore `sendInitialEvents`, and some connections stop delivering data. */
 function isStuck(error: unknown): boolean {
   return error instanceof BrokenWatchError || (error instanceof TransportError && error.code === 'ETIMEDOUT');
 }

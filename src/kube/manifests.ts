@@ -1,4 +1,4 @@
-// Manifests of this repository: reading and applying them.
+// Reads, applies and deletes the manifests of this repository.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ import { nameOf } from './paths.ts';
 
 /** Reads the objects of a YAML file or of all YAML files of a folder; `path` is relative to the repository. */
 export async function readManifests(path: string): Promise<readonly ApiObject[]> {
-  const root = repositoryPath(path);
+  const root = resolveRepositoryPath(path);
   const files = path.endsWith('.yaml')
     ? [root]
     : (await readdir(root))
@@ -34,17 +34,17 @@ export async function readManifests(path: string): Promise<readonly ApiObject[]>
   return texts.flatMap(parseManifests);
 }
 
-/** Parses the objects of a YAML text. */
+/** Parses all documents of a YAML text. */
 export function parseManifests(text: string): readonly ApiObject[] {
   return parseAllDocuments(text).map((document) => document.toJS() as ApiObject);
 }
 
 /** Returns the absolute path of a file in the repository, or in the package or the image, which have the same layout. */
-export function repositoryPath(path: string): string {
+export function resolveRepositoryPath(path: string): string {
   return join(packageRoot, path);
 }
 
-/** Applies the manifests. */
+/** Applies the objects in order; takes over fields of other managers. */
 export async function applyAll(client: KubeClient, objects: readonly ApiObject[], options?: CallOptions): Promise<void> {
   for (const object of objects) await client.apply(resourceOf(object), object, { ...options, force: true });
 }

@@ -9,7 +9,7 @@ interface SizeMark {
   readonly isTooLarge?: true;
 }
 
-/** Returns the reduced object, or its stub with a mark if it is too large. Records its size. */
+/** Returns the reduced object, or its marked stub if it exceeds `maxBytes`. Records the size of the result. */
 export function keepWithin<T extends object>(maxBytes: number, reduced: T, toStub: (object: T) => T): T & SizeMark {
   const bytes = estimateBytes(reduced);
   if (bytes <= maxBytes) return recordBytes(reduced, bytes);
@@ -58,7 +58,7 @@ export function isOverBudget(object: object): boolean {
 }
 
 /** Returns the marked stub of an object whose namespace is over its budget. */
-export function toOverBudget<T extends ApiObject>(whole: Stored<T>, { toStub }: NamespaceBudget<T>): Stored<T> {
+export function toOverBudgetStub<T extends ApiObject>(whole: Stored<T>, { toStub }: NamespaceBudget<T>): Stored<T> {
   const stub = { ...toStub(whole), isOverBudget: true as const };
   wholeSizes.set(stub, recordedBytes(whole));
   return recordBytes(stub, estimateBytes(stub));
@@ -93,7 +93,7 @@ export class KeptObjects<T extends ApiObject> {
     return this.#objects;
   }
 
-  /** True if a namespace can keep one of its stubs whole. */
+  /** True if a namespace has room for the whole object of one of its stubs. */
   get canRestore(): boolean {
     return this.#shares.values().some((share) => share.canRestore);
   }
@@ -139,20 +139,20 @@ export class KeptObjects<T extends ApiObject> {
   #demote(key: string): readonly Replacement<T>[] {
     const previous = this.#objects.get(key);
     if (previous === undefined || this.#budget === undefined) return [];
-    const object = toOverBudget(previous, this.#budget);
+    const object = toOverBudgetStub(previous, this.#budget);
     this.#budget.onOver?.(object.metadata.namespace ?? '');
     this.#objects.set(key, object);
     return [{ key, object, previous }];
   }
 }
 
-/** Size of an object that is or was whole, in bytes. */
+/** Key of an object, and its size when it is whole, in bytes. */
 interface Sized {
   readonly key: string;
   readonly bytes: number;
 }
 
-/** Sizes of the objects in one namespace. Whole objects precede stubs in the order of `bySize`, or `canRestore` is true. */
+/** Sizes of the objects in one namespace. Unless `canRestore` is true, all whole objects precede all stubs in the order of `bySize`. */
 class Share {
   readonly #budget: Pick<NamespaceBudget<never>, 'bytes' | 'small'>;
   /** Whole objects that are not small, the largest first; undefined before the first one. */
@@ -184,7 +184,7 @@ class Share {
       return [object.key];
     }
     this.#bytes += object.bytes;
-    if (!this.#isSmall(object)) (this.#whole ??= new KeyHeap(byFallingSize)).set(object.key, object);
+    if (!this.#isSmall(object)) (this.#whole ??= new KeyHeap(byDescendingSize)).set(object.key, object);
     return [...this.#removeLargest()];
   }
 
@@ -205,8 +205,8 @@ class Share {
   }
 
   /**
-   * Returns whether a stub that changed could barely be kept whole. It remains a stub until the next list: the size of a ManagedToken
-   * includes its status, which Purser writes after this decision.
+   * Returns whether a changed stub could only just be kept whole. Such an object remains a stub until the next list: the size of a
+   * ManagedToken includes its status, which Purser writes after this decision and which could exceed the budget again.
    */
   #isBorderline(object: Sized): boolean {
     const room = this.#roomBeside(object);
@@ -234,6 +234,6 @@ function bySize(a: Sized, b: Sized): number {
   return a.bytes - b.bytes || (a.key < b.key ? -1 : 1);
 }
 
-function byFallingSize(a: Sized, b: Sized): number {
+function byDescendingSize(a: Sized, b: Sized): number {
   return bySize(b, a);
 }

@@ -38,7 +38,7 @@ export class OpenStreams {
     this.#failedAt = Math.max(sentAt, this.#failedAt);
   }
 
-  /** Records a response. After an outage it ends the streams that received nothing since the outage began. */
+  /** Records a response. After an outage, ends the streams that have received nothing since the outage began. */
   recordResponse(now: number): void {
     const since = this.#outageSince ?? now;
     this.#outageSince = undefined;

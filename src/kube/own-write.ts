@@ -7,7 +7,7 @@ const NONE: ReadonlySet<string | undefined> = new Set();
 /** An object as it was last written, until the informer delivers that write. */
 export class OwnWrite<T extends ApiObject> {
   #written: T | undefined;
-  /** Versions that the informer may still have. */
+  /** Versions before the write, which the informer may still have. */
   #replaced = NONE;
   #writtenAt = 0;
   /** Version that the watch delivered last. */
@@ -27,13 +27,13 @@ export class OwnWrite<T extends ApiObject> {
   /** Returns the newer of the written and the informer's object; forgets the write once the informer has a newer object. */
   resolve(informed: T | undefined, now: number): T | undefined {
     const version = informed?.metadata.resourceVersion;
-    // A created object may be deleted before the informer delivers it; any other version is either older or newer.
+    // The informer never delivers an object that was created and deleted while the watch was interrupted.
     const mayBeGone = version === undefined && Math.abs(now - this.#writtenAt) >= LONGEST_LAG_MS;
     if (!this.#replaced.has(version) || mayBeGone) this.forget();
     return this.#written ?? informed;
   }
 
-  /** Records a version that the watch delivers. Returns true if it is the write, which is then no longer kept. */
+  /** Records a version that the watch delivered. If it is the written version, forgets the write and returns true. */
   acknowledge(object: ApiObject): boolean {
     this.#delivered = object.metadata.resourceVersion;
     const isWritten = this.#written !== undefined && isVersion(this.#written, this.#delivered);
@@ -41,14 +41,14 @@ export class OwnWrite<T extends ApiObject> {
     return isWritten;
   }
 
-  /** Forgets the write, after the informer's object is known to be newer. */
+  /** Forgets the write. Call it when the informer's object is known to be newer. */
   forget(): void {
     this.#written = undefined;
     this.#replaced = NONE;
   }
 }
 
-/** Time after which an informer that has not delivered a created object may have started over, in milliseconds. */
+/** Time after which a created object that the informer has not delivered is assumed to be deleted, in milliseconds. */
 const LONGEST_LAG_MS = 30_000;
 
 function isVersion({ metadata }: ApiObject, version: string | undefined): boolean {

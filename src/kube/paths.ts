@@ -23,13 +23,13 @@ export function collectionPath(resource: Resource<unknown>, namespace?: string):
   const { group, plural } = resource;
   if (!resource.namespaced && namespace) throw new Error(`${plural} are cluster-scoped`);
   const root = `${group === '' ? '/api' : '/apis'}/${apiVersionOf(resource)}`;
-  return namespace ? `${root}/namespaces/${segment(namespace)}/${plural}` : `${root}/${plural}`;
+  return namespace ? `${root}/namespaces/${encodeSegment(namespace)}/${plural}` : `${root}/${plural}`;
 }
 
 /** Returns the path of an object or of one of its subresources. */
 export function objectPath(resource: Resource<unknown>, { namespace, name }: ObjectName, subresource?: string): string {
   if (resource.namespaced && !namespace) throw new Error(`${resource.plural} "${name}" needs a namespace`);
-  const path = `${collectionPath(resource, namespace)}/${segment(name)}`;
+  const path = `${collectionPath(resource, namespace)}/${encodeSegment(name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;
 }
 
@@ -43,12 +43,12 @@ export function nameOf(object: ApiObject): ObjectName {
 /** Returns the key of an object within its kind: `namespace/name`, or `name` for a cluster-scoped kind. */
 export function objectKey(object: ApiObject): string {
   const { name, namespace } = nameOf(object);
-  // Unlike the result of a template, the result of `join` does not refer to its parts, which would take more memory.
+  // The result of a template literal would refer to its parts and take more memory than the result of `join`.
   return namespace ? [namespace, name].join('/') : name;
 }
 
-/** Encodes a path segment. Throws for an empty name, which would address the collection, and for dots, which would leave it. */
-function segment(name: string): string {
-  if (name === '' || name === '.' || name === '..') throw new Error(`"${name}" is not a name`);
+/** Encodes a path segment. Throws for an empty name, which would address the collection, and for `.` and `..`, which would leave it. */
+function encodeSegment(name: string): string {
+  if (name === '' || name === '.' || name === '..') throw new Error(`"${name}" is not a valid name`);
   return encodeURIComponent(name);
 }

@@ -19,7 +19,7 @@ export async function forwardPort(transport: Transport, { namespace, pod, port }
   const path = objectPath(Pods, { namespace, name: pod }, 'portforward');
   const socket = await transport.openWebSocket(path, { ports: String(port) }, 'v4.channel.k8s.io');
   socket.binaryType = 'arraybuffer';
-  // Messages may follow the handshake immediately.
+  // Listens before the handshake ends, because messages may follow it immediately.
   const stream = new PortStream(socket).on('error', () => {});
   await new Promise<void>((resolve, reject) => {
     socket.addEventListener('open', () => resolve(), { once: true });

@@ -1,11 +1,12 @@
-// Connections through a CONNECT proxy. TLS to the server passes through the tunnel, so that the proxy learns only its host and port.
-// Errors name neither the address nor the password of the proxy: readers of a Cluster's conditions may not read the Secret with its URL.
+// Connections through a CONNECT proxy. TLS to the server passes through the tunnel: the proxy learns only the server's host and port.
+// Errors contain neither the address nor the password of the proxy: not every user who can read a Cluster's conditions can read the Secret
+// with the proxy's URL.
 
 import { isIP } from 'node:net';
 import { type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { codeOf, TransportError } from './transport-error.ts';
 
-/** Codes of errors before a tunnel to the server exists; the server has received nothing. */
+/** Codes of errors that occur before a tunnel to the server exists; the server has received nothing. */
 export const ProxyErrorCode = {
   /** No connection to the proxy, or no response from it. */
   unreachable: 'ERR_PROXY_UNREACHABLE',
@@ -13,20 +14,20 @@ export const ProxyErrorCode = {
   rejected: 'ERR_PROXY_REJECTED',
   /** The proxy reports that it cannot connect to the server. */
   failed: 'ERR_PROXY_TUNNEL_FAILED',
-  /** The proxy does not open the tunnel in time, as with a server that does not respond. */
+  /** The proxy does not open the tunnel in time, for example because the server does not respond. */
   timeout: 'ERR_PROXY_TUNNEL_TIMEOUT',
 } as const;
 
 export interface ProxyOptions extends Omit<ProxyAgent.Options, 'clientFactory' | 'uri'> {
   /** URL of the proxy, with user and password if it requires them. */
   readonly proxyUrl: string;
-  /** Maximum time of the connection to the proxy, and of TLS to the server, in milliseconds. */
+  /** Maximum time to connect to the proxy, and to negotiate TLS with the server, in milliseconds. */
   readonly connectTimeout: number;
-  /** Maximum time in which the proxy opens a tunnel, in milliseconds. */
+  /** Maximum time for the proxy to open a tunnel, in milliseconds. */
   readonly tunnelTimeout: number;
 }
 
-/** Creates a pool of connections through a proxy, whose certificate the system roots verify. */
+/** Creates a pool of connections through a proxy. Verifies the certificate of an https proxy with the system roots. */
 export function createProxyAgent({ proxyUrl, connectTimeout, tunnelTimeout, proxyTls, ...options }: ProxyOptions): Dispatcher {
   return new ProxyAgent({
     ...options,
@@ -34,14 +35,14 @@ export function createProxyAgent({ proxyUrl, connectTimeout, tunnelTimeout, prox
     uri: proxyUrl,
     proxyTls: { ...proxyTls, allowH2: false, rejectUnauthorized: true },
     clientFactory: (origin, { connect }: { readonly connect: Connector }) =>
-      new TunnelPool(origin, { connect: withoutAddressName(connect), headersTimeout: tunnelTimeout }),
+      new TunnelPool(origin, { connect: omitAddressName(connect), headersTimeout: tunnelTimeout }),
   });
 }
 
 type Connector = buildConnector.connector;
 
-/** Returns a connector that sends no IP address as the TLS server name, as RFC 6066 requires; the certificate is still verified. */
-function withoutAddressName(connect: Connector): Connector {
+/** Returns a connector that omits a TLS server name that is an IP address, as RFC 6066 requires; the certificate is still verified. */
+function omitAddressName(connect: Connector): Connector {
   return ({ servername = '', ...options }, callback) => connect(isIP(servername) === 0 ? { servername, ...options } : options, callback);
 }
 
@@ -55,7 +56,7 @@ class TunnelPool extends Pool {
     });
     if (tunnel.statusCode === 200) return tunnel;
     tunnel.socket.on('error', () => {}).destroy();
-    throw rejection(tunnel.statusCode);
+    throw toRejectionError(tunnel.statusCode);
   }
 }
 
@@ -68,12 +69,12 @@ function toProxyError(error: unknown): TransportError {
   return new TransportError(OWN_FAULTS.has(code) ? code : ProxyErrorCode.unreachable, `connection to the proxy failed with ${code}`);
 }
 
-/** Codes of this machine's lack of resources. */
+/** Codes of errors that a lack of resources on this machine causes. */
 const OWN_FAULTS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
 
-function rejection(status: number): TransportError {
+function toRejectionError(status: number): TransportError {
   if (status < 500) return new TransportError(ProxyErrorCode.rejected, `the proxy rejected the tunnel with status ${status}`);
-  return new TransportError(ProxyErrorCode.failed, `the proxy responded with status ${status}, without a connection to the cluster`);
+  return new TransportError(ProxyErrorCode.failed, `the proxy could not connect to the cluster: it responded with status ${status}`);
 }
 
 /** Message for a proxy at an address that is not allowed. */

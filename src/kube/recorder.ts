@@ -20,14 +20,14 @@ export interface RecorderOptions extends EventReporter {
   readonly onProblem?: (error: unknown) => void;
 }
 
-/** Events that were dropped because too many were pending. */
+/** An error that reports events that were dropped because too many were pending. */
 class DroppedEventsError extends Error {
   override readonly name = 'DroppedEventsError';
 }
 
 /** Rate limit of each object, as in client-go: a burst of 25 events, then one every five minutes. */
 const RATE = { burst: 25, perSecond: 1 / 300 };
-/** Maximum number of pending events; one namespace has at most half of them. */
+/** Maximum number of pending series; one namespace can have at most half of them. */
 const MAX_PENDING = 1_000;
 const MAX_SERIES = 4_096;
 const TIMEOUT_MS = 5_000;
@@ -37,7 +37,7 @@ const TIMEOUT_MS = 5_000;
  */
 export class Recorder {
   readonly #options: RecorderOptions;
-  /** By object, reason and message. */
+  /** Series by object, type, reason and message. */
   readonly #series = new BoundedCache<Series>(MAX_SERIES);
   /** Rate limit of each object. */
   readonly #budgets = new BoundedCache<TokenBucket>(MAX_SERIES);
@@ -85,7 +85,7 @@ export class Recorder {
     for (let series = this.#pending.take(); series !== undefined; series = this.#pending.take()) await this.#write(series);
     this.#writing = undefined;
     if (this.#dropped === 0) return;
-    this.#options.onProblem?.(new DroppedEventsError(`${this.#dropped} events dropped: too many were pending`));
+    this.#options.onProblem?.(new DroppedEventsError(`dropped events: ${this.#dropped}; too many were pending`));
     this.#dropped = 0;
   }
 
@@ -161,11 +161,11 @@ function namespaceOf(subject: InvolvedObject): string {
   return subject.namespace ?? 'default';
 }
 
-/** Returns the first Event of a series; `random` makes its name unique. */
+/** Returns a new Event for a series; `random` makes its name unique. */
 function toEvent(series: Series, { component, instance }: EventReporter, random: number): Event & { metadata: { name: string } } {
   const { subject, note, firstAt, lastAt, count } = series;
   return {
-    metadata: { name: eventName(subject.name, lastAt, random), namespace: namespaceOf(subject) },
+    metadata: { name: createEventName(subject.name, lastAt, random), namespace: namespaceOf(subject) },
     involvedObject: subject,
     type: note.type,
     reason: note.reason,
@@ -179,7 +179,7 @@ function toEvent(series: Series, { component, instance }: EventReporter, random:
   };
 }
 
-function eventName(name: string, at: number, random: number): string {
+function createEventName(name: string, at: number, random: number): string {
   const suffix = (BigInt(at) * 1_000_000n + BigInt(Math.floor(random * 1_000_000))).toString(16);
   const cut = name.slice(0, MAX_NAME_CHARS - suffix.length - 1);
   // A truncated name must not end with a dash or a dot.

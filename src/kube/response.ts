@@ -1,12 +1,12 @@
-// Responses of API servers: read to the end, and error responses as StatusErrors. Text from servers is not trusted: unknown reasons,
-// tokens and overlong strings are removed.
+// Reads responses of API servers, and converts error responses to StatusErrors. Text from servers is not trusted: unknown reasons are
+// removed, tokens are redacted and long strings are truncated.
 
 import { setImmediate as onNextTurn } from 'node:timers';
 import type { Dispatcher } from 'undici';
 import { isStatusReason, reasonOfCode, type Status, type StatusDetails, StatusError } from '../kubernetes/status.ts';
 import { decodeHeader } from '../kubernetes/wire/utf8.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
-import { withoutTokens } from '../std/sensitive.ts';
+import { redactTokens } from '../std/sensitive.ts';
 import { TransportError } from './transport-error.ts';
 
 /** A complete response. */
@@ -24,7 +24,7 @@ export interface ResponseLimits {
   readonly signal: AbortSignal;
 }
 
-/** Sends a request and resolves with the response once the connection is free again. Rejects with the error of the connection. */
+/** Sends a request and resolves with the response once the connection is free. Rejects if the connection fails or a limit is exceeded. */
 export function readResponse(dispatcher: Dispatcher, request: Dispatcher.DispatchOptions, limits: ResponseLimits): Promise<HttpResponse> {
   const reader = new ResponseReader(limits);
   dispatcher.dispatch(request, reader);
@@ -56,7 +56,7 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
-    // A hostile server could send interim responses, which have no body to limit, without end.
+    // A hostile server could send any number of interim responses, which `maxBytes` does not limit.
     if (status < 200 && ++this.#interimHeads > MAX_INTERIM_HEADS) controller.abort(tooManyInterimHeads());
     this.#head = { status, headers };
   }
@@ -97,7 +97,7 @@ function tooManyInterimHeads(): TransportError {
   return new TransportError('EBADMSG', `the server sent more than ${MAX_INTERIM_HEADS} interim responses`);
 }
 
-/** Reads the body of an opened stream as text. Throws if it is longer than `maxBytes`. */
+/** Reads the body of an opened stream as text. Throws a TransportError if it is longer than `maxBytes`. */
 export async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -113,7 +113,7 @@ function tooLong(maxBytes: number): TransportError {
   return new TransportError('EMSGSIZE', `the response is longer than ${maxBytes} bytes`);
 }
 
-/** Converts a response outside 2xx to an error; derives it from the status code if the body is not a Status. */
+/** Converts a response outside 2xx to an error; derives the error from the status code if the body is not a Status. */
 export function toStatusError(response: HttpResponse): StatusError {
   const retryAfterSeconds = retryAfterOf(response.headers);
   const received = parseStatus(response.body);
@@ -210,7 +210,7 @@ const MESSAGES: Readonly<Record<number, string>> = {
 };
 
 function sanitize(text: string): string {
-  return withoutTokens(text.slice(0, MAX_TEXT_CHARS));
+  return redactTokens(text.slice(0, MAX_TEXT_CHARS));
 }
 
 function retryAfterOf(headers: ResponseHeaders): number | undefined {
@@ -219,8 +219,8 @@ function retryAfterOf(headers: ResponseHeaders): number | undefined {
   return isSeconds(seconds) ? seconds : undefined;
 }
 
-/** Returns the texts of Warning headers with code 299, the code of Kubernetes. */
-export function warningTexts({ warning = [] }: ResponseHeaders): readonly string[] {
+/** Returns the texts of Warning headers with code 299, which Kubernetes uses. */
+export function parseWarnings({ warning = [] }: ResponseHeaders): readonly string[] {
   const values = (typeof warning === 'string' ? [warning] : warning).map(decodeHeader);
   return values.flatMap((value) => [...value.matchAll(WARNING)].map(([, text = '']) => text.replace(/\\(.)/g, '$1')));
 }

@@ -1,12 +1,12 @@
-// Equal parts of many objects, such as namespaces, specs and labels, which take memory once.
+// Shares equal parts of many objects, such as namespaces, specs and labels, so that each part takes memory only once.
 
-/** Maximum length of a string and of a value as JSON, and the number of each that the cache is guaranteed to find again. Tenants choose most values. */
+/** Maximum length of a string and of a value as JSON, and minimum number of each in the cache. Tenants choose most values. */
 const MAX_TEXT_LENGTH = 512;
 const MAX_VALUE_LENGTH = 1_024;
 const MAX_TEXTS = 8_192;
 const MAX_VALUES = 2_048;
 
-/** Finds the last `size` entries, and up to twice as many. Unlike `BoundedCache`, it takes constant time for any number of new entries. */
+/** Keeps at least the last `size` entries, and at most twice as many. Unlike in `BoundedCache`, each operation takes constant time. */
 class LastEntries<V> {
   readonly #size: number;
   #last = new Map<string, V>();
@@ -37,8 +37,8 @@ const texts = new LastEntries<string>(MAX_TEXTS);
 const values = new LastEntries<object>(MAX_VALUES);
 
 /**
- * Replaces these fields of an object, by default all, with earlier strings and values that equal them. Objects and lists in them must be
- * JSON, and become shared: callers must not modify them, nor identify anything by them.
+ * Replaces the named fields of an object, all by default, with equal strings and values from earlier calls. Objects and lists must be JSON.
+ * They become shared, so callers must not modify them or rely on their identity.
  */
 export function shareFields(object: object, names: readonly string[] = Object.keys(object)): void {
   const fields = object as Record<string, unknown>;

@@ -27,13 +27,13 @@ export interface Store<T extends ApiObject> {
   has(key: string): boolean;
   list(): readonly Stored<T>[];
   keys(): readonly string[];
-  /** Adds an index and returns its lookup: the objects for which `valuesOf` returns the value. */
+  /** Adds an index and returns its lookup, which finds the objects for which `valuesOf` returns a value. */
   index(valuesOf: (object: Stored<T>) => readonly string[]): Lookup<T>;
-  /** Adds an index and returns the number of objects for a value, in constant time. */
+  /** Adds an index and returns a function that counts the objects for a value, in constant time. */
   tally(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => number;
   /**
-   * Adds an index and returns the first object for a value in the order of `compare`, in constant time. A change to an object takes
-   * logarithmic time. The order of two objects must not change while both exist.
+   * Adds an index and returns a function that finds the first object for a value in the order of `compare`, in constant time. A change to
+   * an object takes logarithmic time. The order of two objects must not change while both exist.
    */
   first(valueOf: (object: Stored<T>) => string | undefined, compare: Comparison<T>): (value: string) => Stored<T> | undefined;
 }
@@ -120,11 +120,11 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
     for (const [key, object] of previous) {
       if (next.has(key)) continue;
       this.#reindex(key, object, undefined);
-      changes.push(deleted(key, object));
+      changes.push(toDeletion(key, object));
     }
     for (const [key, object] of next) {
       this.#reindex(key, previous.get(key), object);
-      changes.push(...difference({ key, object, previous: previous.get(key) }));
+      changes.push(...toChanges({ key, object, previous: previous.get(key) }));
     }
     return changes;
   }
@@ -133,13 +133,13 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
     if (type === 'applied') {
       const replacements = this.#objects.set(object);
       for (const { key, object: kept, previous } of replacements) this.#reindex(key, previous, kept);
-      return replacements.flatMap(difference);
+      return replacements.flatMap(toChanges);
     }
     const key = objectKey(object);
     const previous = this.#objects.delete(key);
     if (previous === undefined) return [];
     this.#reindex(key, previous, undefined);
-    return [deleted(key, object)];
+    return [toDeletion(key, object)];
   }
 
   #reindex(key: string, previous: Stored<T> | undefined, next: Stored<T> | undefined): void {
@@ -166,7 +166,7 @@ export function reflectBatches<T extends ApiObject>(
   });
 }
 
-/** Indexes keep keys instead of objects, and the values of an object only once, because there is an entry for every object. */
+/** An index of all objects. To save memory, it holds keys instead of objects, and does not store the values of each object. */
 interface StoreIndex<T> {
   /** Replaces the values of `previous`, which is undefined for a new key, with those of `next`, which is undefined for a deleted key. */
   update(key: string, previous: T | undefined, next: T | undefined): void;
@@ -174,7 +174,7 @@ interface StoreIndex<T> {
 
 class Index<T> implements StoreIndex<T> {
   readonly #valuesOf: (object: T) => readonly string[];
-  /** Keys of each value; many values have a single key, which needs no set. */
+  /** Keys of each value; many values have a single key, which is stored without a set. */
   readonly #keys = new Map<string, string | Set<string>>();
 
   constructor(valuesOf: (object: T) => readonly string[]) {
@@ -254,7 +254,7 @@ function missingIn(others: readonly string[], values: readonly string[]): readon
   return [...new Set(values)].filter((value) => !known.has(value));
 }
 
-/** The first key of each value. Nearly all values have a single key, which needs no heap. */
+/** The first key of each value. Nearly all values have a single key, which is stored without a heap. */
 class FirstIndex<T> implements StoreIndex<T> {
   readonly #valueOf: (object: T) => string | undefined;
   readonly #compare: (a: T, b: T) => number;
@@ -304,13 +304,13 @@ class FirstIndex<T> implements StoreIndex<T> {
   }
 }
 
-function difference<T extends ApiObject>({ key, object, previous }: Replacement<T>): readonly Change<T>[] {
+function toChanges<T extends ApiObject>({ key, object, previous }: Replacement<T>): readonly Change<T>[] {
   if (previous === undefined) return [{ type: 'added', key, object }];
-  if (previous.metadata.uid !== object.metadata.uid) return [deleted(key, previous), { type: 'added', key, object }];
+  if (previous.metadata.uid !== object.metadata.uid) return [toDeletion(key, previous), { type: 'added', key, object }];
   const isSame = previous.metadata.resourceVersion === object.metadata.resourceVersion && isOverBudget(previous) === isOverBudget(object);
   return isSame ? [] : [{ type: 'updated', key, object, previous }];
 }
 
-function deleted<T extends ApiObject>(key: string, object: Stored<T>): Change<T> {
+function toDeletion<T extends ApiObject>(key: string, object: Stored<T>): Change<T> {
   return { type: 'deleted', key, object };
 }

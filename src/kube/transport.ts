@@ -4,8 +4,8 @@
 import { type Dispatcher, WebSocket } from 'undici';
 import type { Clock } from '../std/clock.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
-import { Sensitive, withoutSecret } from '../std/sensitive.ts';
-import { type BearerTokens, Credentials, type Identity } from './credentials.ts';
+import { redactSecret, Sensitive } from '../std/sensitive.ts';
+import { type BearerTokenSource, Credentials, type Identity } from './credentials.ts';
 import { type Deadline, rejectOnAbort, startDeadline } from './deadline.ts';
 import { checkServer, Dialer, type DialOptions, type Purpose } from './dial.ts';
 import type { Env } from './exec-credential.ts';
@@ -24,8 +24,8 @@ export interface TransportOptions extends Partial<DialOptions> {
   readonly rereadMs?: number;
   /** Environment of credential plugins; undefined disables plugins. */
   readonly execEnv?: Env;
-  /** Tokens in place of the credential of the configuration. */
-  readonly bearer?: BearerTokens;
+  /** Source of the bearer token that replaces the token in the configuration; undefined to send the configured one. */
+  readonly bearer?: BearerTokenSource;
   /** Open streams of another transport to the same server, so that responses to either transport end interrupted streams. */
   readonly streams?: OpenStreams;
   /** Connections of another transport to the same server, from `handOver`; undefined for new ones. */
@@ -74,7 +74,7 @@ export class Transport {
     return this.#credentials.ca;
   }
 
-  /** Returns the bearer token that requests send; undefined for another credential, and for one that impersonates another user. */
+  /** Returns the bearer token that requests send; undefined if they send another credential or impersonate a user. */
   async bearerToken(): Promise<Sensitive<string> | undefined> {
     const { headers, secret } = await this.#credentials.identity();
     const isAlone = secret !== undefined && headers['authorization'] === `Bearer ${secret}` && Object.keys(headers).length === 1;
@@ -88,7 +88,7 @@ export class Transport {
     const limits = { maxBytes: request.maxBytes ?? this.#maxBytes, signal: deadline.signal };
     const send = async (identity: Identity) => {
       const pool = this.#connections(identity, 'requests');
-      return redactErrors(await readResponse(pool, dispatchOptions(request, this.#base, identity), limits), identity);
+      return redactErrors(await readResponse(pool, toDispatchOptions(request, this.#base, identity), limits), identity);
     };
     try {
       const response = await this.#exchange(request, send, deadline);
@@ -102,7 +102,10 @@ export class Transport {
     }
   }
 
-  /** Sends a request and returns the chunks of a successful response as they arrive. Ending the iteration closes the connection. */
+  /**
+   * Sends a request and returns the chunks of a successful response as they arrive, or the error response. Ending the iteration closes the
+   * connection.
+   */
   async stream(request: StreamRequest): Promise<StreamResult> {
     const deadline = startDeadline(this.#clock, request.timeoutMs ?? this.#timeoutMs, request.signal);
     try {
@@ -128,8 +131,8 @@ export class Transport {
   }
 
   /**
-   * Returns the connections for a transport with another credential to the same server, which then closes them instead of this one. The
-   * caller must not change the server, its certificate authorities or the dial policy.
+   * Returns the connections, for another transport to the same server with another credential. That transport then closes them instead of
+   * this one. The caller must not change the server, its certificate authorities or the dial policy.
    */
   handOver(): Pick<TransportOptions, 'dialer' | 'streams'> {
     this.#isHandedOver = true;
@@ -156,7 +159,7 @@ export class Transport {
   }
 
   async #open(request: StreamRequest, identity: Identity, { signal }: Deadline): Promise<Opened> {
-    const opening = this.#connections(identity, 'watches').request({ ...dispatchOptions(request, this.#base, identity), signal });
+    const opening = this.#connections(identity, 'watches').request({ ...toDispatchOptions(request, this.#base, identity), signal });
     // undici ignores an abort while it connects, and a silent server can delay that.
     const { statusCode: status, headers, body } = await rejectOnAbort(opening, signal);
     if (status === 200) return { status, body };
@@ -207,9 +210,12 @@ interface Opened {
 
 /** Minimum wait after which an aborted request is treated as a request without a response, in milliseconds. */
 const MIN_WAIT_MS = 2_000;
-/** Default of `maxBytes`: ten times the maximum size of an object in etcd. Parsing takes several times as much memory, so lists use smaller pages. */
+/**
+ * Default of `maxBytes`: ten times the maximum size of an object in etcd. Parsing takes several times as much memory, so clients read lists
+ * in smaller pages.
+ */
 const MAX_BYTES = 16 << 20;
-/** Codes of a connection that the server closed. */
+/** Codes of errors on a connection that the server closed. */
 const CLOSED = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 /** Repeats a GET if the server closed the kept-alive connection. A write is not repeated: the server may have executed it. */
@@ -222,9 +228,9 @@ async function retryIfClosed<A>({ method }: TransportRequest, send: () => Promis
   }
 }
 
-/** Removes the credential, which a server may return, from an error response, which Purser logs. */
+/** Redacts the credential in an error response: a server may return it, and Purser logs the response. */
 function redactErrors(response: HttpResponse, { secret }: Identity): HttpResponse {
-  return response.status < 400 ? response : { ...response, body: withoutSecret(response.body, secret) };
+  return response.status < 400 ? response : { ...response, body: redactSecret(response.body, secret) };
 }
 
 export interface TransportRequest {
@@ -235,7 +241,7 @@ export interface TransportRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Timeout from sending to the last byte of the response, or to the first byte of a stream, in milliseconds; undefined for the default. */
+  /** Time from sending to the last byte of the response, or to the first byte of a stream, in milliseconds; undefined for the default. */
   readonly timeoutMs?: number | undefined;
   /** Maximum length of the response, in bytes; undefined for the transport's limit. */
   readonly maxBytes?: number;
@@ -260,7 +266,7 @@ export interface BaseUrl {
 const USER_AGENT = 'purser';
 
 /** Converts a request to undici's options. */
-function dispatchOptions(request: TransportRequest, { origin, path }: BaseUrl, { headers }: Identity): Dispatcher.RequestOptions {
+function toDispatchOptions(request: TransportRequest, { origin, path }: BaseUrl, { headers }: Identity): Dispatcher.RequestOptions {
   return {
     origin,
     method: request.method,

@@ -12,7 +12,7 @@ export async function* decodeWatch<T extends ApiObject>(
   resource: Resource<T>,
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<WatchEvent<T>> {
-  for await (const line of lines(chunks)) yield decodeEvent(resource, line);
+  for await (const line of splitLines(chunks)) yield decodeEvent(resource, line);
 }
 
 /** Invalid data in a watch. The message never quotes the data, which may be a Secret. */
@@ -21,10 +21,10 @@ export class BrokenWatchError extends Error {
 }
 
 const NEWLINE = 0x0a;
-/** Ten times the maximum size of an object in etcd. */
+/** Maximum length of an event, in bytes: ten times the maximum size of an object in etcd. */
 const MAX_EVENT_BYTES = 16 << 20;
 
-async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let pending: Uint8Array[] = [];
   let pendingBytes = 0;
   for await (const chunk of chunks) {

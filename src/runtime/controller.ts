@@ -1,4 +1,4 @@
-// Controller: reconciles each key when it is due, never concurrently with itself, and requeues it.
+// Controller: reconciles each key when it is due, at most once at a time, and requeues it.
 
 import { Observable, type Subscriber } from 'rxjs';
 import type { Clock } from '../std/clock.ts';
@@ -12,7 +12,7 @@ export interface Result {
 }
 
 export interface ControllerOptions<K> {
-  /** Reconciles one key with a slot of this lane. An error fails this run only. */
+  /** Reconciles one key, which holds a slot of `lane`. An error fails this run only. */
   readonly reconcile: (key: K, signal: AbortSignal, lane: string) => Promise<Result>;
   readonly retryPolicy: (failure: Failure<K>) => Retry;
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export interface QueueState {
 
 interface Run<K> {
   readonly key: K;
-  /** Consecutive failures, including this run. */
+  /** Consecutive failures, including this run; conflicts and deferred runs do not count. */
   readonly failures: number;
   readonly startedAt: number;
   readonly finishedAt: number;
@@ -76,12 +76,12 @@ const MIN_REQUEUE_MS = 100;
 /** Maximum length of a timer, in milliseconds, because machines can be suspended and clocks can be set. */
 const MAX_SLEEP_MS = 60_000;
 /**
- * Numbers of keys to start, and to order, before a pause for the rest of the process. A reconcile without work never yields to the event
- * loop: after a restart with 100,000 keys, the Lease would not be renewed and no request served until all keys have run.
+ * Maximum numbers of keys to start, and to order, before a pause that lets other work of the process run. A reconcile without work never
+ * yields to the event loop: after a restart with 100,000 keys, Purser would not renew the Lease or serve requests until all keys have run.
  */
 const STARTS_PER_TURN = 16;
 const ORDERED_PER_TURN = 1_000;
-/** Minimum step back of the wall clock, in milliseconds; smaller steps come from time synchronization. */
+/** Minimum step back of the wall clock that makes all keys due, in milliseconds; smaller steps come from time synchronization. */
 const SET_BACK_MS = 1_000;
 
 class Pump<K> {
@@ -99,7 +99,7 @@ class Pump<K> {
   #isScheduled = false;
   /** Number of keys started since the last pause. */
   #starts = 0;
-  /** True during a pause for the rest of the process. */
+  /** True during a pause that lets other work of the process run. */
   #isPaused = false;
   #isDraining = false;
 
@@ -149,7 +149,7 @@ class Pump<K> {
     }
   }
 
-  /** Takes the next due key; none during a pause, and none once the controller stops, which a reconcile may cause. */
+  /** Takes the next due key; undefined during a pause and once the controller stops. A reconcile may stop the controller. */
   #take(): Request<K> | undefined {
     if (this.#isEnding || this.#isPaused) return undefined;
     const now = this.#options.clock.now();
@@ -159,7 +159,6 @@ class Pump<K> {
     return undefined;
   }
 
-  /** Continues after a pause. */
   #resume(): void {
     this.#starts = 0;
     this.#isPaused = false;
@@ -187,7 +186,7 @@ class Pump<K> {
     const durationMs = clock.monotonic() - start;
     const run = { key, startedAt, finishedAt: clock.now(), durationMs, latenessMs: Math.max(startedAt - dueAt, 0) };
     this.#queue.done(key);
-    this.#outcomes.next(ending.type === 'reconciled' ? this.#reconciled(run, ending.result) : this.#failed(run, ending.error));
+    this.#outcomes.next(ending.type === 'reconciled' ? this.#handleSuccess(run, ending.result) : this.#handleFailure(run, ending.error));
     this.#endIfDrained();
     this.#startDue();
   }
@@ -203,14 +202,14 @@ class Pump<K> {
     }
   }
 
-  #reconciled(run: Omit<Run<K>, 'failures'>, result: Result): Outcome<K> {
+  #handleSuccess(run: Omit<Run<K>, 'failures'>, result: Result): Outcome<K> {
     this.#failures.delete(run.key);
     this.#conflicts.delete(run.key);
     if (result.requeueAt !== undefined) this.#queue.add(run.key, Math.max(result.requeueAt, run.finishedAt + MIN_REQUEUE_MS));
     return { type: 'reconciled', ...run, failures: 0, result };
   }
 
-  #failed(run: Omit<Run<K>, 'failures'>, error: unknown): Outcome<K> {
+  #handleFailure(run: Omit<Run<K>, 'failures'>, error: unknown): Outcome<K> {
     const { key, finishedAt } = run;
     const before = this.#failures.get(key) ?? 0;
     const conflicts = (this.#conflicts.get(key) ?? 0) + 1;

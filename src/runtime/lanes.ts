@@ -40,7 +40,7 @@ interface Lane<K> {
   /** Flows with ready keys that have to wait for a slot of this lane. */
   readonly parked: KeyHeap<Flow<K>, Rank>;
   running: number;
-  /** Start tag of the flow that was served last; flows that become busy start here. */
+  /** `served` of the flow that was served last. A flow that becomes busy starts here, so that it gains no advantage from its idle time. */
   virtualTime: number;
 }
 
@@ -87,10 +87,10 @@ export class Lanes<K> {
   /** Tenants with an open flow. */
   readonly #open = new KeyHeap<Tenant<K>, Rank>(compareRanks);
   #running = 0;
-  /** Start tag of the tenant that was served last. */
+  /** `served` of the tenant that was served last; tenants that become busy start here. */
   #virtualTime = 0;
 
-  /** Throws for limits under which nothing would ever run. */
+  /** Throws a RangeError if a limit is below 1, because no key would ever run. */
   constructor(limits: Limits) {
     for (const [name, limit] of Object.entries(limits)) {
       if (!(limit >= 1)) throw new RangeError(`${name} must be at least 1, not ${limit}`);
@@ -120,7 +120,7 @@ export class Lanes<K> {
 
   /** Makes a key ready. The key must not be ready. */
   add(key: K, group: KeyGroup, position: QueuePosition): void {
-    const flow = this.#flow(group);
+    const flow = this.#findOrCreateFlow(group);
     if (flow.ready.size === 0) flow.served = Math.max(flow.served, flow.lane.virtualTime);
     if (flow.tenant.open.size === 0) flow.tenant.served = Math.max(flow.tenant.served, this.#virtualTime);
     this.#flowOf.set(key, flow);
@@ -223,7 +223,10 @@ export class Lanes<K> {
     this.#settleTenant(tenant);
   }
 
-  /** Opens the next parked flow for a free slot of the lane, and additional flows while their tenants exceed their shares. */
+  /**
+   * Opens the next parked flow if the lane has a slot for it. A flow whose tenant is over its share cannot use the slot yet; in that case,
+   * opens the flow after it too.
+   */
   #unpark(lane: Lane<K>): void {
     for (let first = lane.parked.first; first !== undefined && this.#hasSlot(first.key); first = lane.parked.first) {
       const { key: flow, priority } = first;
@@ -234,7 +237,7 @@ export class Lanes<K> {
     }
   }
 
-  #flow({ lane: laneName, tenant: tenantName }: KeyGroup): Flow<K> {
+  #findOrCreateFlow({ lane: laneName, tenant: tenantName }: KeyGroup): Flow<K> {
     const lane: Lane<K> = this.#lanes.get(laneName) ?? {
       name: laneName,
       flows: new Map(),

@@ -10,7 +10,10 @@ export interface LeadershipOptions<T> {
   readonly stopping: AbortSignal;
 }
 
-/** Runs the work while this process leads. Losing leadership unsubscribes immediately; `stopping` lets the work complete as leader. */
+/**
+ * Runs the work while this process leads. Unsubscribes from the work as soon as leadership is lost. After `stopping` aborts, keeps
+ * leadership until the work completes.
+ */
 export function whileLeading<T>({ leads$, work$, stopping }: LeadershipOptions<T>): Observable<T> {
   const end$ = of(END);
   return leads$.pipe(
@@ -21,7 +24,7 @@ export function whileLeading<T>({ leads$, work$, stopping }: LeadershipOptions<T
 
 const END = Symbol('end');
 
-/** Emits once `signal` aborts, immediately if it already has, and completes. */
+/** Emits and completes when `signal` aborts; immediately if it is already aborted. */
 export function whenAborted(signal: AbortSignal): Observable<void> {
   return new Observable((subscriber) => {
     const emit = () => {

@@ -113,8 +113,8 @@ export interface StreamOptions {
   readonly onDefect: (error: unknown) => void;
 }
 
-/** Creates a component from a stream: subscribes at the start and, at the stop, unsubscribes if the stream does not complete in time. */
-export function streamComponent({ name, stopMs, run, onDefect }: StreamOptions): Component {
+/** Creates a component that subscribes to a stream. If the stream does not complete in time during the stop, the component unsubscribes. */
+export function createStreamComponent({ name, stopMs, run, onDefect }: StreamOptions): Component {
   const stopping = new AbortController();
   let subscription = Subscription.EMPTY;
   return {

@@ -34,15 +34,15 @@ export interface ReportOptions {
 }
 
 /**
- * Counts and logs every outcome. Logs a failure when it begins or when its reason changes, and repetitions at level debug. `LineLimit`
- * limits these lines; a summary line then reports the number of suppressed lines.
+ * Counts and logs every outcome. Logs the first failure of a key, and each failure with a new reason, at the level of its class, within
+ * `LineLimit`; repetitions and excess lines at level debug. A summary line reports the number of excess lines.
  */
 export function report({ controller, log, metrics, clock }: ReportOptions): MonoTypeOperatorFunction<Outcome<string>> {
   return (outcomes$) =>
     defer(() => {
       const failures = new FailureLines(controller, log, clock);
       const write = (outcome: Outcome<string>) => {
-        const run = runReport(controller, outcome);
+        const run = toRunReport(controller, outcome);
         metrics.recordRun(run);
         const line = { ...run, key: outcome.key, failures: outcome.failures, ...nextFields(outcome) };
         const { level, message } = lineFor(outcome);
@@ -57,7 +57,7 @@ export function report({ controller, log, metrics, clock }: ReportOptions): Mono
     });
 }
 
-/** Returns the reason of a failed run, a word of a closed set. */
+/** Returns the reason of a failed run, from a closed set. */
 export function failureReason(error: unknown): string {
   if (error instanceof StatusError) return error.reason ?? 'Unclassified';
   if (error instanceof TransportError) return 'NoResponse';
@@ -92,7 +92,7 @@ interface FailureLine {
   readonly reason: string | undefined;
 }
 
-/** Logs each failure once, within the limits. */
+/** Logs failures as `report` describes. */
 class FailureLines {
   readonly #log: Logger;
   readonly #limit: LineLimit;
@@ -104,7 +104,7 @@ class FailureLines {
     this.#limit = new LineLimit({
       clock,
       onSuppressed: (namespace, suppressed) =>
-        log.warn(omitUndefined({ controller, namespace: namespace || undefined, suppressed }), 'more failures suppressed'),
+        log.warn(omitUndefined({ controller, namespace: namespace || undefined, suppressed }), 'failure lines suppressed'),
     });
   }
 
@@ -129,7 +129,7 @@ function namespaceOf(key: string): string {
   return key.slice(0, Math.max(key.indexOf('/'), 0));
 }
 
-function runReport(controller: string, outcome: Outcome<string>): RunReport {
+function toRunReport(controller: string, outcome: Outcome<string>): RunReport {
   const failed = outcome.type === 'failed' ? outcome : undefined;
   return {
     controller,
@@ -149,7 +149,7 @@ function formatTime(at: number | undefined): string | undefined {
   return at === undefined || !(at <= LATEST_TIME) ? undefined : new Date(at).toISOString();
 }
 
-/** Latest time of a Date. */
+/** Latest time that a Date can represent, in milliseconds since 1970. */
 const LATEST_TIME = 8.64e15;
 
 /** Returns an error to log; a thrown value of another type may be a token, so only its type is logged. */

@@ -30,7 +30,7 @@ export interface Retry {
   readonly class: FailureClass;
   /** Time of the next attempt; undefined if only a new request wakes the key. */
   readonly retryAt: number | undefined;
-  /** True if the run sent no request; the number of failures then stays the same. */
+  /** True if the target's circuit breaker prevented the run, which then does not count as a failure. */
   readonly isDeferred?: boolean;
 }
 
@@ -57,7 +57,7 @@ export function planRetry(failure: Failure<string>, terms: RetryTerms): Retry {
 }
 
 const BACKOFF = { initialMs: 500, maxMs: 300_000 };
-/** Delay after a conflict, until the store has received the conflicting write. */
+/** Delays after conflicts, during which the store receives the conflicting write. */
 const CONFLICT = { initialMs: 200, maxMs: 10_000 };
 
 function classOf({ key, error }: Failure<string>, resource: Resource<unknown> | undefined): FailureClass {
@@ -81,7 +81,7 @@ function delayOf(failureClass: FailureClass, { error, failures, conflicts }: Fai
     case 'conflict':
       return withJitter(exponentialMs(conflicts - 1, CONFLICT), random);
     case 'throttled':
-      // The backoff also applies to a server that always requests one second, but not to a run that sent no request.
+      // A server may always request one second, so the backoff applies too, unless the circuit breaker prevented the run.
       return Math.max((retryAfterMs(error) ?? 0) * (1 + random / 10), isDeferred(error) ? 0 : backoffMs);
     case 'transient':
       return backoffMs;
@@ -99,9 +99,9 @@ function isDeferred(error: unknown): boolean {
 }
 
 export interface RetryRate {
-  /** Maximum burst of retries of a lane. */
+  /** Number of retries of a lane that need no additional delay in a burst. */
   readonly free: number;
-  /** Time between additional retries of a lane, in milliseconds. */
+  /** Interval between further retries of a lane, in milliseconds. */
   readonly gapMs: number;
 }
 
@@ -135,5 +135,5 @@ export class RetryBudget {
 }
 
 const RETRY_RATE: RetryRate = { free: 500, gapMs: 20 };
-/** Maximum additional delay, so that a recovered lane resumes soon. */
+/** Maximum additional delay, in milliseconds, so that a recovered lane resumes soon. */
 const MAX_DELAY_MS = 60_000;

@@ -33,8 +33,8 @@ export function statesOf<T extends ApiObject>(change: Change<T>): readonly Store
 }
 
 /**
- * Subscribes to the informers and, once all are synced, emits all known keys and `live$`, which derives from their changes. No change is
- * lost in between: `live$` is subscribed first.
+ * Subscribes to the informers and, once all are synced, emits the keys of `live$`, which derives from their changes, and all known keys.
+ * No change is lost: it subscribes to `live$` before it reads the known keys.
  */
 export function whenSynced<K>(informers: readonly FollowedInformer[], knownKeys: () => Iterable<K>, live$: Observable<K>): Observable<K> {
   const allSynced$ = combineLatest(informers.map(({ synced$ }) => synced$)).pipe(first((each) => each.every(Boolean)));
@@ -60,7 +60,7 @@ function groupOf(apiVersion: string): string {
 /** Condition on a change, without side effects. Unless documented otherwise, added and deleted objects match. */
 export type Predicate<T extends ApiObject> = (change: Change<T>) => boolean;
 
-/** Matches a change to the generation, including deletion; only for kinds with generations. */
+/** Matches a change to the generation, which a deletion request increments as well. Use it only for kinds with generations. */
 export const generationChanged: Predicate<ApiObject> = onUpdate(
   (object, previous) => object.metadata.generation !== previous.metadata.generation,
 );

@@ -84,13 +84,13 @@ export class WorkQueue<K> {
     this.#waiting.set(key, { dueAt: Math.min(before.dueAt, dueAt), order: before.order });
   }
 
-  /** Makes all waiting keys, and those that wait after their run, due at `now`. */
+  /** Makes all waiting keys, and all running keys that were requested again, due at `now`. */
   expedite(now: number): void {
     for (const key of this.#waiting.keys()) this.add(key, now);
     for (const [key, { againAt }] of this.#running) if (againAt !== undefined) this.add(key, now);
   }
 
-  /** Orders at most `max` due keys. Returns whether `take` has none left to order. */
+  /** Makes at most `max` due keys ready, in order of their due times. Returns false if more than `max` were due. */
   order(now: number, max: number): boolean {
     if (this.#ready.isFull) return true;
     let left = max;
@@ -105,7 +105,7 @@ export class WorkQueue<K> {
     return true;
   }
 
-  /** Takes the next due key that may run; the key runs until `done`. */
+  /** Takes the next due key that may run; undefined if there is none. The key runs until `done`. */
   take(now: number): Request<K> | undefined {
     if (this.#ready.isFull) return undefined;
     this.order(now, Infinity);

@@ -7,7 +7,7 @@ import type { ManagedTokenSet } from '../api/managed-token-set.gen.ts';
 import { SetAnnotation } from '../api/names.ts';
 import { ManagedTokenSets, type ServiceAccount, type Stored } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { createReducedInformer, type Informer, unionOf } from '../kube/informer.ts';
+import { combineInformers, createReducedInformer, type Informer } from '../kube/informer.ts';
 import { BYTES_PER_NAMESPACE, keepWithin, MAX_SMALL_BYTES, type NamespaceBudget } from '../kube/namespace-bytes.ts';
 import type { Store } from '../kube/store.ts';
 import { type LabelSelector, matchesLabels, toLabelSelector } from '../kubernetes/selectors/label-selector.ts';
@@ -38,7 +38,7 @@ export interface SetInformers extends TokenInformers {
 /** Creates the informer of ManagedTokenSets, which starts on subscription. */
 export function createSetInformer({ namespaces, ...options }: SetInformerOptions): Informer<StoredSet> {
   const places = namespaces?.map((namespace) => ({ namespace })) ?? [{}];
-  return unionOf(
+  return combineInformers(
     places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokenSets, selection }, reduceSet, SET_BUDGET)),
   );
 }

@@ -6,7 +6,7 @@ import type { ManagedTokenSetStatus } from '../api/managed-token-set.gen.ts';
 import { SetAnnotation, SetConditionType } from '../api/names.ts';
 import { ManagedTokenSets, type Stored } from '../api/resources.ts';
 import { startDeadline } from '../kube/deadline.ts';
-import { toOverBudget } from '../kube/namespace-bytes.ts';
+import { toOverBudgetStub } from '../kube/namespace-bytes.ts';
 import { findCondition } from '../kubernetes/conditions.ts';
 import { type FieldError, forbiddenValue, invalidOmitted, tooLong } from '../kubernetes/field-error.ts';
 import type { Result } from '../runtime/controller.ts';
@@ -241,7 +241,7 @@ async function sendStatus({ hub, tracked, clock, signal }: SetRun, set: StoredSe
   const { isTooLarge: _, isOverBudget: __, ...object } = set;
   const response = await hub.updateStatus(ManagedTokenSets, { ...object, status }, { signal });
   const whole = reduceSet(response);
-  const written = set.isOverBudget ? toOverBudget(whole, SET_BUDGET) : whole;
+  const written = set.isOverBudget ? toOverBudgetStub(whole, SET_BUDGET) : whole;
   tracked.set.record(written, set, clock.now());
   return written;
 }

@@ -1,4 +1,4 @@
-// Exponential backoff. All growing delays are computed here.
+// Exponential backoff.
 
 import { type Clock, sleep } from './clock.ts';
 
@@ -9,21 +9,21 @@ export interface DelayLimits {
 }
 
 export interface BackoffOptions extends DelayLimits {
-  /** Period without failures after a delay, in milliseconds, after which the next delay is `initialMs` again. */
+  /** Time without failures after a delay, in milliseconds, that resets the number of failures to 0. */
   readonly calmMs: number;
-  /** Number of first failures without a delay; 0 by default. */
+  /** Number of initial failures that cause no delay; 0 by default. */
   readonly free?: number;
-  /** Returns a random number in [0, 1), the jitter as a share of the delay; no jitter by default. */
+  /** Returns the jitter as a fraction of the delay, a random number in [0, 1); no jitter by default. */
   readonly random?: () => number;
 }
 
 /**
- * Backoff of list-watches. It starts like client-go's reflectors; the maximum is shorter, so that list-watches resume within ten seconds
- * after the hub recovers.
+ * Backoff of list-watches. The initial delay is that of client-go's reflectors. The maximum is lower, so that list-watches resume soon
+ * after the hub recovers: within ten seconds, or twenty with jitter.
  */
 export const REFLECTOR_BACKOFF = { initialMs: 800, maxMs: 10_000, calmMs: 15_000 };
 
-/** Counts consecutive failures. A success resets the count only if it lasts for `calmMs`. Times are monotonic. */
+/** Computes delays from the number of consecutive failures, which `calmMs` without a failure resets. Times are monotonic. */
 export class Backoff {
   readonly #options: BackoffOptions;
   #failures = 0;
@@ -55,7 +55,7 @@ export class Backoff {
   }
 }
 
-/** Returns the delay after a number of consecutive failures, without jitter. */
+/** Returns `initialMs`, doubled `failures` times, but at most `maxMs`. */
 export function exponentialMs(failures: number, { initialMs, maxMs }: DelayLimits): number {
   return Math.min(initialMs * 2 ** failures, maxMs);
 }
@@ -65,11 +65,11 @@ export interface RetryOptions {
   readonly random: () => number;
   readonly signal: AbortSignal;
   readonly delays?: DelayLimits;
-  /** Called with the error of every failed attempt. */
+  /** Called with the error of every attempt that rejects. */
   readonly onFailure?: ((error: unknown) => void) | undefined;
 }
 
-/** Repeats `attempt` until it returns a value other than undefined. Rejects only if `signal` aborts. */
+/** Repeats `attempt`, with backoff, until it resolves to a value other than undefined. Rejects only if `signal` aborts. */
 export async function retryUntilDone<T>(
   attempt: () => Promise<T | undefined>,
   { clock, random, signal, delays = RETRY_DELAYS, onFailure }: RetryOptions,

@@ -1,13 +1,13 @@
 // A cache of recent results.
 
-/** Caches values by key; removes the oldest entries above the limit. */
+/** Caches values by key. Evicts the oldest entries while the total weight exceeds the limit. */
 export class BoundedCache<V, K = string> {
   readonly #maxWeight: number;
   readonly #weightOf: (value: V) => number;
   readonly #entries = new Map<K, V>();
   #weight = 0;
 
-  /** `weightOf` returns how much of the limit a value uses; 1 by default. */
+  /** `weightOf` returns the weight of a value; 1 by default. */
   constructor(maxWeight: number, weightOf: (value: V) => number = () => 1) {
     this.#maxWeight = maxWeight;
     this.#weightOf = weightOf;

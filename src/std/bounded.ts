@@ -1,6 +1,9 @@
 // Bounded concurrency.
 
-/** Runs the work for all items in order, at most `limit` at a time. Rejects with the first error after the running work has ended. */
+/**
+ * Calls `work` for the items in order, with at most `limit` calls in progress. After an error, starts no more calls and rejects once the
+ * calls in progress have ended.
+ */
 export async function forEachBounded<T>(items: readonly T[], limit: number, work: (item: T) => Promise<void>): Promise<void> {
   let next = 0;
   let isFailed = false;

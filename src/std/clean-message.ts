@@ -1,12 +1,12 @@
 // Sanitizes strings from other programs for conditions, events and log lines: short, one line, no tokens.
 
-import { withoutTokens } from './sensitive.ts';
+import { redactTokens } from './sensitive.ts';
 
-/** Returns one line of limited length without control characters or long runs that may be part of a token. */
+/** Returns one line of limited length without control characters. Redacts tokens, and long runs of characters that may be part of one. */
 export function cleanMessage(text: string, maxLength = MAX_LENGTH): string {
   // Invisible characters are removed first, because they could split a token.
   const visible = text.slice(0, MAX_READ).replace(INVISIBLE, '');
-  const line = withoutTokens(visible)
+  const line = redactTokens(visible)
     .replace(/\s+/g, ' ')
     .trim()
     .replace(LONG_RUN, (run) => (isRandom(run) ? '[redacted]' : run));
@@ -14,9 +14,9 @@ export function cleanMessage(text: string, maxLength = MAX_LENGTH): string {
 }
 
 const MAX_READ = 4_096;
-/** Maximum length of a string from another program, in characters. */
+/** Default maximum length of the result, in characters. */
 const MAX_LENGTH = 256;
-/** Control, format, unassigned and surrogate characters except whitespace, which is collapsed later. */
+/** Unicode category C and the line and paragraph separators. Tabs and line breaks are excluded, because they become spaces later. */
 const INVISIBLE = /(?![\t\n\r])[\p{C}\u2028\u2029]/gu;
 const LONG_RUN = /[\w-]{32,}/g;
 

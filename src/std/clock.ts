@@ -6,9 +6,9 @@ export interface Clock {
   now(): number;
   /** Returns monotonic milliseconds, for durations. */
   monotonic(): number;
-  /** Calls `wake` once at the time `at`, never during this call. Returns a function that cancels it. */
+  /** Calls `wake` once when the wall clock reaches `at`, never synchronously. Returns a function that cancels the call. */
   wakeAt(at: number, wake: () => void): () => void;
-  /** Calls `wake` once after `ms`, independent of the wall clock. Returns a function that cancels it. */
+  /** Calls `wake` once after `ms`, independent of the wall clock. Returns a function that cancels the call. */
   wakeAfter(ms: number, wake: () => void): () => void;
 }
 

@@ -1,4 +1,4 @@
-// SHA-256 digests of texts, including secrets.
+// SHA-256 digests of strings, including secrets.
 
 import { hash } from 'node:crypto';
 

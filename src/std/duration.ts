@@ -8,7 +8,7 @@ export function parseDuration(text: string): number {
   const negative = text.startsWith('-');
   const total = sumParts(unsigned, text);
   if (total === LIMIT && !negative) throw problem('invalid duration', text);
-  return milliseconds(negative ? -total : total);
+  return toMilliseconds(negative ? -total : total);
 }
 
 const NS_PER_MS = 1_000_000n;
@@ -30,31 +30,31 @@ function sumParts(unsigned: string, text: string): bigint {
   let total = 0n;
   for (let rest = unsigned; rest !== ''; ) {
     const part = PART.exec(rest);
-    total += nanoseconds(part, text);
+    total += toNanoseconds(part, text);
     if (total > LIMIT) throw problem('invalid duration', text);
     rest = rest.slice(part?.[0].length);
   }
   return total;
 }
 
-function nanoseconds(part: RegExpExecArray | null, text: string): bigint {
+function toNanoseconds(part: RegExpExecArray | null, text: string): bigint {
   const [, digits = '', fraction = '', unit = ''] = part ?? [];
   const whole = BigInt(digits);
   if ((digits === '' && fraction === '') || whole > LIMIT) throw problem('invalid duration', text);
   if (unit === '') throw problem('missing unit in duration', text);
   const unitNs = UNITS.get(unit);
   if (unitNs === undefined) throw problem(`unknown unit ${quote(unit)} in duration`, text);
-  return whole * unitNs + fractionOf(unitNs, fraction);
+  return whole * unitNs + fractionToNanoseconds(unitNs, fraction);
 }
 
-/** Computes in floating point like Go; more than 18 digits make no difference. */
-function fractionOf(unitNs: bigint, fraction: string): bigint {
+/** Computes in floating point like Go. Ignores digits after the 18th, which do not change the result. */
+function fractionToNanoseconds(unitNs: bigint, fraction: string): bigint {
   const digits = fraction.slice(0, 18);
   return BigInt(Math.trunc(Number(digits) * (Number(unitNs) / 10 ** digits.length)));
 }
 
 /** Converts whole milliseconds and the fraction separately, so that whole milliseconds stay exact. */
-function milliseconds(ns: bigint): number {
+function toMilliseconds(ns: bigint): number {
   return Number(ns / NS_PER_MS) + Number(ns % NS_PER_MS) / Number(NS_PER_MS);
 }
 
@@ -62,7 +62,7 @@ function problem(what: string, text: string): SyntaxError {
   return new SyntaxError(`time: ${what} ${quote(text)}`);
 }
 
-/** Quotes like Go's time package, which escapes bytes outside printable ASCII. */
+/** Quotes like Go's time package, which escapes bytes below 0x20 and above 0x7f. */
 function quote(text: string): string {
   const chars = Array.from(Buffer.from(text), (byte) => {
     if (byte < 0x20 || byte > 0x7f) return `\\x${byte.toString(16).padStart(2, '0')}`;

@@ -1,6 +1,6 @@
-// Edit distance of two words, and similar words.
+// Edit distance between two words, and the search for a similar word.
 
-/** Returns the Levenshtein distance: the number of added, removed or replaced characters. */
+/** Returns the Levenshtein distance: the minimum number of characters to add, remove or replace. */
 export function editDistance(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let line = 1; line <= a.length; line += 1) {
@@ -14,10 +14,10 @@ export function editDistance(a: string, b: string): number {
   return above[b.length] ?? 0;
 }
 
-/** Maximum edit distance of a similar word; two transposed letters are two edits. */
+/** Maximum edit distance of a similar word, in characters; two transposed letters are two edits. */
 const MAX_EDITS = 2;
 
-/** Returns the most similar word of `all`; undefined if no word, or more than one, is the most similar. */
+/** Returns the most similar word of `all`; undefined if no word is similar or if several are equally similar. */
 export function findSimilar(word: string, all: readonly string[]): string | undefined {
   const distances = all.map((known) => editDistance(word, known));
   const least = Math.min(...distances);

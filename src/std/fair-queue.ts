@@ -1,8 +1,9 @@
-// Fair shares of a limited resource, and a bounded queue that many tenants share: no tenant can fill it alone, and tenants are served in turn.
+// Fair shares of a limited resource.
 
+/** A bounded queue that many tenants share: no tenant can fill it alone, and tenants are served in turn. */
 export class FairQueue<T> {
   readonly #maxItems: number;
-  /** Waiting items by tenant, the tenant whose turn is next first. */
+  /** Waiting items by tenant, in the order in which the tenants are served. */
   readonly #waiting = new Map<string, Set<T>>();
   #size = 0;
 
@@ -10,7 +11,7 @@ export class FairQueue<T> {
     this.#maxItems = maxItems;
   }
 
-  /** Appends an item, unless it waits already. Returns false if the tenant has no room for it. */
+  /** Appends an item, unless it is already waiting. Returns false if the tenant has used its share of the queue. */
   add(tenant: string, item: T): boolean {
     const own = this.#waiting.get(tenant) ?? new Set();
     if (own.has(item)) return true;
@@ -20,7 +21,7 @@ export class FairQueue<T> {
     return true;
   }
 
-  /** Removes the next item and returns it; undefined if none waits. */
+  /** Removes and returns the next item; returns undefined if the queue is empty. */
   take(): T | undefined {
     for (const [tenant, own] of this.#waiting) {
       this.#waiting.delete(tenant);
@@ -36,9 +37,9 @@ export class FairQueue<T> {
 }
 
 /**
- * Returns whether a tenant that holds `held` units may take one of the `free` units. A tenant may hold at most `share` times as many
- * units as are free, so that a new tenant always finds a free unit: a single tenant holds at most half of all units with a share of 1,
- * and 8/9 with a share of 8.
+ * Returns whether a tenant that holds `held` units may take one of the `free` units. A tenant without units may take any free unit; another
+ * tenant must hold fewer than `share` times the free units. One tenant alone can thus hold at most half of all units with a share of 1, and
+ * 8/9 with a share of 8.
  */
 export function mayTake(held: number, free: number, share = 1): boolean {
   return free > 0 && (held === 0 || held < share * free);

@@ -13,7 +13,7 @@ export interface FreshCacheOptions {
 /** Concurrent lookups of a missing key share one request. */
 export class FreshCache<V> {
   readonly #options: FreshCacheOptions;
-  /** In the order of `set`, which is about the order of expiry. */
+  /** Entries in the order of `set`, which is approximately the order of expiry. */
   readonly #entries = new Map<string, { readonly value: V; readonly requestedAt: number }>();
   readonly #pending = new SingleFlight<V>();
 
@@ -26,13 +26,13 @@ export class FreshCache<V> {
     return this.#entries.size;
   }
 
-  /** Returns the result if it is younger than `ttlMs`. */
+  /** Returns the cached result if it is younger than `ttlMs`; otherwise undefined. */
   get(key: string, ttlMs = this.#options.ttlMs): V | undefined {
     const entry = this.#entries.get(key);
     return entry !== undefined && this.#ageMs(entry) < ttlMs ? entry.value : undefined;
   }
 
-  /** Stores the result of a request that was sent at `requestedAt`, on the monotonic clock, and evicts expired entries. */
+  /** Stores the result of a request that was sent at `requestedAt` (monotonic). Evicts expired entries, and the oldest above the limit. */
   set(key: string, value: V, requestedAt: number): void {
     const { ttlMs, maxEntries } = this.#options;
     this.#entries.delete(key);
@@ -47,7 +47,7 @@ export class FreshCache<V> {
     this.#entries.delete(key);
   }
 
-  /** Returns the cached result, or the result of a request in progress, or else of `request`. */
+  /** Returns the cached result, or the result of a request in progress, or else the result of `request`, which it caches. */
   async find(key: string, request: () => Promise<V>): Promise<V> {
     return this.get(key) ?? (await this.#pending.do(key, () => this.#request(key, request)));
   }

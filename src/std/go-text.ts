@@ -36,13 +36,13 @@ function compactFields(fields: Readonly<Record<string, unknown>>, order?: (a: st
   return text;
 }
 
-/** Encodes a JSON string like Go. Lone surrogates represent bytes that are not UTF-8. */
+/** Encodes a JSON string like Go. Lone surrogates, which represent bytes that are not UTF-8, become `\ufffd`. */
 export function goJsonString(text: string): string {
   const json = text.isWellFormed() ? JSON.stringify(text) : JSON.stringify(text).replace(LONE_SURROGATES, '$1\\ufffd');
   return JSON_ESCAPED.test(json) ? json.replace(JSON_ESCAPES, (char) => JSON_ESCAPE_OF[char] ?? char) : json;
 }
 
-/** Encodes a JSON number like Go: with an exponent of at least one digit below 1e-6 and from 1e21. */
+/** Encodes a JSON number like Go: with an exponent below 1e-6 and from 1e21, such as 1e-7 and 1e+21. */
 export function goJsonNumber(value: number): string {
   if (Object.is(value, -0)) return '-0';
   return String(value).replace(/e([+-])(\d)$/, (_, sign: string, digit: string) => `e${sign}${sign === '-' ? '' : '0'}${digit}`);

@@ -1,9 +1,9 @@
-// Non-cryptographic hash, and times of periodic tasks that it spreads evenly.
+// Non-cryptographic hashes, and the times of periodic tasks, which hashes spread evenly.
 
-/** Step of the offsets, in milliseconds: probes that share a wake-up of the process take a third less CPU time. */
+/** Granularity of the offsets, in milliseconds. Probes that share a wake-up of the process take a third less CPU time. */
 const STEP_MS = 50;
 
-/** Returns the first time after `after` of an object's periodic task; the uid determines the offset within each interval. */
+/** Returns the first time after `after` when an object's periodic task is due. `task` and `uid` determine the offset in each interval. */
 export function nextTurnAt(task: string, uid: string, after: number, intervalMs: number): number {
   const offsetMs = Math.floor((hashFraction(`${task} ${uid}`) * intervalMs) / STEP_MS) * STEP_MS;
   return (Math.floor((after - offsetMs) / intervalMs) + 1) * intervalMs + offsetMs;
@@ -21,7 +21,7 @@ export function fnv1a(text: string): number {
   return hash >>> 0;
 }
 
-/** Returns a hash spread over all 32 bits (the finalizer of MurmurHash3): strings that differ in their last character have similar FNV-1a hashes. */
+/** Applies the finalizer of MurmurHash3, because strings that differ only in their last character have similar FNV-1a hashes. */
 export function mix(hash: number): number {
   let bits = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);

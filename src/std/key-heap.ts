@@ -1,4 +1,4 @@
-// Indexed binary heap: keys by priority, with changes and removal of any key.
+// Indexed binary heap: orders keys by priority, and can change or remove any key.
 
 /** A key and its priority. */
 export interface HeapEntry<K, P> {
@@ -9,7 +9,7 @@ export interface HeapEntry<K, P> {
 /** Holds each key once. Reads take constant time, changes logarithmic time. */
 export class KeyHeap<K, P> {
   readonly #compare: (a: P, b: P) => number;
-  /** Heap order: no entry precedes its parent, the entry at (index − 1) / 2. */
+  /** Entries in heap order: no entry precedes its parent, which is at floor((index − 1) / 2). */
   readonly #entries: HeapEntry<K, P>[] = [];
   /** Index of each key in the entries. */
   readonly #indexes = new Map<K, number>();
@@ -28,7 +28,7 @@ export class KeyHeap<K, P> {
     return this.#entries[0];
   }
 
-  /** Returns all keys, unordered. Priorities may change during the iteration. */
+  /** Returns all keys, unordered. The caller may change priorities during the iteration. */
   keys(): IterableIterator<K> {
     return this.#indexes.keys();
   }

@@ -9,10 +9,10 @@ import { omitUndefined } from './omit-undefined.ts';
 export interface ListenOptions {
   /** Port; 0 selects a free port. */
   readonly port: number;
-  /** Address to listen on; undefined for all addresses. */
+  /** Address to listen on; undefined or empty for all addresses. */
   readonly host?: string | undefined;
   readonly clock: Clock;
-  /** Called with errors of connections that the server could not accept, for example for lack of file descriptors. */
+  /** Called with an error when the server cannot accept a connection, for example because no file descriptor is free. */
   readonly report: (error: Error) => void;
 }
 
@@ -28,8 +28,8 @@ export interface Listening {
 }
 
 /**
- * Maximum length of the kernel's accept queue, limited by `net.core.somaxconn`. The kernel drops additional connections, whose clients retry
- * after a second; Node's default is 511.
+ * Maximum length of the kernel's accept queue, which `net.core.somaxconn` limits further; Node's default is 511. The kernel drops
+ * connections beyond it, and their clients retry after a second.
  */
 const BACKLOG = 4_096;
 
@@ -37,7 +37,7 @@ const BACKLOG = 4_096;
 export async function listen(server: Server, { port, host, clock, report }: ListenOptions): Promise<Listening> {
   // Node silently drops headers after a maximum count; their total size has its own limit.
   server.maxHeadersCount = 0;
-  // The server itself does not track connections before their TLS handshake, which would keep it open.
+  // Includes connections before their TLS handshake: the server does not track them, but they would keep it open.
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -77,7 +77,7 @@ function untilEmpty(sockets: ReadonlySet<Socket>, clock: Clock, ms: number): Pro
   });
 }
 
-/** Returns the host and port of the URL; a server on all addresses is also reachable on loopback. */
+/** Returns the host and port of the URL. The host is 127.0.0.1 for a server on all addresses. */
 function authorityOf(host: string = '', port: number): string {
   return `${host.includes(':') ? `[${host}]` : host || '127.0.0.1'}:${port}`;
 }

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Absolute path of the nearest folder above this file that contains package.json. Compiled files are one level deeper than sources. */
+/** Absolute path of the nearest parent folder with a package.json. Compiled files are one level deeper than sources. */
 export const packageRoot = findRoot(import.meta.dirname);
 
 function findRoot(folder: string): string {

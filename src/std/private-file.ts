@@ -5,7 +5,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Writes a file atomically, readable by its owner only. The file survives a power failure once the promise resolves. */
-export async function writePrivate(path: string, text: string): Promise<void> {
+export async function writePrivateFile(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}${DRAFT}`;
   try {
     await using file = await open(draft, 'wx', 0o600);

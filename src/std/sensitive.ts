@@ -27,13 +27,13 @@ export class Sensitive<T> {
   }
 }
 
-/** Replaces all occurrences of a known secret. */
-export function withoutSecret(text: string, secret: string | undefined): string {
+/** Replaces all occurrences of a known secret with [redacted]. */
+export function redactSecret(text: string, secret: string | undefined): string {
   return secret === undefined || secret === '' ? text : text.replaceAll(secret, REDACTED);
 }
 
-/** Replaces everything that looks like a JWT. */
-export function withoutTokens(text: string): string {
+/** Replaces everything that looks like a JWT with [redacted]. */
+export function redactTokens(text: string): string {
   return text.replace(JWT, REDACTED);
 }
 

@@ -1,5 +1,5 @@
-// Anchors: Secrets on a target, in the namespace of the service account, that tokens are bound to. Deleting an anchor revokes its
-// tokens. Purser identifies anchors by their name, which contains the UID of the ManagedToken, because users of the target can remove labels.
+// Anchors: Secrets on a target that tokens are bound to, in the namespace of the service account. Deleting an anchor revokes its tokens.
+// Purser identifies an anchor by its name, which contains the UID of the ManagedToken, because users of the target can remove labels.
 
 import { Label, LabelValue } from '../api/names.ts';
 import { type Secret, Secrets, ServiceAccounts } from '../api/resources.ts';
@@ -15,19 +15,19 @@ export interface AnchorName {
   readonly name: string;
 }
 
-/** Creates the anchor, owned by the service account, if it does not exist. Returns its UID. Throws an IssueError. */
+/** Finds or creates the anchor, owned by the service account; replaces one with another owner. Returns its UID. Throws an IssueError. */
 export async function ensureAnchor(target: Target, anchor: AnchorName, serviceAccount: string, signal: AbortSignal): Promise<string> {
   const { namespace } = anchor;
   await checkServiceAccount(target, { namespace }, signal);
   const serviceAccountUID = await fetchServiceAccountUID(target, { namespace, name: serviceAccount }, signal);
-  const secret = anchorSecret(anchor, serviceAccount, serviceAccountUID);
+  const secret = toAnchorSecret(anchor, serviceAccount, serviceAccountUID);
   const create: TargetCall<unknown> = (client, options) => client.create(Secrets, secret, options);
   const created = await callTolerating(target, create, signal, 'AlreadyExists');
   if (created !== undefined) return requireUID(created);
   const found = await findAnchor(target, anchor, signal);
   if (found === undefined) return requireUID(await callTolerating(target, create, signal));
   if (isOwnedBy(found, serviceAccountUID)) return requireUID(found);
-  // The deletion of this anchor, by its finalizers or its former service account, would revoke the new tokens.
+  // This anchor is being deleted, or will be deleted with its former service account. That would revoke the new tokens.
   await deleteSecret(target, anchor, requireUID(found), signal);
   return requireUID(await callTolerating(target, create, signal));
 }
@@ -38,8 +38,8 @@ export async function hasAnchor(target: Target, anchor: AnchorName, signal: Abor
 }
 
 /**
- * Deletes an anchor and returns whether it existed. Throws an IssueError if it may still exist. The caller must know that Purser may
- * have created an anchor with this name: the Secret is deleted regardless of its labels.
+ * Deletes an anchor and returns whether it existed. Throws an IssueError if it may still exist. Call it only if Purser may have
+ * created an anchor with this name: it deletes the Secret regardless of its labels.
  */
 export async function deleteAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<boolean> {
   const found = await readAnchor(target, anchor, signal);
@@ -47,7 +47,7 @@ export async function deleteAnchor(target: Target, anchor: AnchorName, signal: A
   return found !== undefined;
 }
 
-function anchorSecret({ namespace, name }: AnchorName, serviceAccount: string, serviceAccountUID: string): Secret {
+function toAnchorSecret({ namespace, name }: AnchorName, serviceAccount: string, serviceAccountUID: string): Secret {
   const owner = { apiVersion: 'v1', kind: ServiceAccounts.kind, name: serviceAccount, uid: serviceAccountUID };
   const labels = { [Label.managedBy]: LabelValue.managedBy };
   return { metadata: { namespace, name, labels, ownerReferences: [owner] }, type: 'Opaque' };
@@ -68,7 +68,8 @@ export async function findAnchor(target: Target, anchor: AnchorName, signal: Abo
   const found = await readAnchor(target, anchor, signal);
   const labels = fieldsOf(fieldsOf(fieldsOf(found)['metadata'])['labels']);
   if (found === undefined || labels[Label.managedBy] === LabelValue.managedBy) return found;
-  throw new IssueError('RequestRejected', `the Secret ${anchor.namespace}/${anchor.name} exists and was not created by Purser`);
+  const text = `the Secret ${anchor.namespace}/${anchor.name} exists and was not created by Purser. Delete or rename it`;
+  throw new IssueError('RequestRejected', text);
 }
 
 /** Returns whether a service account owns an anchor that is not being deleted. */
@@ -81,7 +82,7 @@ export function isOwnedBy(anchor: unknown, serviceAccountUID: string): boolean {
 /** Deletes the Secret with this UID, if it still exists. Throws an IssueError. */
 export async function deleteSecret(target: Target, anchor: AnchorName, uid: string, signal: AbortSignal): Promise<void> {
   const request: TargetCall<unknown> = (client, options) => client.delete(Secrets, anchor, { uid, ...options });
-  // A conflict means that a Secret with a different UID has the name: the anchor itself was deleted.
+  // A conflict means that a Secret with a different UID has this name, so the anchor itself was deleted.
   const isDeleted = (error: StatusError) => error.code === 404 || error.code === 409;
   await target.call(request, signal).catch((error: unknown) => {
     if (!(error instanceof StatusError)) throw error;

@@ -16,7 +16,7 @@ export const CLOSED: Breaker = { type: 'closed', failures: 0 };
 /** The state after a request is admitted, or the time in milliseconds that it must wait. */
 export type Admission = { readonly breaker: Breaker } | { readonly breaker?: never; readonly waitMs: number };
 
-/** Admits a request or makes it wait. The caller of an admitted request must settle it. */
+/** Admits a request or makes it wait. The caller of an admitted request must call `settle` with its outcome. */
 export function admit(breaker: Breaker, now: number): Admission {
   if (breaker.type === 'closed') return { breaker };
   if (breaker.type === 'probing') return { waitMs: probeWaitMs(now - breaker.since) };

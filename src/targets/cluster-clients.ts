@@ -1,5 +1,5 @@
 // The targets of registered clusters: created on first use, replaced when the Cluster or its credential changes. A replaced target's
-// connections, certificate authorities and credential are never used again, except for those of probes if only the token was renewed. If a
+// connections, certificate authorities and credential are never used again; only probes keep their connections after a renewal. If a
 // cluster rejects the credential, the Secrets are read again from the hub, because the watch may lag behind a renewal.
 
 import type { Cluster } from '../api/cluster.gen.ts';
@@ -33,20 +33,20 @@ export class ClusterClients {
   }
 
   /**
-   * Runs `work` with the target of a cluster. If the cluster rejects the credential and the hub has a newer one, runs `work` once more with
-   * that one; `isRejected` recognizes a rejection that `work` returns. Throws an IssueError if the registration is not usable.
+   * Runs `work` with the target of a cluster. If the cluster rejects the credential and the hub has a newer one, runs `work` again with the
+   * newer one; `isRejected` recognizes a rejection that `work` returns. Throws an IssueError if the registration is not usable.
    */
   async use<T>(registered: RegisteredCluster, work: Work<T>, isRejected: (result: T) => boolean = () => false): Promise<T> {
     const entry = this.#entryOf(registered);
     const [outcome] = await Promise.allSettled([this.#run(entry, work)]);
     const wasRejected = outcome.status === 'rejected' ? isRejection(outcome.reason) : isRejected(outcome.value);
-    const newer = wasRejected ? await this.#newerEntry(registered, entry) : undefined;
+    const newer = wasRejected ? await this.#findNewerEntry(registered, entry) : undefined;
     if (newer !== undefined) return await this.#run(newer, work);
     if (outcome.status === 'rejected') throw outcome.reason;
     return outcome.value;
   }
 
-  /** Runs `work` with another token over new connections to the pinned addresses. Throws an IssueError if the registration is not usable. */
+  /** Runs `work` with another token, over new connections to the pinned addresses. Throws an IssueError for an unusable registration. */
   async useOnce<T>(registered: RegisteredCluster, token: Sensitive<string>, work: Work<T>): Promise<T> {
     this.#checkOpen();
     const target = createTarget(registered, this.#settings, { type: 'token', token });
@@ -76,14 +76,17 @@ export class ClusterClients {
     return isNamedHub(cluster, this.#settings);
   }
 
-  /** Returns the endpoints that tokens of a cluster may be written next to. Throws an IssueError if its registration is not usable. */
+  /** Returns the endpoints to write to Secrets with tokens of a cluster. Throws an IssueError if its registration is not usable. */
   endpointsOf(registered: RegisteredCluster): PinnedEndpoints {
     const { target } = this.#entryOf(registered);
     if (target instanceof IssueError) throw target;
     return target.endpoints;
   }
 
-  /** Returns the failure of a credential without a stored token: an unusable service account, or the last request to the hub for a token. */
+  /**
+   * Returns the reason why Purser has no token from the hub for a cluster: an unusable credential Secret, or a failed request to the hub;
+   * undefined without a failure.
+   */
   hubTokenFailure({ metadata }: Stored<Cluster>): IssueError | undefined {
     const target = this.#current.get(metadata.name)?.target;
     if (target instanceof IssueError) return target.reason === 'CredentialMissing' ? target : undefined;
@@ -99,7 +102,7 @@ export class ClusterClients {
     return target.credential.tokens.get(target.activeServer ?? '')?.times;
   }
 
-  /** Closes all connections to a cluster that is no longer registered. */
+  /** Closes all connections to a deleted Cluster, which cannot be used again until `recall`. */
   async forget({ metadata: { name, uid } }: Stored<Cluster>): Promise<void> {
     this.#deleted.set(uid, true);
     this.#fresh.forget(name);
@@ -121,7 +124,7 @@ export class ClusterClients {
   }
 
   /** Returns the entry with a newer credential than `entry`, whose credential the cluster rejected; undefined without one. */
-  async #newerEntry(registered: RegisteredCluster, entry: Entry): Promise<Entry | undefined> {
+  async #findNewerEntry(registered: RegisteredCluster, entry: Entry): Promise<Entry | undefined> {
     if (!this.#isClosed && this.#entryOf(registered) === entry) await this.#fresh.refresh(registered);
     if (this.#isClosed) return undefined;
     const current = this.#entryOf(registered);

@@ -17,15 +17,15 @@ import {
   type StoredCredential,
   type TargetCredential,
 } from './credential.ts';
-import { dialPolicy, type ProxyPolicy } from './dial-policy.ts';
-import { pinnedEndpoints } from './endpoints.ts';
+import { createDialPolicy, type ProxyPolicy } from './dial-policy.ts';
+import { toPinnedEndpoints } from './endpoints.ts';
 import type { FederatedAddresses } from './federated-addresses.ts';
 import { HubIdentity, type HubSettings, hubEndpoints, isHubAddress } from './hub.ts';
 import type { HubTokens } from './hub-tokens.ts';
 import { IssueError } from './issue-error.ts';
 import { isRenewedSecret } from './policy/renewed-secret.ts';
 import { isManaged, type RegisteredCluster } from './registry.ts';
-import { CONNECTIONS, type Purpose, Target, type TargetOptions } from './target.ts';
+import { MAX_CONNECTIONS, type Purpose, Target, type TargetOptions } from './target.ts';
 
 /** Settings of all targets. */
 export interface TargetSettings {
@@ -34,7 +34,7 @@ export interface TargetSettings {
   readonly ownAddress?: string | undefined;
   /** True if clusters may be on this machine. */
   readonly allowLoopback: boolean;
-  /** Proxies by server for credentials without a proxy; none by default. */
+  /** Proxies by server, for credentials that name no proxy; none by default. */
   readonly proxyFor?: ProxyPolicy;
   /** Namespaces of credential Secrets. */
   readonly credentialNamespaces: readonly string[];
@@ -62,12 +62,12 @@ export function createTarget(
   const { clock } = settings;
   const controller = cluster.spec.authInfo?.controller;
   if (controller === undefined) throw new IssueError('CredentialMissing', 'the Cluster has no spec.authInfo.controller');
-  if (controller.kind === 'ServiceAccount') return hubTarget(cluster, settings);
-  const referred = referredSecret(cluster, controller, secret, settings.credentialNamespaces);
+  if (controller.kind === 'ServiceAccount') return createHubTarget(cluster, settings);
+  const referred = findReferredSecret(cluster, controller, secret, settings.credentialNamespaces);
   const pins = readPins(referred);
-  const endpoints = pinnedEndpoints(cluster, pins, settings.ownAddress);
+  const endpoints = toPinnedEndpoints(cluster, pins, settings.ownAddress);
   const found = override ?? readCredentialInUse(referred, renewed);
-  const credential = found.type === 'serviceAccount' ? federatedCredential(found, referred, settings) : found;
+  const credential = found.type === 'serviceAccount' ? toFederatedCredential(found, referred, settings) : found;
   const { servers, caBundle } = endpoints;
   const { proxy } = pins;
   const proxyFor = proxy === undefined ? settings.proxyFor : () => proxy.reveal();
@@ -103,8 +103,8 @@ type Reference = NonNullable<NonNullable<Cluster['spec']['authInfo']>['controlle
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 65_536;
 
-/** Uses Purser's own client of the hub; the addresses of the Cluster are published, never dialed. */
-function hubTarget(cluster: Cluster, settings: TargetSettings): Target {
+/** Creates the target of the hub, with Purser's own client. Purser publishes the addresses of this Cluster but never connects to them. */
+function createHubTarget(cluster: Cluster, settings: TargetSettings): Target {
   const { clock, hub } = settings;
   if (hub === undefined || !isNamedHub(cluster, settings)) throw notHubCluster(cluster);
   return new Target({
@@ -129,9 +129,10 @@ function credentialElsewhere(namespace: string, allowed: readonly string[]): Iss
 
 /**
  * Returns the Secret that a Cluster refers to. Throws the same IssueError for a Secret that does not exist and for one that does not name
- * the Cluster, before anything else is read from the Secret: a user who may repoint one Cluster must not learn about other Secrets.
+ * the Cluster, before it reads anything else from the Secret: a user who can change the reference of one Cluster must not learn about other
+ * Secrets.
  */
-function referredSecret(
+function findReferredSecret(
   cluster: Stored<Cluster>,
   { namespace, name }: Reference,
   secret: Stored<Secret> | undefined,
@@ -145,7 +146,7 @@ function referredSecret(
   const isReferred = secret?.metadata.namespace === namespace && secret.metadata.name === name;
   if (!isReferred || !clustersOf(secret).includes(cluster.metadata.name))
     throw new IssueError('CredentialNotForCluster', `${key} was not found, or its cluster key does not list ${cluster.metadata.name}`);
-  if (isManaged(secret)) throw new IssueError('CredentialMissing', `${key} belongs to a ManagedToken`);
+  if (isManaged(secret)) throw new IssueError('CredentialMissing', `${key} belongs to a ManagedToken. Refer to another Secret`);
   if (isRenewedSecret(secret)) throw renewedReference(key);
   return secret;
 }
@@ -156,10 +157,10 @@ function renewedReference(key: string): IssueError {
 
 /**
  * Returns a credential with the tokens for a service account, one for each address. Throws an IssueError for a Secret outside Purser's
- * namespace, whose writers could otherwise use any service account that a cluster accepts, and for one that directs an address of an
- * older Secret to another server.
+ * namespace, whose writers could otherwise use any service account that a cluster accepts, and for a Secret with an address that another
+ * Secret also names.
  */
-function federatedCredential(
+function toFederatedCredential(
   { name, audiences }: ServiceAccountCredential,
   secret: Stored<Secret>,
   { hub, hubTokens, federatedAddresses }: TargetContext,
@@ -200,17 +201,17 @@ function encodeBase64(text: string): string {
 }
 
 function limitsFor(purpose: Purpose, { proxy }: Pins, { clock, allowLoopback }: TargetSettings): TransportOptions {
-  const mayDial = dialPolicy({ allowLoopback });
-  // The environment is the administrator's own and may name a proxy in the same Pod.
+  const mayDial = createDialPolicy({ allowLoopback });
+  // A proxy from the environment is not restricted: the administrator chooses it, and it may run in the same Pod.
   const mayDialProxy = proxy && mayDial;
-  return omitUndefined({ clock, connections: CONNECTIONS[purpose], timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, mayDial, mayDialProxy });
+  return omitUndefined({ clock, connections: MAX_CONNECTIONS[purpose], timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, mayDial, mayDialProxy });
 }
 
 function createClient(config: KubeConfigSource, options: TransportOptions): KubeClient {
   try {
     return new KubeClient(createTransport(config, options), FieldManager);
   } catch (error) {
-    // Literal IP addresses are checked before the first connection.
+    // `createTransport` checks literal IP addresses before the first connection.
     throw new IssueError('AddressNotAllowed', error instanceof Error ? error.message : '');
   }
 }

@@ -4,7 +4,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { CredentialSecretKey, OwnAnchorPrefix, OwnAudiencePrefix, OwnServiceAccounts, SystemAuthorities } from '../api/names.ts';
 import type { Secret, Stored } from '../api/resources.ts';
-import type { BearerTokens } from '../kube/credentials.ts';
+import type { BearerTokenSource } from '../kube/credentials.ts';
 import { isBearerToken } from '../kubernetes/bearer-token.ts';
 import { dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { serviceAccountNamespace } from '../kubernetes/service-account.ts';
@@ -15,7 +15,7 @@ import { IssueError } from './issue-error.ts';
 import { serverUrl } from './policy/registration.ts';
 import type { TokenInUse } from './policy/renewal.ts';
 import { parseRenewal, type RenewalRecord } from './policy/renewed-secret.ts';
-import { tokenClaims } from './policy/token-claims.ts';
+import { parseTokenClaims } from './policy/token-claims.ts';
 
 /** Purser's bearer token or client certificate on a target. */
 export type StoredCredential =
@@ -27,7 +27,7 @@ export interface ServiceAccountCredential {
   readonly type: 'serviceAccount';
   /** Name of the service account in Purser's namespace. */
   readonly name: string;
-  /** Audiences of its tokens by address, in the spelling of `serverUrl`: a token for one address is not valid at another. */
+  /** Audiences of its tokens by address, normalized by `serverUrl`: a token for one address is not valid at another. */
   readonly audiences: ReadonlyMap<string, string>;
 }
 
@@ -38,8 +38,8 @@ export interface HubTokenTimes {
   readonly expiresAt: number;
 }
 
-/** The token for a service account on the hub for one address of a target. */
-export interface AddressToken extends BearerTokens {
+/** Source of the token that the hub issues for a service account, for one address of a target. */
+export interface AddressToken extends BearerTokenSource {
   readonly audience: string;
   /** Issuer of the token in use; undefined if unknown. */
   readonly issuer: string | undefined;
@@ -52,15 +52,15 @@ export interface AddressToken extends BearerTokens {
 /** The credential that requests to a target use. */
 export type TargetCredential =
   | StoredCredential
-  /** Tokens of the hub by address, in the spelling of `serverUrl`. */
+  /** Tokens from the hub by address, normalized by `serverUrl`. */
   | { readonly type: 'serviceAccount'; readonly tokens: ReadonlyMap<string, AddressToken> };
 
 /** A credential as its Secret states it. */
 export type Credential = StoredCredential | ServiceAccountCredential;
 
-/** Uses of a credential that its Secret allows. A key that is absent from the Secret allows nothing. */
+/** Uses of a credential that its Secret allows. Without the keys server and ca.crt, the Secret allows no connection. */
 export interface Pins {
-  /** Addresses in the spelling of `serverUrl`. */
+  /** Addresses, normalized by `serverUrl`. */
   readonly servers: readonly string[];
   /** SHA-256 fingerprints of certificate authorities, or `system` for public ones. */
   readonly authorities: ReadonlySet<string> | typeof SystemAuthorities;
@@ -77,14 +77,14 @@ export function isFederated(secret: Secret): boolean {
 
 /** Reads the service account, the token or the client certificate. Throws an IssueError, CredentialMissing, that names the problem. */
 export function readCredential(secret: Secret): Credential {
-  if (isFederated(secret)) return serviceAccountCredential(secret);
+  if (isFederated(secret)) return toServiceAccountCredential(secret);
   const token = valueOf(secret, CredentialSecretKey.token);
-  if (token !== undefined) return tokenCredential(token);
+  if (token !== undefined) return toTokenCredential(token);
   const certificate = valueOf(secret, CredentialSecretKey.clientCertificate);
   const key = valueOf(secret, CredentialSecretKey.clientKey);
   if (certificate === undefined || key === undefined)
-    throw credentialMissing('the Secret contains none of token, serviceAccount, and tls.crt with tls.key');
-  return certificateCredential(certificate, key);
+    throw credentialMissing('the Secret contains no credential. Add the key token or serviceAccount, or both tls.crt and tls.key');
+  return toCertificateCredential(certificate, key);
 }
 
 /** A renewed token with its record. */
@@ -95,9 +95,9 @@ export interface RenewedToken {
 
 /**
  * Returns the renewed token of a registered Secret; undefined if `renewed` belongs to another Secret, was edited or retired, or succeeds
- * a different token than the registered one: a new token in the registered Secret takes precedence. A token that had expired before the
- * renewal is not new; another tool has reverted the registered Secret. Throws an IssueError, CredentialMissing, if the registered Secret
- * is not readable.
+ * a different token than the registered one: a new token in the registered Secret takes precedence. A registered token that
+ * had expired before the renewal is not new: another tool has reverted the registered Secret. Throws an IssueError, CredentialMissing, if
+ * the registered Secret is not readable.
  */
 export function readRenewed(registered: Stored<Secret>, renewed: Secret | undefined): RenewedToken | undefined {
   const record = renewed && parseRenewal(renewed, registered.metadata.uid);
@@ -110,7 +110,7 @@ export function readRenewed(registered: Stored<Secret>, renewed: Secret | undefi
 
 /** Returns whether a JWT expires at or before a time; false for a token whose expiry is unknown. */
 function isExpiredAt(token: string, at: number): boolean {
-  return (tokenClaims(token)?.expiresAt ?? Infinity) <= at;
+  return (parseTokenClaims(token)?.expiresAt ?? Infinity) <= at;
 }
 
 /**
@@ -123,19 +123,19 @@ export function readCredentialInUse(registered: Stored<Secret>, renewed: Secret 
 }
 
 /**
- * Returns the token in use, for the time of its renewal; undefined for a client certificate, for a service account on the hub, and
+ * Returns the token in use, to compute the time of its renewal; undefined for a client certificate, for a service account on the hub, and
  * for a JWT that does not belong to a service account. Throws an IssueError, CredentialMissing.
  */
 export function readTokenInUse(registered: Stored<Secret>, renewed: Secret | undefined): TokenInUse | undefined {
   const found = readRenewed(registered, renewed);
   if (found !== undefined) {
     const { tokenDigest: digest, renewedAt: issuedAt, expiresAt } = found.record;
-    return { digest, isSupplied: false, issuedAt, expiresAt, audiences: tokenClaims(found.token.reveal())?.audiences };
+    return { digest, isSupplied: false, issuedAt, expiresAt, audiences: parseTokenClaims(found.token.reveal())?.audiences };
   }
   const credential = readCredential(registered);
   if (credential.type !== 'token') return undefined;
   const text = credential.token.reveal();
-  const claims = tokenClaims(text);
+  const claims = parseTokenClaims(text);
   if (claims !== undefined && serviceAccountNamespace(claims.subject ?? '') === undefined) return undefined;
   const isOwn = claims?.boundSecretName?.startsWith(OwnAnchorPrefix) === true;
   const { issuedAt, expiresAt, audiences } = claims ?? {};
@@ -144,7 +144,7 @@ export function readTokenInUse(registered: Stored<Secret>, renewed: Secret | und
 
 /** Returns the addresses in a Secret, normalized by `serverUrl`; none if its server key is unreadable. */
 export function addressesOf(secret: Secret): readonly string[] {
-  return readable(() => serversOf(secret)) ?? [];
+  return readOrUndefined(() => serversOf(secret)) ?? [];
 }
 
 /** Reads the permitted uses of the credential. Throws an IssueError, CredentialMissing, for an unreadable key. */
@@ -167,7 +167,7 @@ function serversOf(secret: Secret): readonly string[] {
 
 /** Returns the names of the Clusters that the credential is for; none if the key is unreadable. */
 export function clustersOf(secret: Secret): readonly string[] {
-  return readable(() => wordsOf(secret, CredentialSecretKey.cluster)) ?? [];
+  return readOrUndefined(() => wordsOf(secret, CredentialSecretKey.cluster)) ?? [];
 }
 
 /** Period in which a credential is valid, in milliseconds since 1970; `expiresAt` is absent for a JWT without expiry. */
@@ -177,15 +177,15 @@ export interface CredentialLifetime {
 }
 
 /** Returns the validity that a JWT or certificate states; undefined for other tokens. */
-export function credentialLifetime(credential: StoredCredential): CredentialLifetime | undefined {
+export function readCredentialLifetime(credential: StoredCredential): CredentialLifetime | undefined {
   if (credential.type === 'certificate') return certificateLifetime(credential.certificate);
-  const claims = tokenClaims(credential.token.reveal());
+  const claims = parseTokenClaims(credential.token.reveal());
   if (claims === undefined) return undefined;
   const { issuedAt, notBefore = issuedAt, expiresAt } = claims;
   return omitUndefined({ startsAt: notBefore, expiresAt });
 }
 
-/** Parses PEM. Returns undefined if the text contains anything but certificates. */
+/** Parses PEM. Returns undefined if the text is too long, contains no certificate, or contains another PEM block. */
 function parseCertificates(text: string): readonly X509Certificate[] | undefined {
   if (text.length > MAX_CA_LENGTH) return undefined;
   const blocks = text.match(PEM_BLOCK) ?? [];
@@ -206,7 +206,7 @@ export function parseBundle(caBundle: string): readonly X509Certificate[] | unde
 }
 
 const MAX_LENGTH = 65_536;
-/** Maximum length of a Cluster's caBundle. */
+/** Maximum length of certificate authorities, in characters. */
 const MAX_CA_LENGTH = 524_288;
 const PEM_BLOCK = /-----BEGIN CERTIFICATE-----[\sA-Za-z0-9+/=]+-----END CERTIFICATE-----/g;
 const BASE64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/;
@@ -240,18 +240,18 @@ function authoritiesOf(secret: Secret): Pins['authorities'] {
   if (text === SystemAuthorities) return SystemAuthorities;
   const certificates = parseCertificates(text);
   if (certificates === undefined)
-    throw credentialMissing(`ca.crt of the Secret contains neither PEM certificates alone nor the word ${SystemAuthorities}`);
+    throw credentialMissing(`ca.crt of the Secret must contain only PEM certificates, or the word ${SystemAuthorities}`);
   return new Set(certificates.map(({ fingerprint256 }) => fingerprint256));
 }
 
 /** Returns the text of a renewed token; undefined for anything that is not a bearer token. */
 function renewedText(renewed: Secret): string | undefined {
-  const text = readable(() => valueOf(renewed, CredentialSecretKey.token));
+  const text = readOrUndefined(() => valueOf(renewed, CredentialSecretKey.token));
   return text !== undefined && isBearerToken(text) ? text : undefined;
 }
 
 /** Returns the result of `read`; undefined for an unreadable key. */
-function readable<T>(read: () => T): T | undefined {
+function readOrUndefined<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
@@ -283,10 +283,10 @@ function isDecodable(text: string): boolean {
   }
 }
 
-/** Keys of stored credentials, which exclude the key serviceAccount. */
+/** Keys of stored credentials, which a Secret with the key serviceAccount must not contain. */
 const STORED_KEYS = [CredentialSecretKey.token, CredentialSecretKey.clientCertificate, CredentialSecretKey.clientKey];
 
-function serviceAccountCredential(secret: Secret): ServiceAccountCredential {
+function toServiceAccountCredential(secret: Secret): ServiceAccountCredential {
   const stored = STORED_KEYS.find((key) => hasKey(secret, key));
   if (stored !== undefined) throw credentialMissing(`the Secret contains both serviceAccount and ${stored}. Remove one of these keys`);
   const name = valueOf(secret, CredentialSecretKey.serviceAccount) ?? '';
@@ -296,14 +296,14 @@ function serviceAccountCredential(secret: Secret): ServiceAccountCredential {
   return { type: 'serviceAccount', name, audiences: audiencesOf(secret) };
 }
 
-/** Returns the error for a credential that names Purser's service account itself. */
+/** Returns the error for a Secret that names Purser's own service account. */
 export function ownServiceAccount(name: string): IssueError {
   return credentialMissing(
-    `the serviceAccount key of the Secret names ${name}, which is Purser's own service account. Create another one, without permissions on the hub`,
+    `the serviceAccount key of the Secret names Purser's own service account, ${name}. Use another one, without permissions on the hub`,
   );
 }
 
-/** Returns the audiences by address. An audience contains the address as written in the Secret; of two forms of one address, the first applies. */
+/** Returns the audiences by address. An audience contains the address as the Secret spells it; of two spellings, the first applies. */
 function audiencesOf(secret: Secret): ReadonlyMap<string, string> {
   const audiences = new Map<string, string>();
   for (const spelling of wordsOf(secret, CredentialSecretKey.server)) {
@@ -313,12 +313,12 @@ function audiencesOf(secret: Secret): ReadonlyMap<string, string> {
   return audiences;
 }
 
-function tokenCredential(token: string): StoredCredential {
+function toTokenCredential(token: string): StoredCredential {
   if (!isBearerToken(token)) throw credentialMissing('the token in the Secret contains characters that are not allowed in bearer tokens');
   return { type: 'token', token: new Sensitive(token) };
 }
 
-function certificateCredential(certificate: string, key: string): StoredCredential {
+function toCertificateCredential(certificate: string, key: string): StoredCredential {
   const [leaf] = parseCertificates(certificate) ?? [];
   if (leaf === undefined) throw credentialMissing('tls.crt of the Secret is not a PEM certificate');
   if (!isKeyOf(key, leaf)) throw credentialMissing('tls.key of the Secret is not the PEM private key of tls.crt');
@@ -343,7 +343,7 @@ function certificateLifetime(pem: string): CredentialLifetime | undefined {
   return leaf && { startsAt: leaf.validFromDate.getTime(), expiresAt: leaf.validToDate.getTime() };
 }
 
-/** Returns the token that is sent to an address; undefined for a client certificate, and before the hub issued a token. */
+/** Returns the token that is sent to an address; undefined for a client certificate, and before the hub has issued a token. */
 export function tokenFor(credential: TargetCredential | undefined, server: string): Sensitive<string> | undefined {
   if (credential?.type === 'token') return credential.token;
   return credential?.type === 'serviceAccount' ? credential.tokens.get(server)?.current : undefined;

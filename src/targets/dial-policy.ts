@@ -8,8 +8,8 @@ export interface DialPolicyOptions {
   readonly allowLoopback: boolean;
 }
 
-/** Returns the check of an IP address, to apply to every connection after names are resolved. */
-export function dialPolicy({ allowLoopback }: DialPolicyOptions): (address: string) => boolean {
+/** Returns a function that checks an IP address. Apply it to every connection, after name resolution. */
+export function createDialPolicy({ allowLoopback }: DialPolicyOptions): (address: string) => boolean {
   return (address) => {
     // The zone names a network interface and does not affect the check.
     const [bare = ''] = address.split('%');
@@ -17,7 +17,7 @@ export function dialPolicy({ allowLoopback }: DialPolicyOptions): (address: stri
     if (family === 0) return false;
     const type = family === 4 ? 'ipv4' : 'ipv6';
     if (LOOPBACK.check(bare, type)) return allowLoopback;
-    const tunneled = family === 6 ? isatapAddress(bare) : undefined;
+    const tunneled = family === 6 ? findIsatapAddress(bare) : undefined;
     return !FORBIDDEN.check(bare, type) && (tunneled === undefined || !(LOOPBACK.check(tunneled) || FORBIDDEN.check(tunneled)));
   };
 }
@@ -25,7 +25,7 @@ export function dialPolicy({ allowLoopback }: DialPolicyOptions): (address: stri
 export interface ProxySettings {
   /** URL of the proxy; undefined for none. */
   readonly httpsProxy?: string | undefined;
-  /** Comma-separated hosts to reach without the proxy: domains, which include their subdomains, addresses and CIDR blocks. */
+  /** Comma-separated hosts to reach without the proxy: domains (with their subdomains), addresses and CIDR blocks. */
   readonly noProxy?: string | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface ProxySettings {
 export type ProxyPolicy = (server: string) => string | undefined;
 
 /** Returns the policy of HTTPS_PROXY and NO_PROXY, as Go programs read them. Connections to loopback addresses never use a proxy. */
-export function proxyPolicy({ httpsProxy, noProxy = '' }: ProxySettings): ProxyPolicy {
+export function createProxyPolicy({ httpsProxy, noProxy = '' }: ProxySettings): ProxyPolicy {
   if (!httpsProxy) return () => undefined;
   const exceptions = noProxy
     .split(',')
@@ -48,8 +48,8 @@ export function proxyPolicy({ httpsProxy, noProxy = '' }: ProxySettings): ProxyP
 }
 
 /** Returns the IPv4 address in an ISATAP address, under any prefix; undefined for any other address. */
-function isatapAddress(address: string): string | undefined {
-  // A URL has one spelling for each address.
+function findIsatapAddress(address: string): string | undefined {
+  // The URL parser normalizes IPv6 addresses.
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [high, low] =
     ISATAP.exec(canonical)
@@ -62,14 +62,14 @@ const ISATAP = /:(?:0?:|200:)5efe:([\da-f]{1,4}):([\da-f]{1,4})$/;
 
 const OWN_MACHINE = ['127.0.0.0/8', '::1/128'];
 // IPv4 blocks also cover IPv4-mapped IPv6 addresses.
-const LOOPBACK = blockList(OWN_MACHINE);
+const LOOPBACK = createBlockList(OWN_MACHINE);
 
-/** Unspecified addresses, which connect to this machine; link-local; multicast; reserved and broadcast addresses. */
+/** Unspecified addresses, which connect to this machine, and link-local, site-local, multicast, reserved and broadcast addresses. */
 const SPECIAL = ['0.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4', 'fe80::/10', 'fec0::/10', 'ff00::/8'];
-/** IPv4 addresses embedded in IPv6 in forms that no cluster uses: compatible and translated addresses, local NAT64, Teredo. */
+/** IPv4 addresses in IPv6 addresses, in forms that no cluster uses: compatible and translated addresses, local NAT64, Teredo. */
 const EMBEDDED = ['::/96', '::ffff:0:0:0/96', '64:ff9b:1::/48', '2001::/32'];
 /** Addresses of metadata services outside link-local blocks: Alibaba, Azure, Oracle; on IPv6 AWS, Google and Scaleway. */
-export const METADATA = [
+export const METADATA_BLOCKS = [
   '100.100.100.200/32',
   '168.63.129.16/32',
   '192.0.0.192/32',
@@ -78,17 +78,22 @@ export const METADATA = [
   'fd00:42::42/128',
 ];
 
-const FORBIDDEN = blockList([...SPECIAL, ...EMBEDDED, ...METADATA, ...[...OWN_MACHINE, ...SPECIAL, ...METADATA].flatMap(tunnelBlocks)]);
+const FORBIDDEN = createBlockList([
+  ...SPECIAL,
+  ...EMBEDDED,
+  ...METADATA_BLOCKS,
+  ...[...OWN_MACHINE, ...SPECIAL, ...METADATA_BLOCKS].flatMap(toTunnelBlocks),
+]);
 
 /** Returns the IPv6 blocks that reach an IPv4 block through a gateway (NAT64) or a tunnel (6to4). */
-function tunnelBlocks(block: string): readonly string[] {
+function toTunnelBlocks(block: string): readonly string[] {
   const [address = '', prefix] = block.split('/');
   if (isIP(address) !== 4) return [];
   const halves = Buffer.from(address.split('.').map(Number)).toString('hex').replace(/^.{4}/, '$&:');
   return [`64:ff9b::${halves}/${96 + Number(prefix)}`, `2002:${halves}::/${16 + Number(prefix)}`];
 }
 
-function blockList(blocks: readonly string[]): BlockList {
+function createBlockList(blocks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const block of blocks) {
     const [address = '', prefix] = block.split('/');

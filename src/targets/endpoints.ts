@@ -8,7 +8,7 @@ import { type Pins, parseBundle } from './credential.ts';
 import { IssueError } from './issue-error.ts';
 import { serverUrl } from './policy/registration.ts';
 
-/** Endpoints of a cluster that tokens may be sent to and written next to. */
+/** Endpoints of a cluster to send tokens to, and to write to Secrets with tokens. */
 export interface PinnedEndpoints {
   /** Addresses in order of preference; at least one. */
   readonly servers: readonly string[];
@@ -20,7 +20,7 @@ export interface PinnedEndpoints {
  * Returns the endpoints of a Cluster for a client at `ownAddress`. Throws an IssueError unless the pins cover every address and every
  * certificate: a registration with a different address or certificate is not trusted.
  */
-export function pinnedEndpoints(cluster: Cluster, pins: Pins, ownAddress: string | undefined): PinnedEndpoints {
+export function toPinnedEndpoints(cluster: Cluster, pins: Pins, ownAddress: string | undefined): PinnedEndpoints {
   const { serverEndpoints, caBundle = '' } = cluster.spec.orchestratorApiEndpoints;
   checkPinned(
     serverEndpoints.map(({ serverAddress }) => serverAddress),
@@ -59,7 +59,7 @@ export class EndpointChoice {
     return this.#servers[this.#active];
   }
 
-  /** Returns the addresses to try, the active one first. The preferred address precedes the active one once RETURN_MS have passed. */
+  /** Returns the addresses to try, the active one first, or the preferred one if its last failure was RETURN_MS ago. */
   order(now: number): readonly string[] {
     const isReturnDue = this.#active !== 0 && now - this.#failedAt >= RETURN_MS;
     const [preferred, active] = [this.#servers[0], this.#servers[this.#active]];
@@ -99,7 +99,8 @@ function pinnedBundle(caBundle: string, authorities: Pins['authorities']): strin
     throw new IssueError('CANotPinned', `the Cluster has no caBundle, and ca.crt of the Secret is not the word ${SystemAuthorities}`);
   }
   const certificates = parseBundle(caBundle);
-  if (certificates === undefined) throw new IssueError('TLSVerifyFailed', 'caBundle is not base64-encoded PEM certificates alone', LASTING);
+  if (certificates === undefined)
+    throw new IssueError('TLSVerifyFailed', 'caBundle must contain only PEM certificates, encoded as base64', LASTING);
   const isPinned = (fingerprint: string) => authorities !== SystemAuthorities && authorities.has(fingerprint);
   const other = certificates.find(({ fingerprint256 }) => !isPinned(fingerprint256));
   if (other !== undefined)

@@ -1,6 +1,6 @@
-// Addresses of Secrets that name a service account on the hub. The audience of a token contains only the address that the token is sent
-// to: a second Secret with the address could send it to another server, by another proxy, or issue tokens for another Cluster. The age of a
-// Secret does not show which of two named the address first, so Purser uses neither.
+// Addresses of Secrets that name a service account on the hub. The audience of a token contains only the address that the token is sent to.
+// A second Secret with the same address could send such a token to another server through another proxy, or use it for another Cluster. The
+// age of a Secret does not show which of two Secrets named the address first, so Purser uses neither.
 
 import type { Secret, Stored } from '../api/resources.ts';
 import type { Lookup, Store } from '../kube/store.ts';
@@ -27,7 +27,7 @@ export class FederatedAddresses {
   }
 }
 
-/** Addresses by Secret: every probe needs them. */
+/** Cache of addresses by Secret, because every probe needs them. */
 const known = new WeakMap<Secret, readonly string[]>();
 
 function federatedAddresses(secret: Secret): readonly string[] {

@@ -13,7 +13,7 @@ export type CredentialSecrets = Pick<RegisteredCluster, 'credential' | 'renewed'
 
 export interface FreshCredentialsOptions {
   readonly clock: Clock;
-  /** Undefined in tests without a hub; nothing is read then. */
+  /** The hub; undefined in tests without a hub, in which nothing is read. */
   readonly hub?: { readonly client: KubeClient };
   /** Namespaces of credential Secrets. */
   readonly credentialNamespaces: readonly string[];
@@ -32,7 +32,7 @@ export class FreshCredentials {
     this.#options = options;
   }
 
-  /** Returns the registration with the newer credential, if there is one and the informers still have the old one. */
+  /** Returns the registration with the newer credential, if there is one and the informers still have the old one; otherwise unchanged. */
   latest(registered: RegisteredCluster): RegisteredCluster {
     const { name } = registered.cluster.metadata;
     const newer = this.#newer.get(name);
@@ -42,7 +42,7 @@ export class FreshCredentials {
     return registered;
   }
 
-  /** Reads the Secrets again, at most once in ten seconds for each cluster. Ignores errors of the hub. */
+  /** Reads the Secrets again, at most once every ten seconds for each cluster. Ignores errors of the hub. */
   async refresh(registered: RegisteredCluster): Promise<void> {
     const { name } = registered.cluster.metadata;
     await this.#reading.do(name, async () => {

@@ -7,7 +7,7 @@ import { hashFraction } from '../std/hash.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import type { AddressToken, HubTokenTimes } from './credential.ts';
 import type { HubSettings } from './hub.ts';
-import { HubAccounts } from './hub-accounts.ts';
+import { HubServiceAccounts } from './hub-service-accounts.ts';
 import { IssueError } from './issue-error.ts';
 import { type HubTokenName, issueHubToken } from './issue-token.ts';
 
@@ -15,13 +15,13 @@ import { type HubTokenName, issueHubToken } from './issue-token.ts';
 export class HubTokens {
   readonly #hub: HubSettings;
   readonly #clock: Clock;
-  readonly #accounts: HubAccounts;
+  readonly #serviceAccounts: HubServiceAccounts;
   readonly #tokens = new Map<string, HubToken>();
 
   constructor(hub: HubSettings, clock: Clock) {
     this.#hub = hub;
     this.#clock = clock;
-    this.#accounts = new HubAccounts(hub, clock);
+    this.#serviceAccounts = new HubServiceAccounts(hub, clock);
   }
 
   /** Returns the token with this name, which is requested on first use. */
@@ -31,7 +31,7 @@ export class HubTokens {
     if (known !== undefined) return known;
     for (const [other, { isUnused }] of this.#tokens) if (isUnused) this.#tokens.delete(other);
     const request = async () => {
-      await this.#accounts.check(serviceAccount);
+      await this.#serviceAccounts.check(serviceAccount);
       return await issueHubToken(this.#hub, { serviceAccount, audience }, this.#clock);
     };
     const token = new HubToken(audience, request, this.#clock);
@@ -40,7 +40,7 @@ export class HubTokens {
   }
 }
 
-/** A token. */
+/** A token from the hub with its times. */
 interface Held {
   readonly token: Sensitive<string>;
   /** Issuer of the token; undefined if unknown. */
@@ -52,7 +52,7 @@ interface Held {
   readonly expiresAt: number;
 }
 
-/** The token for one address: requested on first use, and renewed by the first use after half of its lifetime. */
+/** The token for one address: requested on first use, and renewed by the first use after about half of its lifetime. */
 export class HubToken implements AddressToken {
   readonly audience: string;
   readonly #issue: () => ReturnType<typeof issueHubToken>;
@@ -86,12 +86,12 @@ export class HubToken implements AddressToken {
     return this.#failure;
   }
 
-  /** True if the token was requested, has expired and is not being requested. */
+  /** True if the token has expired and is not being requested again. */
   get isUnused(): boolean {
     return this.#held !== undefined && this.current === undefined && this.#requesting === undefined;
   }
 
-  /** Returns a valid token. Waits for the hub only without one. Throws an IssueError. */
+  /** Returns a valid token. Waits for the hub only if there is none. Throws an IssueError. */
   async get(): Promise<Sensitive<string>> {
     const { current } = this;
     if (current === undefined) return await this.#request();
@@ -100,7 +100,10 @@ export class HubToken implements AddressToken {
     return current;
   }
 
-  /** Returns a new token in place of a rejected one. The delay between new tokens grows, because a target may reject all tokens. */
+  /**
+   * Returns a new token in place of the rejected one, or the current token if the request fails or the last replacement was recent. The
+   * delay between replacements grows, because a target may reject all tokens.
+   */
   async replace(rejected: string | undefined): Promise<Sensitive<string>> {
     const { current } = this;
     const now = this.#clock.monotonic();
@@ -114,13 +117,13 @@ export class HubToken implements AddressToken {
   async #request(): Promise<Sensitive<string>> {
     const isDelayed = this.#failures.remainingMs(this.#clock.monotonic()) > 0;
     if (this.#failure !== undefined && isDelayed) throw this.#failure;
-    this.#requesting ??= this.#hold().finally(() => {
+    this.#requesting ??= this.#issueAndHold().finally(() => {
       this.#requesting = undefined;
     });
     return await this.#requesting;
   }
 
-  async #hold(): Promise<Sensitive<string>> {
+  async #issueAndHold(): Promise<Sensitive<string>> {
     const sentAt = this.#clock.monotonic();
     try {
       const { token, issuedAt, expiresAt, claims } = await this.#issue();

@@ -47,7 +47,10 @@ export function isHubAddress(hub: HubSettings, servers: readonly string[]): bool
   return servers.some((server) => own.includes(server) || POD_NAMES.test(new URL(server).hostname));
 }
 
-/** Decides for one target whether it is the hub. Sends at most three requests per credential, and only for service accounts in Purser's namespace. */
+/**
+ * Decides for one target whether it is the hub. Sends at most three requests per credential, and only for service accounts in Purser's
+ * namespace.
+ */
 export class HubIdentity {
   readonly #hub: HubSettings;
   readonly #isHub: boolean;
@@ -69,10 +72,13 @@ export class HubIdentity {
     );
   }
 
-  /** Compares signing keys for tokens for service accounts, otherwise the UID of kube-system. Returns true if neither can be read. */
+  /**
+   * Returns whether the target may be the hub. Compares the signing keys of a service account token, otherwise the UIDs of kube-system.
+   * Returns true if neither can be read.
+   */
   async #mayBeHub(target: HubCandidate): Promise<boolean> {
     const token = target.credential?.type === 'token' ? target.credential.token.reveal() : undefined;
-    const keys = token === undefined ? undefined : await this.#signingKeys();
+    const keys = token === undefined ? undefined : await this.#readSigningKeys();
     if (token !== undefined && keys !== undefined) {
       if (keys.some((key) => isSignedBy(token, key))) return true;
       if (token.split('.').length === 3 && serviceAccountNamespace(target.username) !== undefined) return false;
@@ -83,8 +89,8 @@ export class HubIdentity {
     return uids.includes(undefined) || uids[0] === uids[1];
   }
 
-  /** Returns the keys that the hub signs tokens for service accounts with; undefined if Purser may not read them. */
-  async #signingKeys(): Promise<readonly KeyObject[] | undefined> {
+  /** Returns the keys with which the hub signs service account tokens; undefined if Purser may not read them. */
+  async #readSigningKeys(): Promise<readonly KeyObject[] | undefined> {
     const text = await undefinedIfRejected(this.#hub.client.getText(KEY_SET_PATH));
     return text === undefined ? undefined : parseKeySet(text);
   }
@@ -94,7 +100,7 @@ export class HubIdentity {
 const POD_NAMES = /^kubernetes(\.default(\.svc(\..+)?)?)?$/;
 const KUBE_SYSTEM = { name: 'kube-system' };
 
-/** Returns the response; undefined for an error response. Throws an IssueError without a response. */
+/** Returns the response; undefined for 401, 403 and 404. Throws an IssueError for all other errors. */
 async function undefinedIfRejected<T>(response: Promise<T>): Promise<T | undefined> {
   try {
     return await response;

@@ -8,30 +8,30 @@ import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { type Status, StatusError } from '../kubernetes/status.ts';
 import { cleanMessage } from '../std/clean-message.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
-import { withoutSecret } from '../std/sensitive.ts';
+import { redactSecret } from '../std/sensitive.ts';
 import type { Outcome } from './circuit-breaker.ts';
 
 /** Reasons of errors. */
 export type IssueFailure = FailureReason | 'ServiceAccountRecreated' | 'InvalidSpec';
 
 export interface IssueErrorOptions {
-  /** Delay before the next request that the server requested, in milliseconds. */
+  /** Delay that the server requested before the next request, in milliseconds. */
   readonly retryAfterMs?: number;
-  /** Status of the response, if the request caused the error; without Purser's credential. */
+  /** Status of the response, if the target rejected or throttled the request; does not contain Purser's credential. */
   readonly status?: Status;
   /** Code of a network error, such as `ECONNREFUSED`. */
   readonly code?: string;
-  /** Overrides `isLasting` of the reason. */
+  /** Override of `isLastingReason`; undefined for the value of the reason. */
   readonly isLasting?: boolean;
   /** UID of the service account on the target, if it differs from the expected one. */
   readonly accountUID?: string | undefined;
 }
 
-/** An error with a reason for programs. The message is one line for operators and contains no token. */
+/** An error with a machine-readable reason. The message is one line for operators and contains no token. */
 export class IssueError extends Error {
   override readonly name = 'IssueError';
   readonly reason: IssueFailure;
-  /** Part of the message that may name addresses and Secrets; may be empty. */
+  /** Variable part of the message, which may name addresses and Secrets; may be empty. */
   readonly detail: string;
   readonly retryAfterMs?: number;
   readonly status?: Status;
@@ -55,8 +55,8 @@ export class IssueError extends Error {
 }
 
 /**
- * Waits for a response of the hub. Throws the reason of `signal` if it aborted, otherwise an IssueError with `reason`, whose message
- * contains no part of the request.
+ * Waits for a response of the hub. Throws the reason of `signal` if it aborted, an IssueError unchanged, and any other error as an
+ * IssueError with `reason`.
  */
 export async function orIssueError<T>(response: Promise<T>, reason: IssueFailure, signal: AbortSignal): Promise<T> {
   try {
@@ -109,13 +109,13 @@ const MEANINGS: Readonly<Record<IssueFailure, string>> = {
   InvalidSpec: ReadyReason.InvalidSpec,
 };
 
-/** Converts the error of a request without a usable response. With `usesSystemRoots`, the message mentions a missing caBundle that may be the cause. */
+/** Converts an error without a usable response. With `usesSystemRoots`, the message names the missing caBundle if it may be the cause. */
 export function transportFailure({ code, message }: TransportError, usesSystemRoots = false): IssueError {
   const cause = usesSystemRoots && UNKNOWN_ISSUER.test(code) ? `${NO_BUNDLE}: ${message}` : message;
   return new IssueError(transportReason(code), cause, { code });
 }
 
-/** Converts an error response. Keeps `status` only if the request itself was rejected. */
+/** Converts an error response. Keeps `status` only if the target rejected or throttled the request itself. */
 export function statusFailure(error: StatusError): IssueError {
   const { code, message, status } = error;
   const reason = statusReason(code, message);
@@ -124,12 +124,12 @@ export function statusFailure(error: StatusError): IssueError {
   return new IssueError(reason, message, omitUndefined({ retryAfterMs: waitMs, status: isRequestRejected ? status : undefined }));
 }
 
-/** Returns the error without a secret that Purser sent, which the target may have copied into any field. */
+/** Redacts a secret that Purser sent and that the target may have copied into any field of its error. */
 export function redactError({ status }: StatusError, secret: string): StatusError {
-  return new StatusError(JSON.parse(withoutSecret(JSON.stringify(status), secret)));
+  return new StatusError(JSON.parse(redactSecret(JSON.stringify(status), secret)));
 }
 
-/** Returns whether a proxy reports that no server is available, or the server cannot serve at all. */
+/** Returns whether the response reports that no API server is available: 502, 503 or 504. */
 export function isOutage({ code }: StatusError): boolean {
   return code === 502 || code === 503 || code === 504;
 }
@@ -151,7 +151,7 @@ export function isRejection(error: unknown): boolean {
   return failure instanceof IssueError && failure.reason === 'CredentialRejected';
 }
 
-/** Returns whether an error is a response of the cluster. */
+/** Returns whether an error is a response of an available API server. */
 export function isClusterResponse(error: unknown): boolean {
   return error instanceof StatusError && !isOutage(error);
 }
@@ -175,13 +175,13 @@ const NEVER_SENT: ReadonlySet<string> = new Set([
 ]);
 const TIMEOUTS: ReadonlySet<string> = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', ProxyErrorCode.timeout]);
 const UNREADABLE = /^(EBADMSG|EMSGSIZE|HPE_\w+|UND_ERR_(HEADERS_OVERFLOW|RES_\w+|RESPONSE\w*|INVALID_ARG|NOT_SUPPORTED))$/;
-/** Codes of OpenSSL's certificate verification, and of a peer that does not use TLS. */
+/** Error codes of failed certificate verification, and of a server that does not use TLS. */
 const UNVERIFIED =
   /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
-/** Codes of a certificate whose authority is not trusted. */
+/** Error codes for a certificate from an untrusted authority. */
 const UNKNOWN_ISSUER = /SELF_SIGNED|^UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|^CERT_UNTRUSTED$/;
 const NO_BUNDLE = 'the Cluster has no caBundle, so Purser trusts only public certificate authorities';
-/** Alerts of the server about Purser's client certificate. */
+/** Error codes of TLS alerts with which a server rejects Purser's client certificate. */
 const CERTIFICATE_ALERT = /_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA)$/;
 
 function transportReason(code: string): IssueFailure {

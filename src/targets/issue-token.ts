@@ -2,14 +2,14 @@
 
 import { ServiceAccounts } from '../api/resources.ts';
 import { objectPath } from '../kube/paths.ts';
-import { type HttpResponse, toStatusError, warningTexts } from '../kube/response.ts';
+import { type HttpResponse, parseWarnings, toStatusError } from '../kube/response.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { serviceAccountNamespace, subjectOf } from '../kubernetes/service-account.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf, uidOf } from '../kubernetes/untrusted.ts';
 import type { Clock } from '../std/clock.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
-import { Sensitive, withoutSecret, withoutTokens } from '../std/sensitive.ts';
+import { redactSecret, redactTokens, Sensitive } from '../std/sensitive.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
 import { secretsOf } from './credential.ts';
 import type { HubSettings } from './hub.ts';
@@ -26,7 +26,7 @@ import {
   maxTokenLength,
   type TokenRequest,
 } from './policy/grant.ts';
-import { type TokenClaims, tokenClaims } from './policy/token-claims.ts';
+import { parseTokenClaims, type TokenClaims } from './policy/token-claims.ts';
 import { ownUsername } from './reviews.ts';
 import type { Target, TokenSource } from './target.ts';
 
@@ -89,8 +89,8 @@ export interface HubTokenName {
 }
 
 /**
- * Requests a token for a service account in Purser's namespace from the hub, for one address of a target. Throws an IssueError with a
- * reason of the hub, which contains no part of the response that a caller of the façade could receive.
+ * Requests a token for a service account in Purser's namespace from the hub, for one address of a target. Throws an IssueError with
+ * reason HubTokenForbidden or HubTokenFailed and without the Status of the hub, which the façade would return to callers.
  */
 export async function issueHubToken(
   { client, namespace }: HubSettings,
@@ -135,13 +135,13 @@ async function requestToken(target: RequestTarget, request: TokenRequest, body: 
   const issued = toIssuedToken(request, { fields: parseResponse(response), sentAt, serverAt: serverTime(response, target.clock.now()) });
   const secrets = secretsOf(target.credential);
   if (secrets.includes(issued.token.reveal())) throw new IssueError('ResponseUntrusted', "the token is Purser's own");
-  const warnings = warningTexts(response.headers).map((text) => withoutTokens(secrets.reduce(withoutSecret, text)));
+  const warnings = parseWarnings(response.headers).map((text) => redactTokens(secrets.reduce(redactSecret, text)));
   return { ...issued, warnings };
 }
 
 /**
- * Throws an IssueError if the credential does not allow the namespace of the service account, or if the service account is, or may be,
- * in the namespace of Purser's own: other service accounts in that namespace can often create tokens for Purser's service account.
+ * Throws an IssueError if the credential does not allow the namespace of the service account, or if that is, or may be, the namespace of
+ * Purser's own service account: other service accounts there can often create tokens for it.
  */
 export async function checkServiceAccount(
   target: TokenSource,
@@ -180,9 +180,9 @@ interface Response {
   readonly serverAt: number;
 }
 
-/** Maximum difference of clocks, in milliseconds; a larger one is ignored. */
+/** Maximum difference between the clocks, in milliseconds; a Date header with a larger difference is ignored. */
 const MAX_SKEW_MS = 24 * 3_600_000;
-/** Maximum length of a response without its audiences, in bytes. It contains all audiences twice, escaped, and once more in base64. */
+/** Maximum length of a response without audiences, in bytes. A response contains all audiences twice, escaped, and once in base64. */
 const RESPONSE_BYTES = 65_536;
 const RESPONSE_FACTOR = 16;
 
@@ -259,7 +259,7 @@ function toIssuedToken(request: TokenRequest, { fields, sentAt, serverAt }: Resp
   const { token: sent, expirationTimestamp } = fieldsOf(fields['status']);
   const { expirationSeconds, audiences } = fieldsOf(fields['spec']);
   const token = textOf(sent);
-  const claims = tokenClaims(token, maxTokenLength(request));
+  const claims = parseTokenClaims(token, maxTokenLength(request));
   const granted = omitUndefined<GrantResponse>({ token, expirationTimestamp, audiences: textsOf(audiences), claims });
   const problems = checkGrant(request, granted, serverAt);
   if (problems.length > 0) throw new IssueError('ResponseUntrusted', problems.join('; '));
@@ -281,7 +281,10 @@ function textsOf(value: unknown): readonly string[] | undefined {
   return Array.isArray(value) && value.length > 0 && value.every((text) => typeof text === 'string') ? value : undefined;
 }
 
-/** Servers before 1.34 ignore the UID in the request and may repeat it in the response, so the claims of the token decide. */
+/**
+ * Throws an IssueError if the service account has another UID than requested. Servers before 1.34 ignore the UID in the request and may
+ * repeat it in the response, so the claims of the token decide.
+ */
 function checkServiceAccountUID(request: TokenRequest, claims: TokenClaims | undefined): void {
   if (request.accountUID === undefined || claims?.accountUID === request.accountUID) return;
   throw new IssueError('ServiceAccountRecreated', '', { accountUID: claims?.accountUID });

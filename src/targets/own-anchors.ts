@@ -1,4 +1,5 @@
-// Anchors of Purser's own tokens on a target: Secrets in the namespace of Purser's service account. Deleting an anchor revokes the token bound to it.
+// Anchors of Purser's own tokens on a target: Secrets in the namespace of Purser's service account. Deleting an anchor revokes the token
+// that is bound to it.
 
 import { Label, LabelValue, OwnAnchorPrefix } from '../api/names.ts';
 import { Secrets, ServiceAccounts } from '../api/resources.ts';
@@ -23,8 +24,8 @@ export interface OwnAnchorRequest {
 }
 
 /**
- * Creates the anchor, or finds the one that an interrupted renewal created. Returns undefined if the target forbids it. Throws an
- * IssueError, even for a Secret of that name that Purser did not create.
+ * Creates the anchor, or finds the one that an interrupted renewal created. Returns undefined if the target forbids the requests. Throws an
+ * IssueError for all other failures, and for a Secret of that name that Purser did not create.
  */
 export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest, signal: AbortSignal): Promise<OwnAnchor | undefined> {
   const { serviceAccount, registeredUID, recordedDigest } = request;
@@ -40,7 +41,7 @@ export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest,
     if (found === undefined || isBeingDeleted(found))
       throw new IssueError('BoundObjectNotFound', `the anchor Secret ${namespace}/${name} is being deleted`);
     if (created !== undefined || uid === undefined || isOwnedBy(found, uid)) return { namespace, name, uid: requireUID(found) };
-    // The target deletes this anchor together with a former service account of the same name.
+    // This anchor belongs to a former service account of the same name, and the target deletes both together.
     await deleteSecret(target, { namespace, name }, requireUID(found), signal);
     return { namespace, name, uid: requireUID(await callTolerating(target, create, signal)) };
   } catch (error) {
@@ -49,7 +50,7 @@ export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest,
   }
 }
 
-/** Returns the name of the anchor of the token that succeeds the recorded one. */
+/** Returns the name of the anchor for the token that replaces the recorded one. */
 export function ownAnchorName(registeredUID: string, recordedDigest: string): string {
   return `${OwnAnchorPrefix}${shortHash(`${registeredUID} ${recordedDigest}`)}`;
 }
@@ -81,7 +82,7 @@ export async function deleteOwnAnchor(target: Target, { namespace, name, uid }: 
   if (name.startsWith(OwnAnchorPrefix)) await deleteSecret(target, { namespace, name }, uid, signal);
 }
 
-/** Returns 32 hexadecimal digits. */
+/** Returns the first 32 hexadecimal digits of the digest. */
 function shortHash(text: string): string {
   return digestOf(text).slice('sha256:'.length, 'sha256:'.length + 32);
 }

@@ -11,7 +11,10 @@ import type { TokenSource } from './target.ts';
 /** Part of an object to read: `metadata` excludes the data of Secrets. */
 export type ObjectPart = 'whole' | 'metadata';
 
-/** Returns the object; undefined if the credential may not read it. Throws an IssueError, with the target's Status if the object does not exist. */
+/**
+ * Returns the object; undefined if the credential may not read it. Throws an IssueError, which contains the target's Status if the object
+ * does not exist.
+ */
 export async function readObject(
   target: TokenSource,
   resource: Resource<ApiObject>,

@@ -76,8 +76,8 @@ export class Registry {
   }
 
   /**
-   * Returns a Cluster with Purser's credential for it; undefined if the Cluster does not exist or is being deleted, as long as any
-   * finalizer keeps the object: a user who may only label Clusters could otherwise keep one in use.
+   * Returns a Cluster with Purser's credential for it; undefined if the Cluster does not exist or is being deleted, even while a
+   * finalizer keeps the object: a user who can edit only metadata could otherwise keep a Cluster in use.
    */
   readonly registered = (name: string): RegisteredCluster | undefined => {
     const cluster = this.clusters.get(name);
@@ -100,9 +100,9 @@ export class Registry {
 
   /**
    * Returns the Clusters that use a Secret as their credential, sorted by name. Clusters that the Secret does not name are omitted: a user
-   * who writes Clusters must not affect the renewal of a credential that is not theirs.
+   * who can write Clusters must not affect the renewal of credentials for other Clusters.
    */
-  usersOf(key: string): readonly RegisteredCluster[] {
+  clustersUsing(key: string): readonly RegisteredCluster[] {
     return this.clustersOfCredential(key)
       .map(({ metadata }) => metadata.name)
       .sort()
@@ -152,7 +152,7 @@ export function isManaged({ metadata: { labels = {}, ownerReferences = [] } }: S
 }
 
 /**
- * Returns a name of the cluster that Purser connects to, equal for all Clusters that represent it: all names and addresses in one
+ * Returns an identifier of the cluster that Purser connects to, equal for all Clusters that represent it: all names and addresses in one
  * credential Secret belong to one cluster. Undefined if the credential does not exist, so Purser does not connect.
  */
 export function dialedCluster({ cluster, credential }: RegisteredCluster): string | undefined {
@@ -163,7 +163,7 @@ export function dialedCluster({ cluster, credential }: RegisteredCluster): strin
 /** Returns the identity of the Cluster and the credential that tokens are issued with now. */
 export function issuerOf({ cluster, credential }: RegisteredCluster): Issuer {
   const key = credentialKey(cluster);
-  // The UID as well: another Secret of the same name may allow other addresses.
+  // Includes the UID, because another Secret of the same name may allow other addresses.
   const digest = key === '' ? '' : digestOf(`${key} ${credential?.metadata.uid}`);
   return { clusterUID: cluster.metadata.uid, credential: digest };
 }

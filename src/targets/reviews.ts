@@ -39,7 +39,10 @@ export interface ReviewRequest {
   readonly audiences: readonly string[];
 }
 
-/** Returns whether the target accepts the token as this subject and for every audience, or for its API without audiences. Throws an IssueError if the review fails. */
+/**
+ * Returns whether the target accepts the token as this subject and for every audience; without audiences, for its own API. Throws an
+ * IssueError if the review fails.
+ */
 export async function reviewToken(target: Target, { token, subject, audiences }: ReviewRequest, signal: AbortSignal): Promise<boolean> {
   const spec = { token: token.reveal(), audiences };
   try {
@@ -55,8 +58,8 @@ export async function reviewToken(target: Target, { token, subject, audiences }:
 }
 
 /**
- * Throws an IssueError if the target's API server does not accept the token for one of its audiences. It is reviewed once for each
- * set of audiences, and not at all if Purser is not permitted to review tokens.
+ * Throws an IssueError if the target's API server does not accept the token for its own API. Checks each set of audiences only once. Does
+ * not throw if Purser is not permitted to review tokens.
  */
 export async function checkAcceptedByAPI(target: Target, { audiences, ...request }: ReviewRequest, signal: AbortSignal): Promise<void> {
   const key = JSON.stringify(audiences.toSorted());
@@ -70,13 +73,12 @@ export async function checkAcceptedByAPI(target: Target, { audiences, ...request
 }
 
 /**
- * Returns the audiences that a target's API server has, from a review of the hub's token that Purser sends there: the server
- * accepts it for its own API. Empty if the target does not state them, or if Purser is not permitted to review tokens; undefined if the
- * review fails. Other credentials are not reviewed.
+ * Returns the audiences of a target's API server, which a review of Purser's own token for that API states. Empty if the review states
+ * none, or if Purser is not permitted to review tokens; undefined if the review fails.
  */
 export async function findAPIAudiences(target: TargetCaller, signal?: AbortSignal): Promise<readonly string[] | undefined> {
   try {
-    const { audiences } = statusOf(await reviewOwn(target, signal));
+    const { audiences } = statusOf(await reviewOwnToken(target, signal));
     return Array.isArray(audiences) ? audiences.filter((audience) => typeof audience === 'string' && !isReservedAudience(audience)) : [];
   } catch (error) {
     signal?.throwIfAborted();
@@ -92,20 +94,20 @@ async function reviewUsername(target: TargetCaller, signal: AbortSignal | undefi
     return requireUsername(statusOf(review)['userInfo']);
   } catch (error) {
     // Servers before 1.28 do not have SelfSubjectReviews.
-    if (error instanceof StatusError && error.code === 404) return await reviewOwnToken(target, signal);
+    if (error instanceof StatusError && error.code === 404) return await findUsernameByToken(target, signal);
     throw error;
   }
 }
 
-/** Reviews Purser's own token on older servers; the user of a certificate is its common name. */
-async function reviewOwnToken(target: TargetCaller, signal: AbortSignal | undefined): Promise<string> {
+/** Returns Purser's user name on older servers: the user of its token, or the common name of its certificate. */
+async function findUsernameByToken(target: TargetCaller, signal: AbortSignal | undefined): Promise<string> {
   const { credential } = target;
   if (credential?.type === 'certificate') return requireUsername({ username: credential.commonName });
-  return requireUsername(statusOf(await reviewOwn(target, signal))['user']);
+  return requireUsername(statusOf(await reviewOwnToken(target, signal))['user']);
 }
 
 /** Reviews Purser's own token for the API of the target. */
-async function reviewOwn(target: TargetCaller, signal: AbortSignal | undefined): Promise<unknown> {
+async function reviewOwnToken(target: TargetCaller, signal: AbortSignal | undefined): Promise<unknown> {
   return await target.call((client, options) => {
     const token = tokenFor(target.credential, client.transport.server);
     if (token === undefined) throw new IssueError('IdentityUnknown');

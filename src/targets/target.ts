@@ -6,7 +6,7 @@ import { TransportError } from '../kube/transport-error.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Clock } from '../std/clock.ts';
-import { withoutSecret } from '../std/sensitive.ts';
+import { redactSecret } from '../std/sensitive.ts';
 import { Once } from '../std/single-flight.ts';
 import { admit, type Breaker, CLOSED, type Outcome, settle } from './circuit-breaker.ts';
 import { secretsOf, type TargetCredential } from './credential.ts';
@@ -27,17 +27,17 @@ export interface TargetOptions {
   readonly clock: Clock;
   /** Addresses in order of preference. */
   readonly servers: readonly string[];
-  /** Creates the client of an address, with connections of another target if given. Throws an IssueError if Purser must not connect to it. */
+  /** Creates a client for an address, with the connections of another target if given. Throws an IssueError for a forbidden address. */
   readonly connect: (server: string, purpose: Purpose, connections?: InheritedConnections) => KubeClient;
   /** Purser's credential; absent on the hub, whose client has its own credential. */
   readonly credential?: TargetCredential;
-  /** Returns the endpoints that tokens of the target may be written next to. */
+  /** Returns the endpoints to write to Secrets with tokens of the target. */
   readonly endpoints: () => PinnedEndpoints;
   /** Namespaces of the service accounts that the credential may issue tokens for; all by default. */
   readonly namespaces?: readonly string[] | undefined;
   /** Recognizes the hub; absent in tests without a hub. */
   readonly hub?: HubIdentity;
-  /** True if the system roots verify servers, because the Cluster has no caBundle. */
+  /** True if Purser verifies servers with the system roots, because the Cluster has no caBundle. */
   readonly usesSystemRoots?: boolean;
   /** True if other code uses the clients too, so the target does not close them. */
   readonly isShared?: boolean;
@@ -50,7 +50,7 @@ export type Purpose = 'controllers' | 'facade' | 'probes';
 export type InheritedConnections = ReturnType<KubeClient['transport']['handOver']>;
 
 /** Maximum number of connections per address and purpose. The requests of a probe are sequential. */
-export const CONNECTIONS: Readonly<Record<Purpose, number>> = { controllers: 16, facade: 16, probes: 1 };
+export const MAX_CONNECTIONS: Readonly<Record<Purpose, number>> = { controllers: 16, facade: 16, probes: 1 };
 
 /** One request to the target. It may be repeated at another address, so it must depend only on its arguments. */
 export type TargetCall<T> = (client: KubeClient, options: CallOptions) => Promise<T>;
@@ -64,7 +64,7 @@ export type TokenSource = Pick<Target, 'call' | 'credential' | 'clock' | 'hub' |
 /** Maximum number of accepted sets of audiences that are kept: tenants choose them. */
 const MAX_AUDIENCES = 64;
 
-/** Sends requests to the addresses of a target in turn while its circuit is closed. */
+/** Sends requests to a target while its circuit is closed; tries its addresses in order. */
 export class Target {
   readonly credential: TargetCredential | undefined;
   readonly hub: HubIdentity | undefined;
@@ -105,13 +105,13 @@ export class Target {
     return await this.#call(request, 'controllers', signal);
   }
 
-  /** Returns the target with the connections of the façade. */
+  /** Returns the part of the target that issues tokens, over the connections of the façade. */
   forFacade(): TokenSource {
     const { credential, clock, hub, namespaces, username } = this;
     return { credential, clock, hub, namespaces, username, call: (request, signal) => this.#call(request, 'facade', signal) };
   }
 
-  /** Throws an IssueError while the circuit is open, before other requests that would be useless. */
+  /** Throws an IssueError while the circuit is open. Call it before work that needs the target. */
   rejectIfOpen(): void {
     this.#admit();
   }
@@ -121,7 +121,7 @@ export class Target {
     return { credential: this.credential, call: (request, signal) => this.#probe(request, deadlineMs, signal) };
   }
 
-  /** Pinned endpoints that tokens of the target may be written next to. */
+  /** Pinned endpoints to write to Secrets with tokens of the target. */
   get endpoints(): PinnedEndpoints {
     return this.#endpoints();
   }
@@ -132,8 +132,8 @@ export class Target {
   }
 
   /**
-   * Takes over the connections of probes from a target with the same addresses, certificate authorities and proxy. Only this target closes
-   * them then. Other connections are idle most of the time, and their pools take more memory than a new connection is worth.
+   * Takes over the connections of probes from a target with the same addresses, certificate authorities and proxy. After that, only
+   * this target closes them. Other connections are idle most of the time, and their pools take more memory than a new connection is worth.
    */
   takeOver(former: Target): void {
     if (former.#isShared) return;
@@ -151,7 +151,7 @@ export class Target {
   async #call<T>(request: TargetCall<T>, purpose: Purpose, signal: AbortSignal | undefined): Promise<T> {
     const admitted = this.#admit();
     this.#breaker = admitted;
-    const mustQueue = this.#active[purpose] >= CONNECTIONS[purpose];
+    const mustQueue = this.#active[purpose] >= MAX_CONNECTIONS[purpose];
     this.#active[purpose] += 1;
     let outcome: Outcome = 'success';
     try {
@@ -182,15 +182,15 @@ export class Target {
     }
   }
 
-  async #callAnyAddress<T>(request: TargetCall<T>, { purpose, deadlineMs, signal }: Terms): Promise<T> {
+  async #callAnyAddress<T>(request: TargetCall<T>, { purpose, deadlineMs, signal }: CallParameters): Promise<T> {
     let endsAt = this.clock.monotonic() + deadlineMs;
     let first: unknown;
     for (const server of this.#choice.order(this.clock.monotonic())) {
       const token = this.credential?.type === 'serviceAccount' ? this.credential.tokens.get(server) : undefined;
-      // The deadline is for the target, and a failure of the hub is not a failure of the address.
-      if (token !== undefined) endsAt += await this.#durationOf(token.get(), signal);
+      // The deadline excludes the request to the hub, whose failure is not a failure of the address.
+      if (token !== undefined) endsAt += await this.#waitFor(token.get(), signal);
       try {
-        const response = await request(this.#client(server, purpose), { signal, timeoutMs: endsAt - this.clock.monotonic() });
+        const response = await request(this.#findOrCreateClient(server, purpose), { signal, timeoutMs: endsAt - this.clock.monotonic() });
         this.#choice.recordSuccess(server);
         return response;
       } catch (error) {
@@ -206,13 +206,13 @@ export class Target {
   }
 
   /** Waits for a request to the hub. Returns its duration, in milliseconds. Throws its error, or the reason of `signal` if it aborts. */
-  async #durationOf(request: Promise<unknown>, signal: AbortSignal | undefined): Promise<number> {
+  async #waitFor(request: Promise<unknown>, signal: AbortSignal | undefined): Promise<number> {
     const startedAt = this.clock.monotonic();
     await (signal === undefined ? request : rejectOnAbort(request, signal));
     return this.clock.monotonic() - startedAt;
   }
 
-  #client(server: string, purpose: Purpose): KubeClient {
+  #findOrCreateClient(server: string, purpose: Purpose): KubeClient {
     if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'the registration of the cluster changed during the request');
     const clients = this.#clients[purpose];
     const client = clients.get(server) ?? this.#connect(server, purpose);
@@ -220,7 +220,7 @@ export class Target {
     return client;
   }
 
-  /** Removes Purser's credential, which a target could copy into its response in an escaped form that the transport does not detect. */
+  /** Redacts Purser's credential: a target could copy it into its response in an escaped form that the transport does not detect. */
   #toRedactedError(error: unknown, signal: AbortSignal | undefined): unknown {
     if (signal?.aborted) return error;
     const secrets = secretsOf(this.credential);
@@ -230,14 +230,14 @@ export class Target {
       return response;
     }
     if (!(error instanceof TransportError)) return error;
-    const failure = transportFailure(new TransportError(error.code, secrets.reduce(withoutSecret, error.message)), this.#usesSystemRoots);
+    const failure = transportFailure(new TransportError(error.code, secrets.reduce(redactSecret, error.message)), this.#usesSystemRoots);
     this.#lastFailure = failure.message;
     return failure;
   }
 }
 
 /** Parameters of one request. */
-interface Terms {
+interface CallParameters {
   readonly purpose: Purpose;
   readonly deadlineMs: number;
   readonly signal: AbortSignal | undefined;

@@ -11,7 +11,7 @@ export function readBuild(): { readonly version: string; readonly node: string }
   return { version, node };
 }
 
-/** Returns the text of `--version`. */
-export function versionText(): string {
+/** Returns the output of `--version`. */
+export function formatVersion(): string {
   return `purser ${readBuild().version}\n`;
 }

@@ -1,4 +1,4 @@
-// The Prometheus text format, written in slices so that the samples of a large fleet do not block the process.
+// The Prometheus text format, built in pieces so that the samples of a large fleet do not block the process.
 
 import { setImmediate } from 'node:timers/promises';
 
@@ -26,7 +26,7 @@ function encodeLabels(labels: Labels): string {
 }
 
 /** Yields the text of the families in pieces; other work can run between two pieces. */
-export async function* exposition(families: readonly Family[]): AsyncGenerator<string> {
+export async function* encodeFamilies(families: readonly Family[]): AsyncGenerator<string> {
   for (const family of families) {
     const { name, help, type } = family;
     let piece = `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
@@ -41,14 +41,14 @@ export async function* exposition(families: readonly Family[]): AsyncGenerator<s
   }
 }
 
-/** Maximum length of a piece, which takes one or two milliseconds to build. */
+/** Length at which a piece is complete, in characters. A piece takes one or two milliseconds to build. */
 const PIECE_LENGTH = 65_536;
 
 function escapeValue(value: string): string {
   return /["\\\n]/.test(value) ? value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n') : value;
 }
 
-/** Value of the label `target_cluster` for names without a Cluster, because tenants can invent any number of names. */
+/** Value of the label `target_cluster` for names without a Cluster object: tenants can invent any number of names. */
 export const UNREGISTERED = 'unregistered';
 
 export interface ClusterCounterOptions {
@@ -57,7 +57,7 @@ export interface ClusterCounterOptions {
   readonly isRegistered: (cluster: string) => boolean;
 }
 
-/** A counter with the label `target_cluster` and labels of closed sets. Drops the counts of deleted Clusters. */
+/** A counter with the label `target_cluster` and labels with closed sets of values. Drops the counts of deleted Clusters. */
 export class ClusterCounter implements Family {
   readonly type = 'counter';
   readonly name: string;
@@ -97,7 +97,7 @@ export interface CredentialTimes {
 }
 
 /** Returns gauges for the times that `times` yields at each scrape. */
-export function credentialGauges(times: () => Iterable<CredentialTimes>): readonly Family[] {
+export function createCredentialGauges(times: () => Iterable<CredentialTimes>): readonly Family[] {
   return CREDENTIAL_GAUGES.map(({ name, help, valueOf }) => ({
     name,
     help,
@@ -143,10 +143,10 @@ export type Budget = 'reviews' | 'dials' | 'runs' | 'slots' | 'bytes';
 export type Excess = readonly [namespace: string, budget: Budget];
 
 /** Returns a gauge for the namespaces that `over` yields at each scrape. */
-export function budgetGauge(over: () => Iterable<Excess>): Family {
+export function createBudgetGauge(over: () => Iterable<Excess>): Family {
   return {
     name: NAME,
-    help: '1 for each namespace that exceeds its share of a resource; all other namespaces share the value "other".',
+    help: '1 for each namespace that exceeds its share of a resource; from the 21st namespace of a budget, the label is "other".',
     type: 'gauge',
     *samples() {
       const namespaces = new Map<Budget, Set<string>>();
@@ -160,22 +160,22 @@ export function budgetGauge(over: () => Iterable<Excess>): Family {
 }
 
 const NAME = 'purser_namespace_over_budget';
-/** Maximum number of named namespaces for each budget. */
+/** Maximum number of namespaces that the gauge names for each budget. */
 const MAX_NAMED = 20;
 
-/** Numbers of ClusterProfiles of a ManagedTokenSet. */
+/** Numbers of ClusterProfiles of one ManagedTokenSet, by state. */
 export interface ProfileCounts {
   readonly namespace: string;
   readonly name: string;
   readonly published: number;
   /** Number of ClusterProfiles whose last write the hub rejected. */
   readonly rejected: number;
-  /** Number of ClusterProfiles that the set does not control although they have the name of one of its clusters. */
+  /** Number of ClusterProfiles that have the name of one of the set's clusters but are not controlled by the set. */
   readonly conflicting: number;
 }
 
-/** Returns a gauge for the ClusterProfiles that `counts` yields at each scrape. */
-export function profileGauge(counts: () => Iterable<ProfileCounts>): Family {
+/** Returns a gauge for the numbers of ClusterProfiles that `counts` yields at each scrape. */
+export function createProfileGauge(counts: () => Iterable<ProfileCounts>): Family {
   const name = 'purser_clusterprofiles';
   return {
     name,

@@ -1,11 +1,11 @@
-// A limit on log lines that tenants can cause: per namespace, and a total that no namespace can exhaust alone.
+// A limit on the log lines that tenants can cause, per namespace and in total. No namespace can exhaust the total alone.
 
 import type { Clock } from '../std/clock.ts';
 import { mayTake } from '../std/fair-queue.ts';
 
 export interface LineLimitOptions {
   readonly clock: Clock;
-  /** Called at the end of a minute with the number of suppressed lines of a namespace. */
+  /** Called at the end of a namespace's minute, which starts with its first line, with the number of suppressed lines. */
   readonly onSuppressed: (namespace: string, suppressed: number) => void;
 }
 
@@ -19,7 +19,10 @@ interface Window {
   readonly cancel: () => void;
 }
 
-/** Allows each namespace 10 lines per minute, and at most as many as remain of a total of 100. */
+/**
+ * Allows 10 lines per minute for each namespace, and 100 for all namespaces. A namespace that has written n lines may write another only
+ * while more than n of the 100 remain.
+ */
 export class LineLimit {
   readonly #options: LineLimitOptions;
   readonly #windows = new Map<string, Window>();
@@ -41,7 +44,7 @@ export class LineLimit {
     return true;
   }
 
-  /** Ends all windows. */
+  /** Ends all windows and reports their suppressed lines. */
   close(): void {
     for (const namespace of this.#windows.keys()) this.#end(namespace);
   }

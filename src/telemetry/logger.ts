@@ -2,7 +2,7 @@
 
 import { type LevelWithSilent, type Logger, pino, stdTimeFunctions } from 'pino';
 import { omitUndefined } from '../std/omit-undefined.ts';
-import { withoutTokens } from '../std/sensitive.ts';
+import { redactTokens } from '../std/sensitive.ts';
 
 export type { Logger };
 
@@ -12,7 +12,7 @@ export interface LoggerOptions {
   readonly write: (line: string) => unknown;
 }
 
-/** Creates a logger. Pass errors as the `error` field. It redacts secret fields and, in the final line, everything that looks like a token. */
+/** Creates a logger, which redacts secret fields and everything that looks like a token. Pass errors as the `error` field. */
 export function createLogger({ level, readable, write }: LoggerOptions): Logger {
   const options = {
     level,
@@ -22,11 +22,11 @@ export function createLogger({ level, readable, write }: LoggerOptions): Logger 
     serializers: { error: serializeError },
     redact: { paths: SECRET_PATHS, censor: '[redacted]' },
   };
-  return pino(options, { write: (line: string) => write(withoutTokens(readable ? readableLine(line) : line)) });
+  return pino(options, { write: (line: string) => write(redactTokens(readable ? formatReadable(line) : line)) });
 }
 
-/** Returns the logger for decisions about tokens. It logs at every level but `silent`. The fields contain no secrets, so none is redacted. */
-export function auditLogger(log: Logger): Logger {
+/** Returns the logger for decisions about tokens, which is active at all levels except `silent`. Does not redact fields: none is secret. */
+export function createAuditLogger(log: Logger): Logger {
   return log.level === 'silent' ? log : log.child({}, { level: 'info', redact: [] });
 }
 
@@ -34,15 +34,15 @@ const SECRET_PATHS = ['token', '*.token', 'authorization', '*.authorization', '*
 
 /** Serializes an error; includes the stack only for types of errors that indicate a defect. */
 function serializeError(error: unknown): unknown {
-  if (!(error instanceof Error)) return { message: withoutTokens(String(error)) };
+  if (!(error instanceof Error)) return { message: redactTokens(String(error)) };
   const { name, message, stack = '' } = error;
   const code = 'code' in error ? error.code : undefined;
-  return omitUndefined({ name, message: withoutTokens(message), code, stack: DEFECTS.has(name) ? withoutTokens(stack) : undefined });
+  return omitUndefined({ name, message: redactTokens(message), code, stack: DEFECTS.has(name) ? redactTokens(stack) : undefined });
 }
 
 const DEFECTS = new Set(['Error', 'TypeError', 'RangeError', 'ReferenceError', 'AssertionError']);
 
-function readableLine(line: string): string {
+function formatReadable(line: string): string {
   const { level, time, msg, error, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const details = Object.entries(rest).map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
   const { message = '', stack = '' } = (error ?? {}) as Record<string, string>;

@@ -1,4 +1,4 @@
-// Metrics of the process. process-metrics.ts declares those of prom-client, object-gauges.ts those of objects.
+// Metrics of the process. process-metrics.ts declares those that prom-client keeps, object-gauges.ts the gauges of Kubernetes objects.
 
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Cluster } from '../api/cluster.gen.ts';
@@ -7,18 +7,18 @@ import type { ManagedTokenSet } from '../api/managed-token-set.gen.ts';
 import type { Reason } from '../api/reasons.ts';
 import type { StatusReason } from '../kubernetes/status.ts';
 import {
-  budgetGauge,
   ClusterCounter,
   type CredentialTimes,
-  credentialGauges,
+  createBudgetGauge,
+  createCredentialGauges,
+  createProfileGauge,
   type Excess,
-  exposition,
+  encodeFamilies,
   type Family,
   type ProfileCounts,
-  profileGauge,
   UNREGISTERED,
 } from './exposition.ts';
-import { clusterGauges, type ObjectLister, setGauges, tokenGauges } from './object-gauges.ts';
+import { createClusterGauges, createSetGauges, createTokenGauges, type ObjectLister } from './object-gauges.ts';
 import { declareMetrics } from './process-metrics.ts';
 
 export interface MetricsOptions {
@@ -48,7 +48,7 @@ export interface Run {
   readonly latenessMs: number;
 }
 
-/** One request to the façade; `route` is a pattern, never the path of a caller. */
+/** One request to the façade; `route` is a pattern, never a caller's path. */
 export interface ServedRequest {
   readonly route: string;
   readonly code: number;
@@ -93,56 +93,56 @@ export class Metrics {
       help: 'Attempts to issue a token, by cluster, result and reason.',
       isRegistered: this.#isRegistered,
     });
-    const credentials = credentialGauges(() => this.#credentialTimes());
-    const budgets = budgetGauge(() => this.#overBudget.values().flatMap((over) => over()));
-    const profiles = profileGauge(() => this.#profileCounts());
-    const objects = [...tokenGauges(tokens, this.#isRegistered), ...setGauges(sets), ...clusterGauges(clusters)];
+    const credentials = createCredentialGauges(() => this.#credentialTimes());
+    const budgets = createBudgetGauge(() => this.#overBudget.values().flatMap((over) => over()));
+    const profiles = createProfileGauge(() => this.#profileCounts());
+    const objects = [...createTokenGauges(tokens, this.#isRegistered), ...createSetGauges(sets), ...createClusterGauges(clusters)];
     this.#families = [...objects, ...credentials, this.#issuances, budgets, profiles];
     collectDefaultMetrics({ register: this.#registry });
   }
 
-  /** Counts a reconcile. */
+  /** Counts a reconcile and records its lateness. */
   recordRun({ controller, outcome, latenessMs }: Run): void {
     this.#declared.runs.inc({ controller, outcome });
     this.#declared.lateness.observe({ controller }, latenessMs / 1_000);
   }
 
-  /** Reads the gauge of a controller's due keys from `depth`. */
+  /** Exports the number of a controller's due keys, which `depth` returns. */
   observeQueue(controller: string, depth: () => number): void {
     this.#depths.set(controller, depth);
   }
 
-  /** Reads the gauge of leadership from `leads`. */
+  /** Exports the leadership of this process, which `leads` returns. */
   observeLeadership(leads: () => boolean): void {
     this.#leads = leads;
   }
 
-  /** Reads the gauges of Purser's credentials from `times`. */
+  /** Exports the times of Purser's credentials, which `times` yields. */
   observeCredentials(times: () => Iterable<CredentialTimes>): void {
     this.#credentialTimes = times;
   }
 
-  /** Reads the gauge of namespaces that exceed a budget of a controller from `overBudget`. */
+  /** Exports the namespaces that exceed a budget of a controller, which `overBudget` yields. */
   observeBudgets(controller: string, overBudget: () => Iterable<Excess>): void {
     this.#overBudget.set(controller, overBudget);
   }
 
-  /** Reads the gauge of the interval between verifications from `intervalMs`. */
+  /** Exports the interval between two verifications of a token, which `intervalMs` returns. */
   observeVerification(intervalMs: () => number): void {
     this.#verificationMs = intervalMs;
   }
 
-  /** Reads the gauge of ClusterProfiles from `counts`. */
+  /** Exports the numbers of ClusterProfiles, which `counts` yields. */
   observeProfiles(counts: () => Iterable<ProfileCounts>): void {
     this.#profileCounts = counts;
   }
 
-  /** Reads the gauge of open watches from `watches`. */
+  /** Exports the number of open watches, which `watches` returns. */
   observeWatches(watches: () => number): void {
     this.#watches = watches;
   }
 
-  /** Counts an attempt to issue a token. */
+  /** Counts an attempt to issue a token, and records the duration and lateness of a successful one. */
   recordIssuance({ cluster, result, reason, durationMs, latenessMs }: IssuanceAttempt): void {
     this.#issuances.add(cluster, { result, reason });
     if (result === 'success' && durationMs !== undefined) this.#declared.issueDuration.observe(durationMs / 1_000);
@@ -154,7 +154,7 @@ export class Metrics {
     this.#declared.probeDuration.observe(durationMs / 1_000);
   }
 
-  /** Counts an anchor that remains on a cluster. Names the first hundred; additional ones have only the label of their cluster. */
+  /** Counts an anchor that remains on a cluster. After 100 anchors, the labels `namespace` and `name` are `other`. */
   recordOrphan({ cluster, namespace, name }: OrphanedAnchor): void {
     const known = this.#isRegistered(cluster) ? cluster : UNREGISTERED;
     const key = `${known}/${namespace}/${name}`;
@@ -173,7 +173,7 @@ export class Metrics {
     this.#declared.removalPaused.set(isPaused ? 1 : 0);
   }
 
-  /** Counts a request to the façade. */
+  /** Counts a request to the façade and records its duration. */
   recordRequest({ route, code, durationMs }: ServedRequest): void {
     this.#declared.requests.inc({ route, code: String(code) });
     if (durationMs !== undefined) this.#declared.requestDuration.observe({ route }, durationMs / 1_000);
@@ -182,7 +182,7 @@ export class Metrics {
   /** Yields all metrics in the Prometheus text format; other work can run between two pieces. */
   async *text(): AsyncGenerator<string> {
     yield await this.#registry.metrics();
-    yield* exposition(this.#families);
+    yield* encodeFamilies(this.#families);
   }
 }
 

@@ -16,19 +16,19 @@ export interface ObjectLister<T extends ApiObject> {
 }
 
 /** Returns gauges of expiry, renewal and readiness of each token. The label `target_cluster` names registered Clusters only. */
-export function tokenGauges(tokens: ObjectLister<ManagedToken>, isRegistered: (cluster: string) => boolean): readonly Family[] {
+export function createTokenGauges(tokens: ObjectLister<ManagedToken>, isRegistered: (cluster: string) => boolean): readonly Family[] {
   const clusterOf = ({ spec }: Stored<ManagedToken>) => (isRegistered(spec.clusterName) ? spec.clusterName : UNREGISTERED);
-  return gauges(tokens, TOKEN_GAUGES, clusterOf);
+  return createGauges(tokens, TOKEN_GAUGES, clusterOf);
 }
 
 /** Returns gauges of conditions and heartbeat of each Cluster. */
-export function clusterGauges(clusters: ObjectLister<Cluster>): readonly Family[] {
-  return gauges(clusters, CLUSTER_GAUGES, ({ metadata }) => metadata.name);
+export function createClusterGauges(clusters: ObjectLister<Cluster>): readonly Family[] {
+  return createGauges(clusters, CLUSTER_GAUGES, ({ metadata }) => metadata.name);
 }
 
-/** Returns gauges of the clusters and of the progress of each ManagedTokenSet. */
-export function setGauges(sets: ObjectLister<ManagedTokenSet>): readonly Family[] {
-  return gauges(sets, SET_GAUGES, () => '');
+/** Returns gauges of progress, clusters and ClusterProfiles of each ManagedTokenSet. */
+export function createSetGauges(sets: ObjectLister<ManagedTokenSet>): readonly Family[] {
+  return createGauges(sets, SET_GAUGES, () => '');
 }
 
 interface Gauge<T extends ApiObject> {
@@ -51,7 +51,7 @@ const TOKEN_GAUGES: readonly Gauge<ManagedToken>[] = [
   },
   {
     name: 'purser_token_ready',
-    help: 'Whether a ManagedToken has a valid token: 1 or 0.',
+    help: '1 if the Ready condition of a ManagedToken is True, otherwise 0.',
     samplesOf: (token, cluster) => [[tokenLabels(token, cluster), isReady(token) ? 1 : 0]],
   },
 ];
@@ -60,7 +60,7 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
   {
     name: 'purser_cluster_condition',
     help: 'Conditions of a Cluster: 1 for the current status of each condition, 0 for the other statuses.',
-    // A Cluster without conditions is exported as Unknown, for alerts; a Cluster without a credential has no series.
+    // A missing condition is exported as Unknown, for alerts. A Cluster without a credential has no series.
     samplesOf: ({ spec, status }, cluster) =>
       CLUSTER_TYPES.flatMap((type) => {
         if (spec.authInfo?.controller === undefined) return [];
@@ -115,8 +115,8 @@ function setLabels({ metadata }: Stored<ManagedTokenSet>): Labels {
 const STATUSES = ['True', 'False', 'Unknown'] as const;
 const CLUSTER_TYPES: readonly string[] = Object.values(ClusterConditionType);
 
-/** Builds the lines of an object once; an unchanged object costs one lookup. */
-function gauges<T extends ApiObject>(
+/** Creates gauges that format the lines of each object once; an unchanged object costs one lookup. */
+function createGauges<T extends ApiObject>(
   objects: ObjectLister<T>,
   declared: readonly Gauge<T>[],
   clusterOf: (object: Stored<T>) => string,

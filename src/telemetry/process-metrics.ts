@@ -88,7 +88,7 @@ function declareFacade(registry: Registry, { watches }: GaugeSources) {
       registers,
       labelNames: ['route', 'code'],
     }),
-    requestDuration: histogram('http_request_duration_seconds', 'Duration of requests to the façade, without watches.', {
+    requestDuration: histogram('http_request_duration_seconds', 'Duration of requests to the façade, excluding watches.', {
       registers,
       labelNames: ['route'],
       buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],

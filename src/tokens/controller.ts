@@ -29,8 +29,8 @@ import {
 import type { Clock } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
-import { CONNECTIONS } from '../targets/target.ts';
-import { auditLogger, type Logger } from '../telemetry/logger.ts';
+import { MAX_CONNECTIONS } from '../targets/target.ts';
+import { createAuditLogger, type Logger } from '../telemetry/logger.ts';
 import { parseDeletionKey } from './anchor-deletions.ts';
 import { deleteRequestedAnchors } from './anchors.ts';
 import { Authority } from './authority.ts';
@@ -84,7 +84,7 @@ export function createTokenController(options: TokenControllerOptions): (stoppin
 /** Maximum number of concurrent runs: enough even if nearly thirty clusters hang at once. */
 const CONCURRENCY = 512;
 /** Maximum number of concurrent runs per cluster: one for each connection, all of which one namespace may use, and two for others. */
-const CONCURRENCY_PER_CLUSTER = CONNECTIONS.controllers + 2;
+const CONCURRENCY_PER_CLUSTER = MAX_CONNECTIONS.controllers + 2;
 const TENANT_SHARE = 8;
 /** Number of slots above which the metrics report a namespace; `TENANT_SHARE` limits the slots themselves. */
 const SLOTS_PER_NAMESPACE = CONCURRENCY / 8;
@@ -147,7 +147,7 @@ function createDeps(options: TokenControllerOptions, view: HubView, budgets: Nam
   const { protectedNamespaces, namespace } = settings;
   const authority = new Authority({ hub: chargeReviews(hub, budgets), view, memory, clock, protectedNamespaces });
   const removals = new RemovalLimits({ hub, view, memory, recordKey, clock, log, metrics, namespace });
-  const auditLog = auditLogger(log);
+  const auditLog = createAuditLogger(log);
   const verification = new Verification({ clock, random, view, intervalMs: settings.verifyIntervalMs });
   metrics?.observeVerification(() => verification.intervalMs);
   return {

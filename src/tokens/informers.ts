@@ -10,7 +10,7 @@ import { Label, LabelValue } from '../api/names.ts';
 import { ManagedTokens, Secrets, type ServiceAccount, ServiceAccounts } from '../api/resources.ts';
 import type { NamespacedMeta, StoredIdentity } from '../api/wire.ts';
 import type { Selection } from '../kube/client.ts';
-import { createReducedInformer, type Informer, type InformerOptions, unionOf } from '../kube/informer.ts';
+import { combineInformers, createReducedInformer, type Informer, type InformerOptions } from '../kube/informer.ts';
 import { objectKey } from '../kube/paths.ts';
 import type { Store } from '../kube/store.ts';
 import { Registry, type RegistryInformers } from '../targets/registry.ts';
@@ -41,10 +41,10 @@ export function createTokenInformers({
   const selections = namespaces?.map((namespace): Selection => ({ namespace })) ?? everywhere;
   const ours = `${Label.managedBy}=${LabelValue.managedBy}`;
   return {
-    tokens: unionOf(
+    tokens: combineInformers(
       selections.map((selection) => createReducedInformer({ ...options, resource: ManagedTokens, selection }, reduceToken, TOKEN_BUDGET)),
     ),
-    secrets: unionOf(
+    secrets: combineInformers(
       selections.map((selection) =>
         createReducedInformer(
           { ...options, resource: Secrets, selection: { ...selection, labelSelector: ours } },
@@ -53,7 +53,7 @@ export function createTokenInformers({
         ),
       ),
     ),
-    requesters: unionOf(
+    requesters: combineInformers(
       selections.map((selection) =>
         createReducedInformer({ ...options, resource: ServiceAccounts, selection }, ({ metadata }) => ({
           metadata: requesterIdentityOf(metadata),

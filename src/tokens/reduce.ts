@@ -17,7 +17,7 @@ import { shareFields } from '../kube/shared-values.ts';
 import { listOwnedKeys } from '../kubernetes/managed-fields.ts';
 import { digestIfLong, digestOf } from '../std/digest.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
-import { type TokenClaims, tokenClaims } from '../targets/policy/token-claims.ts';
+import { parseTokenClaims, type TokenClaims } from '../targets/policy/token-claims.ts';
 import { TOKEN_KEY } from './outputs/outputs.ts';
 import { digestOfData, holdsToken, type KeptClaims, type StoredSecret } from './policy/secret.ts';
 import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
@@ -41,7 +41,7 @@ export const SECRET_BUDGET: NamespaceBudget<StoredSecret> = { ...TOKEN_BUDGET, t
 
 function withoutData({ metadata, type = 'Opaque', immutable = false, data = {} }: Stored<Secret>): Stored<StoredSecret> {
   const token = tokenOf({ data });
-  const claims = keptClaims(tokenClaims(token));
+  const claims = keptClaims(parseTokenClaims(token));
   return {
     metadata: omitUndefined<Stored<Secret>['metadata']>({ ...metadata, managedFields: undefined }),
     type,

@@ -2,7 +2,7 @@
 
 import type { ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import type { Stored } from '../api/resources.ts';
-import { toOverBudget } from '../kube/namespace-bytes.ts';
+import { toOverBudgetStub } from '../kube/namespace-bytes.ts';
 import { OwnWrite } from '../kube/own-write.ts';
 import { Backoff, exponentialMs } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
@@ -315,7 +315,7 @@ export class TrackedToken {
   recordTokenWrite(response: Stored<StoredToken>, before: StoredToken, now: number): StoredToken {
     if (response.metadata.uid !== before.metadata.uid) return before;
     const whole = reduceToken(response);
-    const token = before.isOverBudget ? toOverBudget(whole, TOKEN_BUDGET) : whole;
+    const token = before.isOverBudget ? toOverBudgetStub(whole, TOKEN_BUDGET) : whole;
     this.#token ??= new OwnWrite();
     this.#token.record(token, before, now);
     return token;

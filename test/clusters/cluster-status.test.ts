@@ -154,7 +154,7 @@ describe('status of a Cluster behind the proxy of its credential', () => {
       await restart(() => 1);
       await world.shows('private', 'Reachable=False Unreachable');
       expect(await messageOf('private', 'Reachable')).toMatch(
-        /: the proxy responded with status 502, without a connection to the cluster\./,
+        /: the proxy could not connect to the cluster: it responded with status 502\./,
       );
       await restart(portOf);
       await world.shows('private', 'Ready=True ClusterReady');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { generateSchema } from '../../deploy/generate-schema.ts';
-import { METADATA } from '../../src/targets/dial-policy.ts';
+import { METADATA_BLOCKS } from '../../src/targets/dial-policy.ts';
 import { readText } from '../support/repository.ts';
 import { runPurser } from '../support/run-purser.ts';
 
@@ -107,7 +107,7 @@ describe('NetworkPolicy', () => {
   });
 
   it('blocks egress to the metadata services that Purser never connects to', () => {
-    const ofFamily = (family: number) => METADATA.filter((block) => isIP(block.split('/')[0] ?? '') === family);
+    const ofFamily = (family: number) => METADATA_BLOCKS.filter((block) => isIP(block.split('/')[0] ?? '') === family);
     expect(policy).toHaveProperty('spec.egress.1.to.0.ipBlock', { cidr: '0.0.0.0/0', except: ['169.254.0.0/16', ...ofFamily(4)] });
     expect(policy).toHaveProperty('spec.egress.1.to.1.ipBlock', { cidr: '::/0', except: ['fe80::/10', ...ofFamily(6)] });
   });

@@ -104,8 +104,8 @@ describe('KubeClient', () => {
 
   it.each(['', '.', '..'])('never sends a request for an object named "%s"', async (name) => {
     const { client, server } = await start(found);
-    await expect(client.delete(ConfigMaps, { namespace: 'ns', name })).rejects.toThrow('is not a name');
-    await expect(client.delete(ConfigMaps, { namespace: name, name: 'a' })).rejects.toThrow(/is not a name|needs a namespace/);
+    await expect(client.delete(ConfigMaps, { namespace: 'ns', name })).rejects.toThrow('is not a valid name');
+    await expect(client.delete(ConfigMaps, { namespace: name, name: 'a' })).rejects.toThrow(/is not a valid name|needs a namespace/);
     expect(server.requests).toEqual([]);
   });
 

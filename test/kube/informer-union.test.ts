@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { BehaviorSubject, Subject } from 'rxjs';
 import type { ConfigMap, Stored } from '../../src/api/resources.ts';
-import { type Informer, type Problem, unionOf } from '../../src/kube/informer.ts';
+import { combineInformers, type Informer, type Problem } from '../../src/kube/informer.ts';
 import type { ListWatchEvent } from '../../src/kube/list-watch.ts';
 import { type Batch, type Change, ObjectStore } from '../../src/kube/store.ts';
 
@@ -34,10 +34,10 @@ function byKey({ metadata: a }: Stored<ConfigMap>, { metadata: b }: Stored<Confi
 
 const colors = ({ data }: ConfigMap) => Object.values(data ?? {});
 
-describe('unionOf', () => {
+describe('combineInformers', () => {
   it('becomes synced with the last informer, and emits the changes of all informers', () => {
     const [a, b] = [new ManualInformer(), new ManualInformer()];
-    const union = unionOf([a, b]);
+    const union = combineInformers([a, b]);
     const synced: boolean[] = [];
     const seen: string[] = [];
     union.synced$.subscribe((is) => synced.push(is));
@@ -54,7 +54,7 @@ describe('unionOf', () => {
   it('returns the informer itself if there is only one', () => {
     const only = new ManualInformer();
 
-    expect(unionOf([only])).toBe(only);
+    expect(combineInformers([only])).toBe(only);
   });
 
   it('returns the same objects as one store with all objects', () => {
@@ -67,7 +67,7 @@ describe('unionOf', () => {
     fc.assert(
       fc.property(fc.array(event), (events) => {
         const informers = new Map(['a', 'b', 'c'].map((place) => [place, new ManualInformer()]));
-        const { store } = unionOf([...informers.values()]);
+        const { store } = combineInformers([...informers.values()]);
         const whole = new ObjectStore<ConfigMap>();
         const lookups = [store.index(colors), whole.index(colors)] as const;
         const firsts = [store, whole].map((each) => each.first(() => 'all', byKey));

@@ -68,7 +68,7 @@ describe('loadKubeConfig', () => {
     ['no current context', 'clusters: []', 'no current-context'],
     ['a missing context', 'current-context: other', 'no context "other"'],
     ['a missing user', config('{}').replace('user: me }', 'user: you }'), 'no user "you"'],
-    ['impersonation of groups, which is not supported', config('{ as: x, as-groups: [y] }'), 'as-groups not supported'],
+    ['impersonation of groups, which is not supported', config('{ as: x, as-groups: [y] }'), 'as-groups is not supported'],
   ])('rejects %s', async (_, text, message) => {
     await expect(load(text)).rejects.toThrow(message);
   });

@@ -159,7 +159,7 @@ describe('Recorder', () => {
     await recorder.flush();
     recorder.record(TOKEN, ISSUED);
     await recorder.flush();
-    expect(problems.map(String)).toEqual(['DroppedEventsError: 5 events dropped: too many were pending']);
+    expect(problems.map(String)).toEqual(['DroppedEventsError: dropped events: 5; too many were pending']);
   });
 
   it('forgets the oldest of more than 4,096 Events', async () => {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { NEVER, Observable, of, Subject, takeUntil } from 'rxjs';
 import { whenAborted } from '../../src/runtime/leadership.ts';
-import { type Component, DeadlineError, Lifecycle, streamComponent } from '../../src/runtime/lifecycle.ts';
+import { type Component, createStreamComponent, DeadlineError, Lifecycle } from '../../src/runtime/lifecycle.ts';
 import { turn } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 
@@ -140,7 +140,7 @@ describe('Lifecycle', () => {
   });
 });
 
-describe('streamComponent', () => {
+describe('createStreamComponent', () => {
   const defects: unknown[] = [];
   const options = { name: 'controllers', stopMs: 20_000, onDefect: (error: unknown) => defects.push(error) };
 
@@ -154,7 +154,7 @@ describe('streamComponent', () => {
           drained$.subscribe(() => subscriber.complete());
         });
       });
-    const lifecycle = lifecycleOf(streamComponent({ ...options, run }));
+    const lifecycle = lifecycleOf(createStreamComponent({ ...options, run }));
     await lifecycle.start();
     const stopped = lifecycle.stop();
     await turn();
@@ -166,7 +166,7 @@ describe('streamComponent', () => {
   it('unsubscribes from the stream after the stop timeout', async () => {
     let isCut = false;
     const run = () => new Observable<never>(() => () => (isCut = true));
-    const lifecycle = lifecycleOf(streamComponent({ ...options, run }));
+    const lifecycle = lifecycleOf(createStreamComponent({ ...options, run }));
     await lifecycle.start();
     const stopped = lifecycle.stop();
     await turn();
@@ -179,14 +179,14 @@ describe('streamComponent', () => {
     ['has completed', () => of(1)],
     ['completes on stop', (stopping: AbortSignal) => NEVER.pipe(takeUntil(whenAborted(stopping)))],
   ])('stops immediately if the stream %s', async (_case, run) => {
-    const lifecycle = lifecycleOf(streamComponent({ ...options, run }));
+    const lifecycle = lifecycleOf(createStreamComponent({ ...options, run }));
     await lifecycle.start();
     expect(await lifecycle.stop()).toEqual([]);
   });
 
   it('reports a defect of the stream and stops', async () => {
     const failing$ = new Subject<never>();
-    const lifecycle = lifecycleOf(streamComponent({ ...options, run: () => failing$ }));
+    const lifecycle = lifecycleOf(createStreamComponent({ ...options, run: () => failing$ }));
     await lifecycle.start();
     failing$.error(new Error('bug'));
     expect([defects, await lifecycle.stop()]).toEqual([[new Error('bug')], []]);

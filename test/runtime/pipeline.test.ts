@@ -5,7 +5,7 @@ import { BehaviorSubject, filter, merge, mergeMap, takeUntil } from 'rxjs';
 import { type ApiObject, ManagedTokens } from '../../src/api/resources.ts';
 import { runController } from '../../src/runtime/controller.ts';
 import { whenAborted, whileLeading } from '../../src/runtime/leadership.ts';
-import { Lifecycle, streamComponent } from '../../src/runtime/lifecycle.ts';
+import { createStreamComponent, Lifecycle } from '../../src/runtime/lifecycle.ts';
 import { report } from '../../src/runtime/report.ts';
 import { planRetry } from '../../src/runtime/retry-policy.ts';
 import { annotationsChanged, anyOf, generationChanged, ownerKeys, requestNow, selfKeys, whenSynced } from '../../src/runtime/trigger.ts';
@@ -66,7 +66,7 @@ beforeEach(async () => {
   leads$ = new BehaviorSubject(true);
   reports = [];
   const onDefect = (error: unknown) => reports.push(`defect ${String(error)}`);
-  lifecycle = new Lifecycle([streamComponent({ name: 'controllers', stopMs: 20_000, run: outcomes, onDefect })], clock);
+  lifecycle = new Lifecycle([createStreamComponent({ name: 'controllers', stopMs: 20_000, run: outcomes, onDefect })], clock);
   await lifecycle.start();
   tokens.list(object('ci'), object('cd'));
   secrets.list();

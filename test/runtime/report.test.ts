@@ -122,7 +122,7 @@ describe('report', () => {
     expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
     expect(lines.filter(({ key }) => String(key).startsWith('crowd/'))).toHaveLength(10);
     expect(lines.filter(({ key }) => key === 'team-a/ci')).toHaveLength(1);
-    expect(lines.filter(({ msg }) => msg === 'more failures suppressed')).toMatchObject([{ namespace: 'crowd', suppressed: 1_990 }]);
+    expect(lines.filter(({ msg }) => msg === 'failure lines suppressed')).toMatchObject([{ namespace: 'crowd', suppressed: 1_990 }]);
     expect(clock.pending).toBe(0);
   });
 

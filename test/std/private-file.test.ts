@@ -1,13 +1,13 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { isDraft, writePrivate } from '../../src/std/private-file.ts';
+import { isDraft, writePrivateFile } from '../../src/std/private-file.ts';
 import { newFolder } from '../support/folders.ts';
 
-describe('writePrivate', () => {
+describe('writePrivateFile', () => {
   it('creates a file that only its owner can read', async () => {
     const file = join(await newFolder(), 'secret');
-    await writePrivate(file, 'text');
+    await writePrivateFile(file, 'text');
 
     expect(await readFile(file, 'utf8')).toBe('text');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -16,7 +16,7 @@ describe('writePrivate', () => {
   it('replaces a file atomically, with its permissions', async () => {
     const file = join(await newFolder(), 'secret');
     await writeFile(file, 'a much longer text', { mode: 0o644 });
-    await writePrivate(file, 'text');
+    await writePrivateFile(file, 'text');
 
     expect(await readFile(file, 'utf8')).toBe('text');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -26,7 +26,7 @@ describe('writePrivate', () => {
     const folder = await newFolder();
     await mkdir(join(folder, 'taken'));
 
-    await expect(writePrivate(join(folder, 'taken'), 'text')).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST/);
+    await expect(writePrivateFile(join(folder, 'taken'), 'text')).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST/);
     expect(await readdir(folder)).toEqual(['taken']);
   });
 

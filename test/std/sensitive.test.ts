@@ -1,6 +1,6 @@
 import { format, inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { Sensitive, withoutTokens } from '../../src/std/sensitive.ts';
+import { redactTokens, Sensitive } from '../../src/std/sensitive.ts';
 
 describe('Sensitive', () => {
   const token = new Sensitive('s3cret');
@@ -32,7 +32,7 @@ describe('Sensitive', () => {
   });
 });
 
-describe('withoutTokens', () => {
+describe('redactTokens', () => {
   const jwt = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJkZXBsb3llciJ9.c2lnbmF0dXJl';
 
   it.each([
@@ -41,6 +41,6 @@ describe('withoutTokens', () => {
     ['a token without its signature', 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0', '[redacted]'],
     ['nothing else', 'secrets "eyJ.a" not found at 10.0.0.1', 'secrets "eyJ.a" not found at 10.0.0.1'],
   ])('removes %s', (_name, text, clean) => {
-    expect(withoutTokens(text)).toBe(clean);
+    expect(redactTokens(text)).toBe(clean);
   });
 });

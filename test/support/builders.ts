@@ -7,7 +7,7 @@ import { digestOf } from '../../src/std/digest.ts';
 import { parseDuration } from '../../src/std/duration.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
 import type { Grant } from '../../src/targets/policy/grant.ts';
-import { tokenClaims } from '../../src/targets/policy/token-claims.ts';
+import { parseTokenClaims } from '../../src/targets/policy/token-claims.ts';
 import { issuerOf } from '../../src/targets/registry.ts';
 import { type OutputContent, toOutputContent } from '../../src/tokens/outputs/outputs.ts';
 import { createRecord, parseRecord, type TokenRecord } from '../../src/tokens/policy/record.ts';
@@ -135,7 +135,7 @@ export class GrantBuilder {
   }
 
   build(): Grant {
-    const claims = tokenClaims(this.text());
+    const claims = parseTokenClaims(this.text());
     return {
       token: new Sensitive(this.text()),
       issuedAt: this.#sentAt,
@@ -169,7 +169,7 @@ export const SECRET_IDENTITY = { name: 'ci', uid: 'secret-uid', resourceVersion:
 export function stored(secret: Secret): StoredSecret {
   const decoded = Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()] as const);
   const texts: Readonly<Record<string, string>> = Object.fromEntries(decoded);
-  const claims = texts['token'] === undefined ? undefined : tokenClaims(texts['token']);
+  const claims = texts['token'] === undefined ? undefined : parseTokenClaims(texts['token']);
   return {
     metadata: { ...SECRET_IDENTITY, ...secret.metadata },
     type: secret.type ?? 'Opaque',

@@ -39,7 +39,7 @@ describe('readCredential', () => {
     ['an empty service account', { serviceAccount: '' }, 'is not the name of a service account'],
     ['a service account with a namespace', { serviceAccount: 'kube-system/admin' }, 'is not the name of a service account'],
     ['two service accounts', { serviceAccount: 'a b' }, 'is not the name of a service account'],
-    ["Purser's own service account", { serviceAccount: 'purser' }, "Purser's own service account. Create another one"],
+    ["Purser's own service account", { serviceAccount: 'purser' }, "Purser's own service account, purser. Use another one"],
     ['the service account of the façade', { serviceAccount: 'purser-facade' }, "Purser's own service account"],
   ])('rejects %s with a remedy', (_, keys, text) => {
     const failure = { reason: 'CredentialMissing', detail: expect.stringContaining(text) };
@@ -76,7 +76,7 @@ describe('readCredential', () => {
 
   it('ignores keys from the prototype of an object', () => {
     const { metadata } = aCredential({});
-    expect(() => readCredential({ metadata, data: Object.create({ token: base64('abc') }) })).toThrow('none of token');
+    expect(() => readCredential({ metadata, data: Object.create({ token: base64('abc') }) })).toThrow('contains no credential');
     expect(() => readCredential({ metadata, data: { token: '%%%' } })).toThrow('not base64');
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { dialPolicy } from '../../src/targets/dial-policy.ts';
+import { createDialPolicy } from '../../src/targets/dial-policy.ts';
 
-const mayDial = dialPolicy({ allowLoopback: false });
-const mayDialLocally = dialPolicy({ allowLoopback: true });
+const mayDial = createDialPolicy({ allowLoopback: false });
+const mayDialLocally = createDialPolicy({ allowLoopback: true });
 
-describe('dialPolicy', () => {
+describe('createDialPolicy', () => {
   it.each([
     ['the metadata address of clouds', '169.254.169.254'],
     ['the metadata address of clouds, mapped to IPv6', '::ffff:169.254.169.254'],

@@ -9,7 +9,7 @@ import { systemClock } from '../../src/std/clock.ts';
 import { digestOf } from '../../src/std/digest.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
-import { renewedSecret } from '../../src/targets/policy/renewed-secret.ts';
+import { toRenewedSecret } from '../../src/targets/policy/renewed-secret.ts';
 import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import type { TargetCaller } from '../../src/targets/target.ts';
 import { eventually } from '../kube/eventually.ts';
@@ -60,7 +60,7 @@ function renewed(): Stored<Secret> {
     expiresAt: clock.now() + 3_600_000,
     replaced: [],
   };
-  const secret = renewedSecret(cluster.credential as Stored<Secret>, new Sensitive('new-token'), record);
+  const secret = toRenewedSecret(cluster.credential as Stored<Secret>, new Sensitive('new-token'), record);
   return {
     ...secret,
     metadata: { ...secret.metadata, namespace: CREDENTIALS, name: 'credential-renewed', uid: 'r', resourceVersion: '2' },

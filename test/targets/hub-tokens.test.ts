@@ -10,7 +10,7 @@ import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { FederatedAddresses } from '../../src/targets/federated-addresses.ts';
-import { tokenClaims } from '../../src/targets/policy/token-claims.ts';
+import { parseTokenClaims } from '../../src/targets/policy/token-claims.ts';
 import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { findUsername } from '../../src/targets/reviews.ts';
 import type { Target } from '../../src/targets/target.ts';
@@ -146,7 +146,7 @@ describe('ClusterClients with a service account on the hub', () => {
     await eventually(() => expect(issued).toBe(2));
     const renewed = await clients.use(federated([target.url]), async ({ credential }) => credential);
     const tokens = renewed?.type === 'serviceAccount' ? [...renewed.tokens.values()] : [];
-    await eventually(() => expect(tokenClaims(tokens[0]?.current?.reveal() ?? '')?.id).toBe('token-2'));
+    await eventually(() => expect(parseTokenClaims(tokens[0]?.current?.reveal() ?? '')?.id).toBe('token-2'));
     await use();
     expect(received(target).map(({ jti }) => jti)).toEqual(['token-1', 'token-1', 'token-1', 'token-2']);
     expect(tokenRequests()).toHaveLength(2);
@@ -267,7 +267,7 @@ describe('ClusterClients with a service account on the hub', () => {
   });
 });
 
-describe('HubAccounts', () => {
+describe('HubServiceAccounts', () => {
   it("rejects a service account in a Secret outside Purser's namespace", async () => {
     const elsewhere = new ClusterClients(settings(clock, { hub: { client, namespace: 'elsewhere' } }));
     const cluster = federated([target.url]);

@@ -2,7 +2,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
-import { type ProxySettings, proxyPolicy } from '../../src/targets/dial-policy.ts';
+import { createProxyPolicy, type ProxySettings } from '../../src/targets/dial-policy.ts';
 import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { freePorts } from '../support/ports.ts';
 import type { WireHandler } from '../support/wire-server.ts';
@@ -34,7 +34,7 @@ const portOf = (target: string) => Number(target.split(':')[1]);
 /** Starts a target that only a proxy can reach: its name does not resolve. */
 async function serveTarget(options: { readonly allowLoopback: boolean; readonly env?: ProxySettings }) {
   const { allowLoopback, env = {} } = options;
-  world = new IssuerWorld({ allowLoopback, proxyFor: proxyPolicy(env) });
+  world = new IssuerWorld({ allowLoopback, proxyFor: createProxyPolicy(env) });
   const target = await world.serve(respond, [NAME]);
   const { port } = new URL(target.url);
   return { world, target, host: `${NAME}:${port}`, url: `https://${NAME}:${port}` };
@@ -165,7 +165,7 @@ describe('createTarget with a proxy in the credential', () => {
   it.each([
     [407, 'ERR_PROXY_REJECTED', 'the proxy rejected the tunnel with status 407'],
     [302, 'ERR_PROXY_REJECTED', 'the proxy rejected the tunnel with status 302'],
-    [503, 'ERR_PROXY_TUNNEL_FAILED', 'the proxy responded with status 503, without a connection to the cluster'],
+    [503, 'ERR_PROXY_TUNNEL_FAILED', 'the proxy could not connect to the cluster: it responded with status 503'],
   ])('reports status %i of the proxy as %s without the address of the proxy', async (rejection, code, detail) => {
     const { world: issuing, proxy: tunnel, target, url } = await serveBehindProxy({ rejection }, () => undefined);
     const failure = await issuing.failure(atProxy([url], `http://127.0.0.1:${tunnel.port}`));

@@ -1,19 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
-import { proxyPolicy } from '../../src/targets/dial-policy.ts';
+import { createProxyPolicy } from '../../src/targets/dial-policy.ts';
 
 const httpsProxy = 'http://proxy.example.com:3128';
 
-describe('proxyPolicy', () => {
+describe('createProxyPolicy', () => {
   it('returns no proxy by default', () => {
-    expect(proxyPolicy({})('https://a.example.com')).toBeUndefined();
-    expect(proxyPolicy({ httpsProxy: '', noProxy: '' })('https://a.example.com')).toBeUndefined();
-    expect(proxyPolicy({ httpsProxy })('https://a.example.com')).toBe(httpsProxy);
+    expect(createProxyPolicy({})('https://a.example.com')).toBeUndefined();
+    expect(createProxyPolicy({ httpsProxy: '', noProxy: '' })('https://a.example.com')).toBeUndefined();
+    expect(createProxyPolicy({ httpsProxy })('https://a.example.com')).toBe(httpsProxy);
   });
 
   it.each(['https://127.0.0.1:6443', 'https://[::1]:6443', 'https://localhost', 'https://a.localhost:1', 'https://127.9.9.9'])(
     'returns no proxy for the loopback address %s',
     (server) => {
-      expect(proxyPolicy({ httpsProxy })(server)).toBeUndefined();
+      expect(createProxyPolicy({ httpsProxy })(server)).toBeUndefined();
     },
   );
 
@@ -45,6 +45,6 @@ describe('proxyPolicy', () => {
     ['[fd00::1]:6443', 'https://[fd00::1]', false],
     ['1.2.3', 'https://a.1.2.3.example.com', false],
   ])('applies NO_PROXY=%s to %s; connects directly: %s', (noProxy, server, isDirect) => {
-    expect(proxyPolicy({ httpsProxy, noProxy })(server)).toBe(isDirect ? undefined : httpsProxy);
+    expect(createProxyPolicy({ httpsProxy, noProxy })(server)).toBe(isDirect ? undefined : httpsProxy);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ApiObject, Stored } from '../../src/api/resources.ts';
-import { toOverBudget } from '../../src/kube/namespace-bytes.ts';
+import { toOverBudgetStub } from '../../src/kube/namespace-bytes.ts';
 import { ObjectStore } from '../../src/kube/store.ts';
 import { tokenTriggers } from '../../src/tokens/controller.ts';
 import { HubView, type TokenInformers } from '../../src/tokens/informers.ts';
@@ -123,7 +123,7 @@ describe('tokenTriggers', () => {
     claims.secrets.apply(claims.secret('10', 0));
     expect(claims.triggered).toEqual([]);
     const whole = claims.secret('10', 0) as Stored<ApiObject>;
-    claims.secrets.apply(toOverBudget(whole, { bytes: 0, small: 0, toStub: (secret) => secret }));
+    claims.secrets.apply(toOverBudgetStub(whole, { bytes: 0, small: 0, toStub: (secret) => secret }));
     claims.secrets.apply(claims.secret('10', 0));
     expect(claims.triggered).toEqual(['team-a/t-0', 'team-a/t-0']);
   });

@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Clusters } from '../../src/api/resources.ts';
-import { tokenClaims } from '../../src/targets/policy/token-claims.ts';
+import { parseTokenClaims } from '../../src/targets/policy/token-claims.ts';
 import { AUDIENCE, TokenWorld } from './token-world.ts';
 
 let world: TokenWorld;
@@ -28,7 +28,7 @@ async function publish(apiAudiences: readonly string[]): Promise<void> {
 }
 
 async function audiences(name = 'ci'): Promise<readonly string[] | undefined> {
-  return tokenClaims(await world.tokenText(name))?.audiences;
+  return parseTokenClaims(await world.tokenText(name))?.audiences;
 }
 
 /** Returns the requests for tokens that the target received. */

@@ -3,7 +3,7 @@
 import { isIP } from 'node:net';
 import { StartError } from '../../config/start-error.ts';
 import type { NameLookup } from '../../kube/addresses.ts';
-import { dialPolicy } from '../../targets/dial-policy.ts';
+import { createDialPolicy } from '../../targets/dial-policy.ts';
 import { serverUrl } from '../../targets/policy/registration.ts';
 
 export interface AddressCheck {
@@ -23,11 +23,12 @@ export async function checkAddress(server: string, { source, allowLoopback, find
   if (url === undefined)
     throw new StartError(`Purser cannot use ${server} in ${source}; set --server to an https URL without user, query and fragment`);
   const addresses = await addressesOf(new URL(url).hostname.replace(/^\[|\]$/g, ''), findAddresses);
-  if (!addresses.every(dialPolicy({ allowLoopback: true })))
+  if (!addresses.every(createDialPolicy({ allowLoopback: true })))
     throw new StartError(
       `Purser does not connect to ${server} in ${source}, because it is a link-local or metadata address; set --server to another address`,
     );
-  if (!allowLoopback && !addresses.every(dialPolicy({ allowLoopback: false }))) throw new StartError(`${server} in ${source} ${LOOPBACK}`);
+  if (!allowLoopback && !addresses.every(createDialPolicy({ allowLoopback: false })))
+    throw new StartError(`${server} in ${source} ${LOOPBACK}`);
 }
 
 const LOOPBACK =

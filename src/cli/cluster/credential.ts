@@ -11,7 +11,7 @@ import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
 import { formatTimestamp, parseTimestamp } from '../../std/timestamp.ts';
 import { serverUrl } from '../../targets/policy/registration.ts';
 import { renewedName } from '../../targets/policy/renewed-secret.ts';
-import { type TokenClaims, tokenClaims } from '../../targets/policy/token-claims.ts';
+import { parseTokenClaims, type TokenClaims } from '../../targets/policy/token-claims.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { callPeer, type Peer } from './peer.ts';
 
@@ -138,5 +138,5 @@ export function decodeKey(secret: Secret | undefined, key: string): string {
 const BOOTSTRAP_SECONDS = 3_600;
 
 function claimsOf(secret: Secret | undefined): TokenClaims | undefined {
-  return tokenClaims(decodeKey(secret, CredentialSecretKey.token));
+  return parseTokenClaims(decodeKey(secret, CredentialSecretKey.token));
 }

@@ -2,10 +2,10 @@
 
 import { isAbsolute, resolve } from 'node:path';
 import { SystemAuthorities } from '../../api/names.ts';
-import { withoutTokens } from '../../std/sensitive.ts';
+import { redactTokens } from '../../std/sensitive.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { grantedLifetimeMs } from '../../targets/policy/grant.ts';
-import { tokenClaims } from '../../targets/policy/token-claims.ts';
+import { parseTokenClaims } from '../../targets/policy/token-claims.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
 import { Facade, type IssuedToken } from '../facade/facade.ts';
@@ -43,7 +43,7 @@ export async function printCredential(wanted: WantedToken & { readonly forceRefr
     host.print(encodeExecCredential(entry, env));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    if (!host.signal.aborted) change((opened) => opened.writeFailure(toVisibleLine(withoutTokens(message)), clock.now()));
+    if (!host.signal.aborted) change((opened) => opened.writeFailure(toVisibleLine(redactTokens(message)), clock.now()));
     throw error;
   } finally {
     change((opened) => opened.lock.release());
@@ -78,7 +78,7 @@ async function requestEntry(wanted: WantedToken, host: CommandHost): Promise<Omi
 /** Returns a token with its expiry by this machine's clock, which may differ from the cluster's. Throws a CommandError if it expired. */
 export function toEntry({ request, sentAt, serverAt }: IssuedToken): Omit<Entry, 'inputs' | 'request'> {
   const { token = '', expirationTimestamp } = request.status ?? {};
-  const claims = tokenClaims(token);
+  const claims = parseTokenClaims(token);
   const lifetimeMs = grantedLifetimeMs({ expirationTimestamp, ...(claims !== undefined && { claims }) }, serverAt);
   if (parseTimestamp(expirationTimestamp) === undefined || lifetimeMs <= 0)
     throw new CommandError('the façade returned a token that has expired. Check the clocks of the hub and of the cluster');

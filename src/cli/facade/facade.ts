@@ -6,18 +6,18 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import { DefaultNamespace, FacadeConfigMap, SystemAuthorities } from '../../api/names.ts';
 import { Clusters, ConfigMaps, type EndpointSlice, EndpointSlices } from '../../api/resources.ts';
 import { httpsUrl, type Parser, pathSegment, type ServiceAccountName, serviceAccount } from '../../config/values.ts';
-import { localAddressFor } from '../../kube/addresses.ts';
+import { findLocalAddress } from '../../kube/addresses.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { fixedConfig } from '../../kube/kube-config.ts';
 import { forwardPort, type PodPort } from '../../kube/port-forward.ts';
-import { type HttpResponse, toStatusError, warningTexts } from '../../kube/response.ts';
+import { type HttpResponse, parseWarnings, toStatusError } from '../../kube/response.ts';
 import type { TokenRequest } from '../../kube/reviews.ts';
 import { createTransport, type StreamResult, type Transport, type TransportRequest } from '../../kube/transport.ts';
 import { TransportError } from '../../kube/transport-error.ts';
 import { isBearerToken } from '../../kubernetes/bearer-token.ts';
 import { StatusError } from '../../kubernetes/status.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
-import { withoutTokens } from '../../std/sensitive.ts';
+import { redactTokens } from '../../std/sensitive.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
 import { toVisibleLine } from '../visible-text.ts';
@@ -81,7 +81,7 @@ export class Facade implements AsyncDisposable {
     const sentAt = this.#host.clock.now();
     const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec });
     const response = await this.#send({ method: 'POST', path, headers: { 'content-type': 'application/json' }, body });
-    for (const text of warningTexts(response.headers)) this.#host.warn(`Warning: ${toVisibleLine(withoutTokens(text))}\n`);
+    for (const text of parseWarnings(response.headers)) this.#host.warn(`Warning: ${toVisibleLine(redactTokens(text))}\n`);
     const request: TokenRequest | undefined = parseObject(response.body);
     const { token, expirationTimestamp } = request?.status ?? {};
     if (request === undefined || !token || !isText(token) || !isText(expirationTimestamp)) throw this.#notAFacade();
@@ -106,7 +106,7 @@ export class Facade implements AsyncDisposable {
 
   /** Returns the address of this machine on the route to the hub; undefined without a route. */
   async ownAddress(): Promise<string | undefined> {
-    return await localAddressFor(this.#hub.transport.server);
+    return await findLocalAddress(this.#hub.transport.server);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -126,7 +126,7 @@ export class Facade implements AsyncDisposable {
   #toUnreachable(error: unknown): unknown {
     if (!(error instanceof TransportError)) return error;
     const { server, pod, source } = this.#access;
-    const cause = withoutTokens(error.message.replace(/^(GET|POST) \S+: /, '').replace(/;.*/s, ''));
+    const cause = redactTokens(error.message.replace(/^(GET|POST) \S+: /, '').replace(/;.*/s, ''));
     if (UNVERIFIED.test(error.code))
       return new CommandError(`cannot verify the certificate of the façade ${server}: ${cause}. Set --facade-ca to its CA`);
     const remedy =
@@ -316,7 +316,7 @@ async function requestHubToken(
 
 /** Returns the error of a request that the façade rejected, with a remedy. */
 function toCommandError({ code, message }: StatusError, { server }: FacadeAccess): CommandError {
-  const text = withoutTokens(message).replace(/\.$/, '');
+  const text = redactTokens(message).replace(/\.$/, '');
   const remedy = REMEDIES[code];
   return new CommandError(`the façade ${server} rejected the request: ${text}${remedy === undefined ? '' : `. ${remedy}`}`);
 }

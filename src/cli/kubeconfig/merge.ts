@@ -3,7 +3,7 @@
 import { lstat, mkdir, open, readFile, realpath, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Document, isAlias, isMap, isSeq, parseDocument, type YAMLSeq } from 'yaml';
-import { writePrivate } from '../../std/private-file.ts';
+import { writePrivateFile } from '../../std/private-file.ts';
 import { CommandError } from '../command.ts';
 
 /** A kubeconfig with one context. */
@@ -44,7 +44,7 @@ export async function mergeIntoFile(files: readonly string[], kubeconfig: Kubeco
     kubeconfig,
     others.filter((other) => other.path !== path),
   );
-  await writePrivate(path, merged);
+  await writePrivateFile(path, merged);
   return path;
 }
 

@@ -8,7 +8,7 @@ import { findCondition } from '../../kubernetes/conditions.ts';
 import { subjectOf } from '../../kubernetes/service-account.ts';
 import { humanDuration } from '../../kubernetes/wire/go-duration.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
-import { type TokenClaims, tokenClaims } from '../../targets/policy/token-claims.ts';
+import { parseTokenClaims, type TokenClaims } from '../../targets/policy/token-claims.ts';
 import { TOKEN_KEY } from '../../tokens/outputs/outputs.ts';
 import { forbiddenMessage, requesterMissingMessage } from '../../tokens/policy/messages.ts';
 import { isOwnedBy, secretNameOf } from '../../tokens/policy/secret.ts';
@@ -105,7 +105,7 @@ function toTokenLink({ token: managed, secret: checked, isAccepted }: Evidence, 
   if ('needs' in checked) return unchecked('token', checked.needs);
   const text = tokenTextOf(checked.value);
   if (text === '') return failed('token', 'There is no token in the Secret.');
-  const claims = tokenClaims(text);
+  const claims = parseTokenClaims(text);
   const problem = claims && claimProblem(managed, claims, now);
   if (problem !== undefined) return failed('token', problem);
   if ('value' in isAccepted && isAccepted.value === false) return failed('token', `The cluster rejects the token. ${ROTATE}`);

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { TransportError } from '../../kube/transport-error.ts';
 import { StatusError } from '../../kubernetes/status.ts';
 import { listen } from '../../std/listening.ts';
-import { withoutTokens } from '../../std/sensitive.ts';
+import { redactTokens } from '../../std/sensitive.ts';
 import { Assets, redirectTo, SECURITY_HEADERS } from '../../ui/assets.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Facade } from '../facade/facade.ts';
@@ -81,7 +81,7 @@ function sendError(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy();
   if (error instanceof StatusError) return sendStatus(response, error.code, error.message);
   const isExplained = error instanceof TransportError || error instanceof CommandError;
-  sendStatus(response, 502, withoutTokens(isExplained ? error.message : String(error)));
+  sendStatus(response, 502, redactTokens(isExplained ? error.message : String(error)));
 }
 
 function toAssetRequest({ headers }: IncomingMessage) {

@@ -13,7 +13,7 @@ import {
   type Stored,
 } from '../../api/resources.ts';
 import type { NamespacedMeta, StoredIdentity } from '../../api/wire.ts';
-import { createReducedInformer, type InformerOptions, unionOf } from '../../kube/informer.ts';
+import { combineInformers, createReducedInformer, type InformerOptions } from '../../kube/informer.ts';
 import { BYTES_PER_NAMESPACE, keepWithin, MAX_SMALL_BYTES, type NamespaceBudget, recordBytes } from '../../kube/namespace-bytes.ts';
 import { digestOf } from '../../std/digest.ts';
 import type { OnDemandInformers } from '../listwatch/on-demand.ts';
@@ -35,7 +35,7 @@ export function createManagedTokenInformers({
   const places = namespaces?.map((namespace) => ({ namespace })) ?? [{}];
   const follow = <T extends ApiObject>(resource: Resource<T>, reduce: (object: Stored<T>) => Stored<T>, limits: NamespaceBudget<T>) => {
     const budget = { ...limits, onOver: reportOnce((namespace) => onOverBudget(namespace, resource.plural)) };
-    return unionOf(places.map((selection) => createReducedInformer({ ...options, resource, selection }, reduce, budget)));
+    return combineInformers(places.map((selection) => createReducedInformer({ ...options, resource, selection }, reduce, budget)));
   };
   return {
     objects: follow(ManagedTokens, toListed, LISTED_BUDGET),

@@ -5,12 +5,12 @@ import type { IssueTarget } from '../../access/issue-permission.ts';
 import type { User } from '../../access/user.ts';
 import { isStatusReason, StatusError } from '../../kubernetes/status.ts';
 import type { Clock } from '../../std/clock.ts';
-import { withoutTokens } from '../../std/sensitive.ts';
+import { redactTokens } from '../../std/sensitive.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import { TokenBucket } from '../../std/token-bucket.ts';
 import { IssueError } from '../../targets/issue-error.ts';
 import type { IssuedToken } from '../../targets/issue-token.ts';
-import { auditLogger, type Logger } from '../../telemetry/logger.ts';
+import { createAuditLogger, type Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { FacadeRequest } from '../request.ts';
 
@@ -49,7 +49,7 @@ export class Audit {
   constructor({ log, clock, metrics }: AuditOptions) {
     this.#metrics = metrics;
     this.#unauthenticated = new TokenBucket(clock, UNAUTHENTICATED);
-    this.#log = auditLogger(log);
+    this.#log = createAuditLogger(log);
   }
 
   recordIssued(request: FacadeRequest, audited: AuditedRequest & { readonly durationMs: number }, token: IssuedToken): void {
@@ -129,5 +129,5 @@ function toLine(
 
 /** Returns the start of a text from a caller, with tokens redacted. */
 function shorten(text: string): string {
-  return withoutTokens(text.slice(0, MAX_CHARS));
+  return redactTokens(text.slice(0, MAX_CHARS));
 }

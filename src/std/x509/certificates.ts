@@ -1,8 +1,19 @@
-// Certificates: a self-signed authority, server certificates and client certificates, all as PEM. The caller stores and renews them.
+// Certificates as PEM: a self-signed certificate authority, server certificates and client certificates. The caller stores and renews them.
 
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { isIP } from 'node:net';
-import { bitString, booleanTrue, context, integer, objectIdentifier, octetString, sequence, setOf, time, utf8String } from './der.ts';
+import {
+  encodeBitString,
+  encodeContextTag,
+  encodeInteger,
+  encodeObjectIdentifier,
+  encodeOctetString,
+  encodeSequence,
+  encodeSet,
+  encodeTime,
+  encodeTrue,
+  encodeUtf8String,
+} from './der.ts';
 
 /** A certificate with its private key, both as PEM. */
 export interface Certificate {
@@ -17,7 +28,7 @@ export interface CertificateSubject {
   readonly groups: readonly string[];
 }
 
-/** Host names of a server on loopback. */
+/** DNS names and IP addresses of a server on loopback. */
 export const LOOPBACK_NAMES: readonly string[] = [
   'localhost',
   'kubernetes',
@@ -28,21 +39,24 @@ export const LOOPBACK_NAMES: readonly string[] = [
   '::1',
 ];
 
-/** Creates a self-signed authority, valid for ten years. */
+/** Creates a self-signed certificate authority, valid for ten years. */
 export function createAuthority(now: number): Certificate {
   const keys = createKeys();
   const expiresAt = now + 10 * YEAR_MS;
   const draft = { subject: AUTHORITY, publicKey: keys.publicKey, expiresAt, extensions: AUTHORITY_EXTENSIONS };
-  return { certificate: signCertificate(draft, keys, now), key: privatePem(keys.privateKey), expiresAt };
+  return { certificate: signCertificate(draft, keys, now), key: encodePrivateKey(keys.privateKey), expiresAt };
 }
 
-/** Issues a certificate for a server with these DNS names and IP addresses, valid for a year. */
+/** Issues a certificate for a server with these DNS names and IP addresses. Valid for a year, but not beyond the authority's expiry. */
 export function issueServerCertificate(authority: Certificate, names: readonly string[], now: number): Certificate {
-  const extensions = [...leafExtensions(SERVER_AUTH), extension(SUBJECT_ALT_NAME, sequence(...names.map(alternativeName)))];
+  const extensions = [
+    ...leafExtensions(SERVER_AUTH),
+    encodeExtension(SUBJECT_ALT_NAME, encodeSequence(...names.map(encodeAlternativeName))),
+  ];
   return issueLeaf(authority, { name: names[0] ?? '', groups: [] }, extensions, now);
 }
 
-/** Issues a client certificate that authenticates a user with groups, valid for a year. */
+/** Issues a client certificate for a user with groups. Valid for a year, but not beyond the authority's expiry. */
 export function issueClientCertificate(authority: Certificate, subject: CertificateSubject, now: number): Certificate {
   return issueLeaf(authority, subject, leafExtensions(CLIENT_AUTH), now);
 }
@@ -74,20 +88,20 @@ const AUTHORITY_KEY_ID = '2.5.29.35';
 const EXTENDED_KEY_USAGE = '2.5.29.37';
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
-const ECDSA_WITH_SHA256 = sequence(objectIdentifier('1.2.840.10045.4.3.2'));
+const ECDSA_WITH_SHA256 = encodeSequence(encodeObjectIdentifier('1.2.840.10045.4.3.2'));
 
 const AUTHORITY_EXTENSIONS = [
-  extension(BASIC_CONSTRAINTS, sequence(booleanTrue()), true),
+  encodeExtension(BASIC_CONSTRAINTS, encodeSequence(encodeTrue()), true),
   // keyCertSign and cRLSign.
-  extension(KEY_USAGE, bitString(Buffer.from([0b0000_0110]), 1), true),
+  encodeExtension(KEY_USAGE, encodeBitString(Buffer.from([0b0000_0110]), 1), true),
 ];
 
 function leafExtensions(purpose: string): readonly Buffer[] {
   return [
-    extension(BASIC_CONSTRAINTS, sequence(), true),
+    encodeExtension(BASIC_CONSTRAINTS, encodeSequence(), true),
     // digitalSignature.
-    extension(KEY_USAGE, bitString(Buffer.from([0b1000_0000]), 7), true),
-    extension(EXTENDED_KEY_USAGE, sequence(objectIdentifier(purpose))),
+    encodeExtension(KEY_USAGE, encodeBitString(Buffer.from([0b1000_0000]), 7), true),
+    encodeExtension(EXTENDED_KEY_USAGE, encodeSequence(encodeObjectIdentifier(purpose))),
   ];
 }
 
@@ -96,44 +110,46 @@ function issueLeaf(authority: Certificate, subject: CertificateSubject, extensio
   const issuer = { privateKey: createPrivateKey(authority.key), publicKey: createPublicKey(authority.key) };
   const expiresAt = Math.min(now + YEAR_MS, authority.expiresAt);
   const draft = { subject, publicKey: keys.publicKey, expiresAt, extensions };
-  return { certificate: signCertificate(draft, issuer, now), key: privatePem(keys.privateKey), expiresAt };
+  return { certificate: signCertificate(draft, issuer, now), key: encodePrivateKey(keys.privateKey), expiresAt };
 }
 
 function signCertificate(draft: Draft, issuer: KeyPair, now: number): string {
   const extensions = [
     ...draft.extensions,
-    extension(SUBJECT_KEY_ID, octetString(keyId(draft.publicKey))),
-    extension(AUTHORITY_KEY_ID, sequence(context(0, keyId(issuer.publicKey), false))),
+    encodeExtension(SUBJECT_KEY_ID, encodeOctetString(computeKeyId(draft.publicKey))),
+    encodeExtension(AUTHORITY_KEY_ID, encodeSequence(encodeContextTag(0, computeKeyId(issuer.publicKey), false))),
   ];
-  const body = sequence(
-    context(0, integer(Buffer.from([2])), true),
-    integer(randomBytes(16)),
+  const body = encodeSequence(
+    encodeContextTag(0, encodeInteger(Buffer.from([2])), true),
+    encodeInteger(randomBytes(16)),
     ECDSA_WITH_SHA256,
-    distinguishedName(AUTHORITY),
-    sequence(time(now - BACKDATED_MS), time(draft.expiresAt)),
-    distinguishedName(draft.subject),
-    spki(draft.publicKey),
-    context(3, sequence(...extensions), true),
+    encodeDistinguishedName(AUTHORITY),
+    encodeSequence(encodeTime(now - BACKDATED_MS), encodeTime(draft.expiresAt)),
+    encodeDistinguishedName(draft.subject),
+    encodePublicKey(draft.publicKey),
+    encodeContextTag(3, encodeSequence(...extensions), true),
   );
-  return pem(sequence(body, ECDSA_WITH_SHA256, bitString(sign('sha256', body, issuer.privateKey))));
+  return encodeCertificate(encodeSequence(body, ECDSA_WITH_SHA256, encodeBitString(sign('sha256', body, issuer.privateKey))));
 }
 
-function distinguishedName({ name, groups }: CertificateSubject): Buffer {
+function encodeDistinguishedName({ name, groups }: CertificateSubject): Buffer {
   const attributes = [...groups.map((group) => [ORGANIZATION, group] as const), [COMMON_NAME, name] as const];
-  return sequence(...attributes.map(([type, value]) => setOf(sequence(objectIdentifier(type), utf8String(value)))));
+  return encodeSequence(
+    ...attributes.map(([type, value]) => encodeSet(encodeSequence(encodeObjectIdentifier(type), encodeUtf8String(value)))),
+  );
 }
 
-function extension(id: string, value: Buffer, critical = false): Buffer {
-  return sequence(objectIdentifier(id), ...(critical ? [booleanTrue()] : []), octetString(value));
+function encodeExtension(id: string, value: Buffer, critical = false): Buffer {
+  return encodeSequence(encodeObjectIdentifier(id), ...(critical ? [encodeTrue()] : []), encodeOctetString(value));
 }
 
-function alternativeName(name: string): Buffer {
-  return isIP(name) === 0 ? context(2, Buffer.from(name), false) : context(7, addressBytes(name), false);
+function encodeAlternativeName(name: string): Buffer {
+  return isIP(name) === 0 ? encodeContextTag(2, Buffer.from(name), false) : encodeContextTag(7, toAddressBytes(name), false);
 }
 
-function addressBytes(address: string): Buffer {
+function toAddressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));
-  // A URL has one spelling for each address, with hexadecimal groups only.
+  // The URL parser normalizes IPv6 addresses to hexadecimal groups.
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const groups = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));
   const [before, after] = [groups(head), groups(tail ?? '')];
@@ -145,19 +161,19 @@ function createKeys(): KeyPair {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' });
 }
 
-function spki(key: KeyObject): Buffer {
+function encodePublicKey(key: KeyObject): Buffer {
   return key.export({ type: 'spki', format: 'der' });
 }
 
-function keyId(key: KeyObject): Buffer {
-  return createHash('sha256').update(spki(key)).digest().subarray(0, 20);
+function computeKeyId(key: KeyObject): Buffer {
+  return createHash('sha256').update(encodePublicKey(key)).digest().subarray(0, 20);
 }
 
-function privatePem(key: KeyObject): string {
+function encodePrivateKey(key: KeyObject): string {
   return key.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-function pem(der: Buffer): string {
+function encodeCertificate(der: Buffer): string {
   const lines = der.toString('base64').replace(/(.{64})(?!$)/g, '$1\n');
   return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`;
 }

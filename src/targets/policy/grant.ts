@@ -43,7 +43,7 @@ export interface TokenLimits {
 }
 
 /** Returns the limits in the settings. */
-export function tokenLimits({ maxExpirationSeconds, allowedAudiences }: LimitSettings): TokenLimits {
+export function toTokenLimits({ maxExpirationSeconds, allowedAudiences }: LimitSettings): TokenLimits {
   return omitUndefined({ maxExpirationSeconds, allowedAudiences });
 }
 
@@ -87,10 +87,10 @@ export function anchorName(tokenUID: string): string {
   return `purser-${tokenUID}`;
 }
 
-/** Lifetime in seconds that Kubernetes extends to a year for a Pod, because legacy clients request it. */
+/** Lifetime in seconds that Kubernetes extends to a year for a token bound to a Pod, because legacy clients request it. */
 export const SILENTLY_EXTENDED_SECONDS = 3607;
 
-/** Returns whether Kubernetes would issue a one-year token. */
+/** Returns whether Kubernetes would issue a one-year token instead. */
 export function isSilentlyExtended({ expirationSeconds, boundObject }: Pick<TokenRequest, 'expirationSeconds' | 'boundObject'>): boolean {
   return expirationSeconds === SILENTLY_EXTENDED_SECONDS && boundObject?.kind === 'Pod';
 }
@@ -116,7 +116,7 @@ export interface Grant {
   readonly issuedAt: number;
   /** `issuedAt` plus the granted lifetime, on Purser's clock. */
   readonly expiresAt: number;
-  /** Audiences of the token; empty if the request named none, and neither the token nor the response does. */
+  /** Audiences of the token; empty if neither the request, the token nor the response names any. */
   readonly audiences: readonly string[];
   /** Absent for a token that is not a JWT. */
   readonly claims?: TokenClaims;
@@ -146,7 +146,7 @@ export function checkGrant(request: TokenRequest, response: GrantResponse, serve
   return [...new Set(problems)];
 }
 
-/** Returns the lifetime of the token: the shorter of those in its claims and in the response. */
+/** Returns the lifetime of the token: the shorter of the lifetimes in its claims and in the response. */
 export function grantedLifetimeMs({ expirationTimestamp, claims }: Omit<GrantResponse, 'token'>, serverAt: number): number {
   const expiresAt = Math.min(parseTimestamp(expirationTimestamp) ?? 0, claims?.expiresAt ?? Infinity);
   return Math.max(0, expiresAt - (claims?.issuedAt ?? serverAt));
@@ -160,16 +160,16 @@ export function grantedAudiences({ audiences: requested }: TokenRequest, { audie
 /** Returns whether the claims name the requested audiences or, for a request without audiences, those that the response states. */
 function isForAudiences({ audiences: requested }: TokenRequest, { audiences: stated, claims }: GrantResponse): boolean {
   const expected = requested.length > 0 ? requested : stated;
-  return expected === undefined || sameAudiences(claims?.audiences ?? [], expected);
+  return expected === undefined || hasSameAudiences(claims?.audiences ?? [], expected);
 }
 
-/** Maximum clock skew for times in claims that are in the future, in milliseconds. */
+/** Maximum time by which claims may be ahead of the target's clock, in milliseconds. */
 const AHEAD_MS = 60_000;
 /** Maximum age of a new token, in milliseconds. */
 const BEHIND_MS = 600_000;
 
 /**
- * Returns the maximum length of the token for a request: the token contains all audiences in base64, each character escaped as at most six.
+ * Returns the maximum length of the token for a request. The token contains all audiences in base64, each character escaped to at most six.
  */
 export function maxTokenLength({ audiences }: Pick<TokenRequest, 'audiences'>): number {
   return MAX_TOKEN_LENGTH + 8 * audiences.reduce((sum, { length }) => sum + length, 0);
@@ -209,7 +209,7 @@ function isBound({ boundObject }: TokenRequest, { boundPodUID, boundSecretUID }:
 }
 
 /** Returns whether two lists contain the same audiences in any order. */
-export function sameAudiences(a: readonly string[], b: readonly string[]): boolean {
+export function hasSameAudiences(a: readonly string[], b: readonly string[]): boolean {
   const [inA, inB] = [new Set(a), new Set(b)];
   return inA.size === inB.size && a.every((audience) => inB.has(audience));
 }

@@ -1,4 +1,4 @@
-// The registration of a cluster: its identity, its addresses, the credential that it refers to, and the identity that tokens are issued with.
+// The registration of a cluster: its identity, its addresses, its credential, and the identity with which Purser issues tokens.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 
@@ -27,7 +27,6 @@ export interface Registration {
   readonly renewed: string;
 }
 
-/** Returns whether two registrations are the same. */
 export function isSameRegistration(a: Registration, b: Registration): boolean {
   return isSameExceptRenewal(a, b) && a.renewed === b.renewed;
 }
@@ -37,7 +36,7 @@ export function isSameExceptRenewal(a: Registration, b: Registration): boolean {
   return a.cluster === b.cluster && a.credential === b.credential;
 }
 
-/** Returns the https URL of a registered address in one spelling; undefined for an address that is not allowed. */
+/** Returns the normalized https URL of a registered address; undefined for an address that is not allowed. */
 export function serverUrl(serverAddress: string): string | undefined {
   if (!ADDRESS.test(serverAddress)) return undefined;
   const text = serverAddress.startsWith(SCHEME) ? serverAddress : `${SCHEME}${serverAddress}`;

@@ -8,7 +8,7 @@ import { nextTurnAt } from '../../std/hash.ts';
 
 /** Renewal terms of one credential. */
 export interface RenewalTerms {
-  /** False if the credential is not renewed. */
+  /** False if Purser does not renew the credential by itself. */
   readonly isAutomatic: boolean;
   /** Lifetime to request. */
   readonly lifetimeMs: number;
@@ -27,8 +27,8 @@ export function renewalTerms(clusters: readonly Pick<Cluster, 'spec'>[]): Renewa
 }
 
 /**
- * Returns the time for which a replaced token stays valid: the overlap, but at most half of the lifetime, after which the token is renewed
- * again, and at least the interval within which every replica notices a renewed token. `lifetimeMs` is the granted lifetime.
+ * Returns the time for which a replaced token stays valid. It is the overlap, but at most half of the granted lifetime, because the token
+ * is then renewed again, and at least the probe interval, in which every replica notices a renewed token.
  */
 export function effectiveOverlapMs({ overlapMs }: Pick<RenewalTerms, 'overlapMs'>, lifetimeMs: number, probeIntervalMs: number): number {
   return Math.max(Math.min(overlapMs, lifetimeMs / 2), probeIntervalMs);
@@ -40,15 +40,15 @@ export interface TokenInUse {
   readonly digest: string;
   /** True if Purser did not obtain the token itself, so it is renewed immediately. */
   readonly isSupplied: boolean;
-  /** Undefined for a token whose validity is unknown. */
+  /** Time of issuance; undefined if it is unknown. */
   readonly issuedAt?: number | undefined;
-  /** Undefined for a token that does not expire, or whose expiry is unknown. */
+  /** Expiry; undefined if it is unknown or the token does not expire. */
   readonly expiresAt?: number | undefined;
   /** Audiences of the token; undefined for a token that is not a JWT. */
   readonly audiences?: readonly string[] | undefined;
 }
 
-/** Reasons of a failed renewal, or of another failed step. */
+/** Reasons why a renewal, or a later step such as a revocation, failed. */
 export type RenewalReason = Extract<
   ClusterReason,
   | 'CredentialRenewalFailed'
@@ -59,7 +59,7 @@ export type RenewalReason = Extract<
   | 'CredentialNotRevoked'
 >;
 
-/** A failed renewal, or another failed step. */
+/** A failed renewal, or a failed later step such as a revocation. */
 export interface RenewalFailure {
   readonly reason: RenewalReason;
   /** Text of the error for operators; may be empty. */
@@ -73,8 +73,8 @@ export function renewalDueAt(token: TokenInUse, { isAutomatic }: Pick<RenewalTer
 }
 
 /**
- * Returns the time at which half of the lifetime has passed, or an earlier one: each credential has its slot within half of a lifetime, so
- * that credentials that were renewed together do not renew together again. At least an eighth of the lifetime passes.
+ * Returns a time after at least an eighth and at most about half of the lifetime. Each credential has its own slot in each half of a
+ * lifetime, so that credentials that were renewed together are not renewed together again.
  */
 export function halfLifeAt({ issuedAt, expiresAt }: Pick<TokenInUse, 'issuedAt' | 'expiresAt'>, uid: string): number | undefined {
   if (issuedAt === undefined || expiresAt === undefined) return undefined;
@@ -95,9 +95,9 @@ const MIN_LIFETIME_MS = 10 * MINUTE_MS;
 const MAX_LIFETIME_MS = 720 * HOUR_MS;
 const OVERLAP_MS = MINUTE_MS;
 const MAX_OVERLAP_MS = 24 * HOUR_MS;
-/** Minimum age of a token that is renewed: a cluster that grants seconds must not cause a renewal every second. */
+/** Minimum age of a token that is renewed: a cluster that grants lifetimes of seconds must not cause a renewal every second. */
 const MIN_AGE_MS = 10_000;
-/** Maximum length that the schema allows. */
+/** Maximum length of a duration that the schema allows, in characters. */
 const MAX_LENGTH = 32;
 
 function toMs(text: string | undefined, fallback: number): number {

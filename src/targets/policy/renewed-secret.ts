@@ -1,5 +1,5 @@
-// The Secret with the renewed token of a credential, separate from the registered Secret, which Purser never writes. Its annotations are the
-// record of the renewal.
+// The renewed Secret: it contains the renewed token of a credential, because Purser never writes to the registered Secret. Its annotations
+// are the record of the renewal.
 
 import {
   CredentialSecretKey,
@@ -32,7 +32,7 @@ export interface ReplacedAnchor extends OwnAnchor {
 
 /** Record of one renewal. Times are in whole seconds, by Purser's clock. */
 export interface RenewalRecord {
-  /** Digest of the token in the registered Secret that was renewed first. */
+  /** Digest of the token that the registered Secret contained at the renewal. */
   readonly registeredDigest: string;
   readonly tokenDigest: string;
   readonly renewedAt: number;
@@ -61,8 +61,8 @@ export function renewedName(registeredName: string): string {
   return `${registeredName}${RenewedSuffix}`;
 }
 
-/** Returns the key, `namespace/name`, of the registered Secret that a key belongs to. */
-export function registeredKey(key: string): string {
+/** Converts the key of a registered or renewed Secret, `namespace/name`, to the key of the registered Secret. */
+export function toRegisteredKey(key: string): string {
   return key.endsWith(RenewedSuffix) ? key.slice(0, -RenewedSuffix.length) : key;
 }
 
@@ -136,10 +136,10 @@ export function anchorsOf(renewed: Secret, now: number): readonly ReplacedAnchor
 }
 
 /**
- * Returns the Secret to write for a renewed token; `token` is undefined after Purser switched back to the registered one. The Secret has the
- * keys of the registered Secret that limit the use of the credential.
+ * Returns the Secret to write for a renewed token; `token` is undefined after Purser switched back to the registered one. The Secret has
+ * the keys of the registered Secret that limit the use of the credential.
  */
-export function renewedSecret(registered: Stored<Secret>, token: Sensitive<string> | undefined, record: RenewalRecord): Secret {
+export function toRenewedSecret(registered: Stored<Secret>, token: Sensitive<string> | undefined, record: RenewalRecord): Secret {
   const { namespace, name, uid } = registered.metadata;
   const { retiredAt, renewRequest, revokeRequest, revoked, anchor, replaced } = record;
   const limits = Object.entries(registered.data ?? {}).filter(([key]) => !SECRET_KEYS.has(key));
@@ -191,7 +191,7 @@ function replacedOf(annotations: Readonly<Record<string, string>>): readonly Rep
   const listed = parseJson(annotations[RenewalAnnotation.replacedAnchors]);
   return (Array.isArray(listed) ? listed : []).slice(0, MAX_RECORDED).flatMap((each) => {
     const anchor = toAnchor(each);
-    // Without a valid time, the anchor is due immediately.
+    // Without a valid time, the anchor is due for deletion immediately.
     return anchor === undefined ? [] : [{ ...anchor, replacedAt: parseTimestamp(fieldsOf(each)['replacedAt']) ?? 0 }];
   });
 }

@@ -21,7 +21,7 @@ export interface TokenClaims {
 }
 
 /** Returns the claims of a JWT; undefined for any other string, and for one that is too long. Never throws. */
-export function tokenClaims(token: string, maxLength = MAX_TOKEN_LENGTH): TokenClaims | undefined {
+export function parseTokenClaims(token: string, maxLength = MAX_TOKEN_LENGTH): TokenClaims | undefined {
   const payload = token.length > maxLength ? undefined : payloadOf(token);
   if (payload === undefined) return undefined;
   const kubernetes = fieldsOf(payload['kubernetes.io']);
@@ -29,9 +29,9 @@ export function tokenClaims(token: string, maxLength = MAX_TOKEN_LENGTH): TokenC
     issuer: textOf(payload['iss']),
     subject: textOf(payload['sub']),
     audiences: audiencesOf(payload['aud']),
-    issuedAt: numericDate(payload['iat']),
-    notBefore: numericDate(payload['nbf']),
-    expiresAt: numericDate(payload['exp']),
+    issuedAt: parseNumericDate(payload['iat']),
+    notBefore: parseNumericDate(payload['nbf']),
+    expiresAt: parseNumericDate(payload['exp']),
     id: identifierOf(payload['jti']),
     accountUID: identifierOf(fieldsOf(kubernetes['serviceaccount'])['uid']),
     boundSecretName: identifierOf(fieldsOf(kubernetes['secret'])['name']),
@@ -40,7 +40,7 @@ export function tokenClaims(token: string, maxLength = MAX_TOKEN_LENGTH): TokenC
   });
 }
 
-/** Maximum length of a token with a few audiences; tokens of Kubernetes have about a thousand characters. */
+/** Maximum length of a token with a few audiences, in characters; Kubernetes tokens have about a thousand. */
 export const MAX_TOKEN_LENGTH = 16_384;
 const JWT = /^[\w-]+\.([\w-]+)\.[\w-]*$/;
 
@@ -64,12 +64,12 @@ function audiencesOf(value: unknown): readonly string[] {
   return list.filter((audience) => typeof audience === 'string');
 }
 
-/** Times in JWTs are seconds, possibly with a fraction. */
-function numericDate(value: unknown): number | undefined {
+/** Converts the time in a claim, in seconds with an optional fraction, to milliseconds. */
+function parseNumericDate(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 ? Math.min(value * 1000, LATEST_AT) : undefined;
 }
 
-/** Returns whether an issuer is a name that resolves only inside a cluster: clusters with the same default do not trust each other. */
+/** Returns whether an issuer resolves only inside a cluster. Many clusters have such an issuer by default and do not trust each other. */
 export function isClusterLocalIssuer(issuer: string): boolean {
   return LOCAL_ISSUER.test(URL.parse(issuer)?.hostname ?? '');
 }

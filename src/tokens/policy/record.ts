@@ -10,7 +10,7 @@ import { identifierOf } from '../../kubernetes/untrusted.ts';
 import { BoundedCache } from '../../std/bounded-cache.ts';
 import { digestOf } from '../../std/digest.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
-import { type BoundObject, boundObjectOf, type Grant, sameAudiences } from '../../targets/policy/grant.ts';
+import { type BoundObject, boundObjectOf, type Grant, hasSameAudiences } from '../../targets/policy/grant.ts';
 import type { Issuer } from '../../targets/policy/registration.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
@@ -131,7 +131,7 @@ export function reissueReason(issued: IssuedFor, token: ManagedToken, cluster: C
   const same =
     issued.cluster === clusterName &&
     issued.subject === subjectOf(serviceAccount) &&
-    (audiences === undefined ? issued.isForAPI === true : sameAudiences(issued.audiences, audiences)) &&
+    (audiences === undefined ? issued.isForAPI === true : hasSameAudiences(issued.audiences, audiences)) &&
     isBoundTo(issued.boundTo, boundObjectOf(token.spec, token.metadata.uid));
   if (!same) return 'SpecChanged';
   return cluster !== undefined && cluster.metadata.uid !== issued.clusterUID ? 'ClusterReplaced' : undefined;
@@ -140,7 +140,7 @@ export function reissueReason(issued: IssuedFor, token: ManagedToken, cluster: C
 /** Returns whether a token without audiences in its spec is for different audiences than the target's API server accepts now. */
 export function isForFormerAPI({ audiences, isForAPI }: IssuedFor, { spec }: ManagedToken, cluster: Cluster | undefined): boolean {
   const accepted = cluster?.status?.apiAudiences ?? [];
-  return spec.audiences === undefined && isForAPI === true && accepted.length > 0 && !sameAudiences(audiences, accepted);
+  return spec.audiences === undefined && isForAPI === true && accepted.length > 0 && !hasSameAudiences(audiences, accepted);
 }
 
 /** Returns whether the recorded object is the object of the spec; without a UID, any object of that name matches. */

@@ -6,7 +6,7 @@ import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
-import { sameAudiences } from '../../targets/policy/grant.ts';
+import { hasSameAudiences } from '../../targets/policy/grant.ts';
 import { type Issuer, isIssuedWith } from '../../targets/policy/registration.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { isRevocable } from './anchors.ts';
@@ -219,7 +219,7 @@ function isForged({ tokenDigest, claims }: StoredSecret, { tokenDigest: issuedDi
   if (claims === undefined) return false;
   return (
     claims.subject !== issuedFor.subject ||
-    !sameAudiences(claims.audiences, issuedFor.audiences) ||
+    !hasSameAudiences(claims.audiences, issuedFor.audiences) ||
     (claims.accountUID ?? '') !== issuedFor.accountUID
   );
 }

@@ -6,7 +6,7 @@ import { computeWatchLimits } from '../../../src/facade/limits/concurrency.ts';
 import { createSharedLimits } from '../../../src/facade/listwatch/list-watch.ts';
 import { createOnDemandList } from '../../../src/facade/listwatch/on-demand.ts';
 import { MANAGED_TOKEN_LIST } from '../../../src/facade/managed-tokens/managed-token-list.ts';
-import { type Informer, type Problem, unionOf } from '../../../src/kube/informer.ts';
+import { combineInformers, type Informer, type Problem } from '../../../src/kube/informer.ts';
 import { serviceUnavailable, statusError } from '../../../src/kubernetes/status.ts';
 import { HandInformer } from '../../runtime/hand-informer.ts';
 import { FakeClock } from '../../support/clock.ts';
@@ -36,7 +36,7 @@ class Started {
   readonly objects = new FailingInformer<ManagedToken>();
   /** The Roles in two namespaces. */
   readonly roleParts = [new FailingInformer<Role>(), new FailingInformer<Role>()] as const;
-  readonly roles = unionOf<Role>(this.roleParts);
+  readonly roles = combineInformers<Role>(this.roleParts);
   readonly bindings = new FailingInformer<RoleBinding>();
 
   /** Receives the first lists. */

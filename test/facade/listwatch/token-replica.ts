@@ -5,7 +5,7 @@ import type { ApiObject, Role, RoleBinding } from '../../../src/api/resources.ts
 import { computeWatchLimits } from '../../../src/facade/limits/concurrency.ts';
 import { createListWatch, createSharedLimits } from '../../../src/facade/listwatch/list-watch.ts';
 import { MANAGED_TOKEN_LIST } from '../../../src/facade/managed-tokens/managed-token-list.ts';
-import { type Informer, unionOf } from '../../../src/kube/informer.ts';
+import { combineInformers, type Informer } from '../../../src/kube/informer.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { Collection, Follower, HandHub, ListReplica, type ReplicaOptions } from './replica.ts';
@@ -93,7 +93,7 @@ export class TokenReplica extends ListReplica {
     const random = () => 0.5;
     const endpoints = createListWatch({
       list: MANAGED_TOKEN_LIST,
-      objects: unionOf(tokens.map(([, follower]) => toInformer(follower))),
+      objects: combineInformers(tokens.map(([, follower]) => toInformer(follower))),
       roles,
       bindings,
       inNamespaces,

@@ -4,12 +4,12 @@ import {
   checkGrant,
   grantedAudiences,
   grantedLifetimeMs,
+  hasSameAudiences,
   isReservedAudience,
-  sameAudiences,
   type TokenRequest,
   tokenRequestFor,
 } from '../../../src/targets/policy/grant.ts';
-import { tokenClaims } from '../../../src/targets/policy/token-claims.ts';
+import { parseTokenClaims } from '../../../src/targets/policy/token-claims.ts';
 import { ACCOUNT_UID, aGrant, aToken, at, jwt, NOON } from '../../support/builders.ts';
 
 const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
@@ -70,7 +70,7 @@ const request: TokenRequest = {
 };
 
 function response(grant = aGrant(), expirationTimestamp: unknown = '2026-03-01T13:00:00Z') {
-  const claims = tokenClaims(grant.text());
+  const claims = parseTokenClaims(grant.text());
   return { token: grant.text(), expirationTimestamp, ...(claims && { claims }) };
 }
 
@@ -162,7 +162,7 @@ describe('checkGrant', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('sub', 'aud', 'exp', 'iat', 'nbf', 'jti'), fc.constant(secret)), (payload) => {
         const token = jwt(payload);
-        const claims = tokenClaims(token);
+        const claims = parseTokenClaims(token);
         const problems = checkGrant(request, { token: `${token} ${secret}`, expirationTimestamp: secret, ...(claims && { claims }) }, NOON);
         expect(problems.join()).not.toContain(secret);
       }),
@@ -183,7 +183,7 @@ describe('grantedLifetimeMs', () => {
   });
 });
 
-describe('sameAudiences', () => {
+describe('hasSameAudiences', () => {
   it.each([
     ['another order', ['a', 'b'], ['b', 'a'], true],
     ['repetitions', ['a', 'a', 'b'], ['b', 'a'], true],
@@ -191,7 +191,7 @@ describe('sameAudiences', () => {
     ['one less', ['a', 'b'], ['a'], false],
     ['another one', ['a', 'b'], ['a', 'c'], false],
   ])('compares two lists of audiences with %s', (_, a, b, isSame) => {
-    expect(sameAudiences(a, b)).toBe(isSame);
+    expect(hasSameAudiences(a, b)).toBe(isSame);
   });
 
   it('reads each of 1,000 audiences a few times, in any order', () => {
@@ -199,7 +199,7 @@ describe('sameAudiences', () => {
     const counted = (list: readonly string[]) =>
       new Proxy(list, { get: (target, name) => (/^\d+$/.test(String(name)) && reads++, Reflect.get(target, name)) });
     const many = Array.from({ length: 1_000 }, (_, index) => `audience-${index}`);
-    expect(sameAudiences(counted(many), counted(many.toReversed()))).toBe(true);
+    expect(hasSameAudiences(counted(many), counted(many.toReversed()))).toBe(true);
     expect(reads).toBeLessThanOrEqual(4_000);
   });
 });

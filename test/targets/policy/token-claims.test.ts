@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { isClusterLocalIssuer, tokenClaims } from '../../../src/targets/policy/token-claims.ts';
+import { isClusterLocalIssuer, parseTokenClaims } from '../../../src/targets/policy/token-claims.ts';
 import { ACCOUNT_UID, aGrant, at, jwt, NOON } from '../../support/builders.ts';
 
-describe('tokenClaims', () => {
+describe('parseTokenClaims', () => {
   it('parses a token issued by Kubernetes', () => {
-    expect(tokenClaims(aGrant().text())).toEqual({
+    expect(parseTokenClaims(aGrant().text())).toEqual({
       subject: 'system:serviceaccount:deploy:deployer',
       audiences: ['https://kubernetes.default.svc'],
       issuedAt: NOON,
@@ -26,7 +26,7 @@ describe('tokenClaims', () => {
     ['an expiry after the year 9999 as the end of 9999', { exp: 1e300 }, { audiences: [], expiresAt: Date.parse('9999-12-31T23:59:59Z') }],
     ['invalid identifiers as absent', { jti: 'a\nb', 'kubernetes.io': { serviceaccount: { uid: 'x'.repeat(129) } } }, { audiences: [] }],
   ])('reads %s', (_, payload, claims) => {
-    expect(tokenClaims(jwt(payload))).toEqual(claims);
+    expect(parseTokenClaims(jwt(payload))).toEqual(claims);
   });
 
   it.each([
@@ -40,14 +40,14 @@ describe('tokenClaims', () => {
     [jwt(null), 'null'],
     [jwt('x'.repeat(20_000)), 'a text that is too long'],
   ])('returns undefined for %p: %s', (token) => {
-    expect(tokenClaims(token)).toBeUndefined();
+    expect(parseTokenClaims(token)).toBeUndefined();
   });
 
   it('never throws for any string', () => {
     const payloads = fc.oneof(fc.string({ unit: 'binary' }), fc.json()).map((text) => `e30.${Buffer.from(text).toString('base64url')}.x`);
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'binary' }), payloads, fc.jsonValue().map(jwt)), (token) => {
-        const claims = tokenClaims(token);
+        const claims = parseTokenClaims(token);
         for (const time of [claims?.issuedAt, claims?.notBefore, claims?.expiresAt]) expect(Number.isFinite(time ?? 0)).toBe(true);
       }),
     );

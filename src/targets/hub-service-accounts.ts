@@ -1,4 +1,5 @@
-// Checks of the service accounts on the hub whose tokens Purser sends to targets: not Purser's own, and without permissions on the hub.
+// Checks the service accounts on the hub whose tokens Purser sends to targets. They must not be Purser's own, and must not have permissions
+// on the hub.
 
 import { RegistryGroup } from '../api/names.ts';
 import { SelfSubjectReviews, type SubjectAccessReview, SubjectAccessReviews } from '../kube/reviews.ts';
@@ -11,19 +12,19 @@ import { ownServiceAccount } from './credential.ts';
 import type { HubSettings } from './hub.ts';
 import { IssueError } from './issue-error.ts';
 
-/** Checks service accounts, each at most once in ten minutes, or in 30 s after a failure. */
-export class HubAccounts {
+/** Checks each service account at most once every ten minutes, or every 30 s after a failure. */
+export class HubServiceAccounts {
   readonly #hub: HubSettings;
   readonly #clock: Clock;
   readonly #passed: FreshCache<true>;
-  /** Failures, which many addresses of one service account would otherwise repeat. */
+  /** Recent failures, so that the addresses of one service account do not repeat the check. */
   readonly #failed: FreshCache<IssueError>;
 
   constructor(hub: HubSettings, clock: Clock) {
     this.#hub = hub;
     this.#clock = clock;
-    this.#passed = new FreshCache({ clock, ttlMs: PASSED_MS, maxEntries: MAX_ACCOUNTS });
-    this.#failed = new FreshCache({ clock, ttlMs: FAILED_MS, maxEntries: MAX_ACCOUNTS });
+    this.#passed = new FreshCache({ clock, ttlMs: PASSED_MS, maxEntries: MAX_SERVICE_ACCOUNTS });
+    this.#failed = new FreshCache({ clock, ttlMs: FAILED_MS, maxEntries: MAX_SERVICE_ACCOUNTS });
   }
 
   /** Throws an IssueError for a service account whose tokens Purser must not send to targets. */
@@ -43,12 +44,12 @@ export class HubAccounts {
     if ((await this.#ownUsername()) === username) return ownServiceAccount(name);
     const allowed = await Promise.all(ACTIONS.map(async (action) => ((await this.#mayPerform(name, action)) ? action : undefined)));
     const found = allowed.find((action) => action !== undefined);
-    return found && hasPermission(username, found);
+    return found && excessPermission(username, found);
   }
 
-  /** Returns Purser's user name on the hub; undefined if the hub does not serve SelfSubjectReviews. */
+  /** Returns Purser's user name on the hub; undefined if the hub rejects or does not serve SelfSubjectReviews. */
   async #ownUsername(): Promise<string | undefined> {
-    const review = await orUndefined(this.#hub.client.createReview(SelfSubjectReviews, {}, OPTIONS));
+    const review = await undefinedIfUnavailable(this.#hub.client.createReview(SelfSubjectReviews, {}, OPTIONS));
     return review && textOf(fieldsOf(fieldsOf(fieldsOf(review)['status'])['userInfo'])['username']);
   }
 
@@ -57,14 +58,14 @@ export class HubAccounts {
     const { namespace, client } = this.#hub;
     const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
     const spec = { user: subjectOf({ namespace, name }), groups, resourceAttributes: { ...action, namespace } };
-    const review = await orUndefined(client.createReview(SubjectAccessReviews, { spec }, OPTIONS));
+    const review = await undefinedIfUnavailable(client.createReview(SubjectAccessReviews, { spec }, OPTIONS));
     return fieldsOf(fieldsOf(review)['status'])['allowed'] === true;
   }
 }
 
 const PASSED_MS = 600_000;
 const FAILED_MS = 30_000;
-const MAX_ACCOUNTS = 1_024;
+const MAX_SERVICE_ACCOUNTS = 1_024;
 const OPTIONS = { timeoutMs: 5_000 };
 
 type Action = NonNullable<SubjectAccessReview['spec']['resourceAttributes']>;
@@ -78,14 +79,14 @@ const ACTIONS: readonly Action[] = [
   { verb: 'update', group: RegistryGroup, resource: 'clusters' },
 ];
 
-function hasPermission(username: string, { verb = '', resource = '', subresource }: Action): IssueError {
+function excessPermission(username: string, { verb = '', resource = '', subresource }: Action): IssueError {
   const action = `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}`;
   const text = `${username} has permission on the hub to ${action}, and its tokens are sent to clusters`;
   return new IssueError('CredentialMissing', `${text}. Remove its permissions, or use another service account`, { isLasting: false });
 }
 
-/** Returns the response; undefined if the hub rejects or does not serve the review. Throws an IssueError without a response. */
-async function orUndefined<T>(response: Promise<T>): Promise<T | undefined> {
+/** Returns the response; undefined if the hub forbids or does not serve the review. Throws an IssueError for all other errors. */
+async function undefinedIfUnavailable<T>(response: Promise<T>): Promise<T | undefined> {
   try {
     return await response;
   } catch (error) {
