@@ -80,7 +80,7 @@ const MAX_SLEEP_MS = 60_000;
  * yields to the event loop: after a restart with 100,000 keys, Purser would not renew the Lease or serve requests until all keys have run.
  */
 const STARTS_PER_TURN = 16;
-const ORDERED_PER_TURN = 1_000;
+const ORDERED_PER_TURN = 100;
 /** Minimum step back of the wall clock that makes all keys due, in milliseconds; smaller steps come from time synchronization. */
 const SET_BACK_MS = 1_000;
 
