@@ -363,7 +363,11 @@ async function rush(all: readonly Due[], limits = LIMITS) {
     return {};
   };
   const requests: readonly Request<string>[] = all.map(({ key, dueAt }) => ({ key, dueAt }));
-  const priorityOf = (key: string) => byKey.get(key) as Due;
+  let ordered = 0;
+  const priorityOf = (key: string) => {
+    ordered += 1;
+    return byKey.get(key) as Due;
+  };
   const retryPolicy = (failure: Parameters<typeof planRetry>[0]) => planRetry(failure, { random: 0 });
   const done: string[] = [];
   // The stream never completes, because that would stop the controller.
@@ -376,9 +380,9 @@ async function rush(all: readonly Due[], limits = LIMITS) {
   }).subscribe(({ key }) => done.push(key));
   while (done.length < all.length) {
     clock.advance(TAKES_MS);
-    // The controller pauses after some starts.
-    for (let started = -1; started !== runs.length; ) {
-      started = runs.length;
+    // The controller pauses after it has ordered or started some keys.
+    for (let before = -1; before !== runs.length + ordered; ) {
+      before = runs.length + ordered;
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
