@@ -151,88 +151,86 @@ describe('token controller and a failing deletion of a ManagedToken', () => {
   });
 });
 
-describe('token controller and a spec for another service account or cluster', () => {
-  it('removes the former token from the Secret while suspended', async () => {
-    await allowBesides(`${world.cluster}/other/absent`);
-    await world.run();
-    await issued('None');
-    await world.patch('ci', { spec: { serviceAccount: { namespace: 'other', name: 'absent' }, rotation: { suspend: true } } });
-    await withdraw();
-    await world.until(async () => (await world.tokenText()) === '');
-  });
+onlyExhaustive(() => {
+  describe('token controller and a spec for another service account or cluster', () => {
+    it('removes the former token from the Secret while suspended', async () => {
+      await allowBesides(`${world.cluster}/other/absent`);
+      await world.run();
+      await issued('None');
+      await world.patch('ci', { spec: { serviceAccount: { namespace: 'other', name: 'absent' }, rotation: { suspend: true } } });
+      await withdraw();
+      await world.until(async () => (await world.tokenText()) === '');
+    });
 
-  it.each(
-    allOrFirst([
+    it.each([
       ['is suspended', { rotation: { suspend: true } }],
       ['names a missing service account', {}],
       ['is invalid', { secret: { server: 'https://192.0.2.1' } }],
-    ]),
-  )('deletes the former anchor even if the new spec %s', async (_, spec) => {
-    await allowBesides(`${world.cluster}/other/absent`);
-    await world.run();
-    const token = await issued();
-    await world.patch('ci', { spec: { serviceAccount: { namespace: 'other', name: 'absent' }, ...spec } });
-    await world.until(async () => !(await hasAnchor()));
+    ])('deletes the former anchor even if the new spec %s', async (_, spec) => {
+      await allowBesides(`${world.cluster}/other/absent`);
+      await world.run();
+      const token = await issued();
+      await world.patch('ci', { spec: { serviceAccount: { namespace: 'other', name: 'absent' }, ...spec } });
+      await world.until(async () => !(await hasAnchor()));
 
-    expect(await world.isAccepted(token)).toBe(false);
-  });
+      expect(await world.isAccepted(token)).toBe(false);
+    });
 
-  it.each(
-    allOrFirst([
+    it.each([
       ['is suspended', { rotation: { suspend: true } }],
       ['names a missing service account', {}],
-    ]),
-  )('deletes the anchor of a former service account in the same namespace even if the new spec %s', async (_, spec) => {
-    await allowBesides(`${world.cluster}/deploy/absent`);
-    await world.run();
-    const token = await issued();
-    await world.patch('ci', { spec: { serviceAccount: { namespace: 'deploy', name: 'absent' }, ...spec } });
-    await world.until(async () => !(await world.isAccepted(token)));
-  });
+    ])('deletes the anchor of a former service account in the same namespace even if the new spec %s', async (_, spec) => {
+      await allowBesides(`${world.cluster}/deploy/absent`);
+      await world.run();
+      const token = await issued();
+      await world.patch('ci', { spec: { serviceAccount: { namespace: 'deploy', name: 'absent' }, ...spec } });
+      await world.until(async () => !(await world.isAccepted(token)));
+    });
 
-  it('deletes the anchor of a former service account in the same namespace after the Secret was deleted', async () => {
-    await allowBesides(`${world.cluster}/deploy/absent`);
-    await world.run();
-    const token = await issued();
-    await world.patch('ci', { spec: { rotation: { suspend: true } } });
-    await world.hub.admin.delete(Secrets, ci());
-    await world.reconciled();
-    await world.patch('ci', { spec: { serviceAccount: { namespace: 'deploy', name: 'absent' } } });
-    await world.until(async () => !(await world.isAccepted(token)));
-  });
+    it('deletes the anchor of a former service account in the same namespace after the Secret was deleted', async () => {
+      await allowBesides(`${world.cluster}/deploy/absent`);
+      await world.run();
+      const token = await issued();
+      await world.patch('ci', { spec: { rotation: { suspend: true } } });
+      await world.hub.admin.delete(Secrets, ci());
+      await world.reconciled();
+      await world.patch('ci', { spec: { serviceAccount: { namespace: 'deploy', name: 'absent' } } });
+      await world.until(async () => !(await world.isAccepted(token)));
+    });
 
-  it('deletes the former anchor even if the new Cluster does not exist', async () => {
-    await allowBesides('missing');
-    await world.run();
-    const token = await issued();
-    await world.patch('ci', { spec: { clusterName: 'missing' } });
-    await world.until(async () => !(await world.isAccepted(token)));
-  });
+    it('deletes the former anchor even if the new Cluster does not exist', async () => {
+      await allowBesides('missing');
+      await world.run();
+      const token = await issued();
+      await world.patch('ci', { spec: { clusterName: 'missing' } });
+      await world.until(async () => !(await world.isAccepted(token)));
+    });
 
-  it('deletes the former anchor once its Cluster is registered again', async () => {
-    const clusterName = `${world.cluster}-b`;
-    await world.register(clusterName, world.targets[1]);
-    await allowBesides(clusterName);
-    await world.run();
-    const token = await issued();
-    const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
-    await world.hub.admin.delete(Clusters, { name: world.cluster });
-    await world.patch('ci', { spec: { clusterName } });
-    await world.renewed(token);
-    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
-    await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
-    await world.pass(6 * MINUTE, 10_000);
-    await world.until(async () => !(await world.isAccepted(token)));
-    await world.until(async () => (await world.get()).status?.anchors?.length === 1);
-  });
+    it('deletes the former anchor once its Cluster is registered again', async () => {
+      const clusterName = `${world.cluster}-b`;
+      await world.register(clusterName, world.targets[1]);
+      await allowBesides(clusterName);
+      await world.run();
+      const token = await issued();
+      const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
+      await world.hub.admin.delete(Clusters, { name: world.cluster });
+      await world.patch('ci', { spec: { clusterName } });
+      await world.renewed(token);
+      await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+      await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
+      await world.pass(6 * MINUTE, 10_000);
+      await world.until(async () => !(await world.isAccepted(token)));
+      await world.until(async () => (await world.get()).status?.anchors?.length === 1);
+    });
 
-  it('deletes the former anchor even if another object owns the Secret of the new name', async () => {
-    await allowBesides(`${world.cluster}/other/own`);
-    await world.run();
-    const token = await issued();
-    await world.hub.admin.create(Secrets, { metadata: { ...ci(), name: 'theirs' }, type: 'Opaque' });
-    await world.patch('ci', { spec: { serviceAccount: ELSEWHERE, secret: { name: 'theirs' } } });
-    await world.until(async () => !(await world.isAccepted(token)));
+    it('deletes the former anchor even if another object owns the Secret of the new name', async () => {
+      await allowBesides(`${world.cluster}/other/own`);
+      await world.run();
+      const token = await issued();
+      await world.hub.admin.create(Secrets, { metadata: { ...ci(), name: 'theirs' }, type: 'Opaque' });
+      await world.patch('ci', { spec: { serviceAccount: ELSEWHERE, secret: { name: 'theirs' } } });
+      await world.until(async () => !(await world.isAccepted(token)));
+    });
   });
 });
 
@@ -268,86 +266,84 @@ describe('token controller and a forged Secret', () => {
   );
 });
 
-describe('token controller and a revocation', () => {
-  it.each(
-    allOrFirst([
+onlyExhaustive(() => {
+  describe('token controller and a revocation', () => {
+    it.each([
       ['a spec with revocation None', {}],
       ['an invalid spec', { boundObjectRef: null, audiences: ['https://kubernetes.default.svc', 'https://not-allowed'] }],
-    ]),
-  )('deletes listed anchors despite %s while suspended', async (_, spec) => {
-    await world.run({
-      settings: { limits: { credentialNamespaces: [CREDENTIALS], allowedAudiences: ['https://kubernetes.default.svc'] } },
+    ])('deletes listed anchors despite %s while suspended', async (_, spec) => {
+      await world.run({
+        settings: { limits: { credentialNamespaces: [CREDENTIALS], allowedAudiences: ['https://kubernetes.default.svc'] } },
+      });
+      const token = await issued();
+      // Nothing runs between the two changes, so the anchor is listed when the revocation is requested.
+      await world.target.stop();
+      await world.patch('ci', { spec: { revocation: 'None', rotation: { suspend: true }, ...spec } });
+      await revoke('admin');
+      await world.reconciled();
+      expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
+      await world.target.restart();
+      await world.pass(10 * MINUTE, 5_000);
+      await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
+
+      expect([await world.isAccepted(token), await hasAnchor()]).toEqual([false, false]);
+      expect(await world.events()).not.toContain('Warning RevocationUnavailable');
     });
-    const token = await issued();
-    // Nothing runs between the two changes, so the anchor is listed when the revocation is requested.
-    await world.target.stop();
-    await world.patch('ci', { spec: { revocation: 'None', rotation: { suspend: true }, ...spec } });
-    await revoke('admin');
-    await world.reconciled();
-    expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
-    await world.target.restart();
-    await world.pass(10 * MINUTE, 5_000);
-    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
 
-    expect([await world.isAccepted(token), await hasAnchor()]).toEqual([false, false]);
-    expect(await world.events()).not.toContain('Warning RevocationUnavailable');
-  });
+    it('continues the revocation even if a tenant marks it as handled on the Secret', async () => {
+      await world.run();
+      const token = await issued();
+      await world.target.stop();
+      await revoke('admin');
+      await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { 'tokens.purser.dev/revoke-request': 'admin' } } });
+      await world.reconciled();
+      expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
+      await world.target.restart();
+      await world.pass(10 * MINUTE, 5_000);
+      await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
+      expect(await world.isAccepted(token)).toBe(false);
+    });
 
-  it('continues the revocation even if a tenant marks it as handled on the Secret', async () => {
-    await world.run();
-    const token = await issued();
-    await world.target.stop();
-    await revoke('admin');
-    await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { 'tokens.purser.dev/revoke-request': 'admin' } } });
-    await world.reconciled();
-    expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
-    await world.target.restart();
-    await world.pass(10 * MINUTE, 5_000);
-    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
-    expect(await world.isAccepted(token)).toBe(false);
-  });
-
-  it.each(
-    allOrFirst([
+    it.each([
       ['a forged token', () => FORGED],
       ['the issued token and a forged record', (token: string) => token],
-    ]),
-  )('does not report the revocation as handled while the anchor may exist, despite a Secret with %s', async (_, textOf) => {
-    const clusterName = `${world.cluster}-b`;
-    await world.register(clusterName, world.targets[1]);
-    await allowBesides(clusterName);
-    const { metadata } = await world.hub.admin.get(Clusters, { name: clusterName });
-    const { outcomes } = await world.run();
-    const token = await issued();
-    await world.target.stop();
-    await world.patch('ci', { spec: { clusterName, rotation: { suspend: true } } });
-    await world.until(async () => (await world.tokenText()) === '');
-    const { metadata: forged, data } = await forgedSecret('ci', { cluster: clusterName, clusterUID: metadata.uid }, textOf(token));
-    await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: forged.annotations }, data });
-    await world.until(async () => (await world.condition('Ready')) === 'True Issued');
-    await world.pass(MINUTE, 5_000);
-    const before = outcomes.length;
-    await revoke('admin');
-    await world.until(async () => outcomes.length > before);
-    expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
-    await world.target.restart();
-    await world.pass(10 * MINUTE, 5_000);
-    await world.until(async () => !(await world.isAccepted(token)));
-    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
-  });
+    ])('does not report the revocation as handled while the anchor may exist, despite a Secret with %s', async (_, textOf) => {
+      const clusterName = `${world.cluster}-b`;
+      await world.register(clusterName, world.targets[1]);
+      await allowBesides(clusterName);
+      const { metadata } = await world.hub.admin.get(Clusters, { name: clusterName });
+      const { outcomes } = await world.run();
+      const token = await issued();
+      await world.target.stop();
+      await world.patch('ci', { spec: { clusterName, rotation: { suspend: true } } });
+      await world.until(async () => (await world.tokenText()) === '');
+      const { metadata: forged, data } = await forgedSecret('ci', { cluster: clusterName, clusterUID: metadata.uid }, textOf(token));
+      await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: forged.annotations }, data });
+      await world.until(async () => (await world.condition('Ready')) === 'True Issued');
+      await world.pass(MINUTE, 5_000);
+      const before = outcomes.length;
+      await revoke('admin');
+      await world.until(async () => outcomes.length > before);
+      expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
+      await world.target.restart();
+      await world.pass(10 * MINUTE, 5_000);
+      await world.until(async () => !(await world.isAccepted(token)));
+      await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
+    });
 
-  it('deletes an anchor that lost its label', async () => {
-    await world.run();
-    const token = await issued();
-    const name = await anchorName();
-    await world.target.admin.patch(
-      Secrets,
-      { namespace: 'deploy', name },
-      { metadata: { labels: { 'tokens.purser.dev/managed-by': null } } },
-    );
-    await revoke('admin');
-    await world.until(async () => !(await world.isAccepted(token)));
-    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
+    it('deletes an anchor that lost its label', async () => {
+      await world.run();
+      const token = await issued();
+      const name = await anchorName();
+      await world.target.admin.patch(
+        Secrets,
+        { namespace: 'deploy', name },
+        { metadata: { labels: { 'tokens.purser.dev/managed-by': null } } },
+      );
+      await revoke('admin');
+      await world.until(async () => !(await world.isAccepted(token)));
+      await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
+    });
   });
 });
 
@@ -381,35 +377,37 @@ describe('token controller and a deleted Cluster that a finalizer keeps', () => 
   });
 });
 
-describe('token controller and a Secret that is too large to update', () => {
-  /** Enlarges the Secret in steps that the API server accepts, until an update exceeds its limit of 3 MiB. */
-  async function enlarge(): Promise<void> {
-    const labels = Array.from({ length: 1_150 }, (_, index) => [`l${index}${'x'.repeat(56)}`, 'y'.repeat(63)]);
-    await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { a: '\u0001'.repeat(259_000) } } });
-    await world.hub.admin.patch(Secrets, ci(), { data: { junk: Buffer.alloc(1_036_000).toString('base64') } });
-    await world.hub.admin.patch(Secrets, ci(), { metadata: { labels: Object.fromEntries(labels) } });
-  }
+onlyExhaustive(() => {
+  describe('token controller and a Secret that is too large to update', () => {
+    /** Enlarges the Secret in steps that the API server accepts, until an update exceeds its limit of 3 MiB. */
+    async function enlarge(): Promise<void> {
+      const labels = Array.from({ length: 1_150 }, (_, index) => [`l${index}${'x'.repeat(56)}`, 'y'.repeat(63)]);
+      await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { a: '\u0001'.repeat(259_000) } } });
+      await world.hub.admin.patch(Secrets, ci(), { data: { junk: Buffer.alloc(1_036_000).toString('base64') } });
+      await world.hub.admin.patch(Secrets, ci(), { metadata: { labels: Object.fromEntries(labels) } });
+    }
 
-  it('removes the Secret and the anchor of a withdrawn permission even if a tenant altered the token', async () => {
-    await world.run();
-    const token = await issued();
-    await enlarge();
-    await world.hub.admin.patch(Secrets, ci(), { data: { token: base64('altered') } });
-    await withdraw();
-    await world.until(async () => !(await world.isAccepted(token)));
-    await world.until(async () => (await world.secret()) === undefined);
-
-    expect(await world.condition('Ready')).toBe('False Forbidden');
-  });
-
-  onlyExhaustive(() => {
-    it('deletes the Secret of a token for a former spec', async () => {
-      await allowBesides(`${world.cluster}/other/absent`);
+    it('removes the Secret and the anchor of a withdrawn permission even if a tenant altered the token', async () => {
       await world.run();
-      await issued('None');
+      const token = await issued();
       await enlarge();
-      await world.patch('ci', { spec: { serviceAccount: { namespace: 'other', name: 'absent' }, rotation: { suspend: true } } });
-      await world.until(async () => (await world.tokenText()) === '');
+      await world.hub.admin.patch(Secrets, ci(), { data: { token: base64('altered') } });
+      await withdraw();
+      await world.until(async () => !(await world.isAccepted(token)));
+      await world.until(async () => (await world.secret()) === undefined);
+
+      expect(await world.condition('Ready')).toBe('False Forbidden');
+    });
+
+    onlyExhaustive(() => {
+      it('deletes the Secret of a token for a former spec', async () => {
+        await allowBesides(`${world.cluster}/other/absent`);
+        await world.run();
+        await issued('None');
+        await enlarge();
+        await world.patch('ci', { spec: { serviceAccount: { namespace: 'other', name: 'absent' }, rotation: { suspend: true } } });
+        await world.until(async () => (await world.tokenText()) === '');
+      });
     });
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ClusterProfiles, CustomResourceDefinitions, ManagedTokens, Secrets } from '../../src/api/resources.ts';
+import { onlyExhaustive } from '../support/scaled.ts';
 import { type Health, healthOf, installProfiles, profiles, published, reportHealth, untilProfiles } from './profile-world.ts';
 import { SetWorld } from './set-world.ts';
 
@@ -240,97 +241,102 @@ describe('ClusterProfiles of a set', () => {
     await untilPublished('True Published');
   });
 
-  it('removes fields that another client adds to the access provider and the condition, and keeps the other entries', async () => {
-    await begin('a');
-    await world.create('fleet', { clusterProfiles: true });
-    await untilProfiles(world, ['fleet-a']);
-    await untilPublished('True Published');
-    const { status } = await read();
-    const other = { name: 'other', cluster: { server: 'https://other.test' } };
-    const joined = { type: 'Joined', status: 'True', reason: 'Joined', message: '', lastTransitionTime: HEALTHY.since } as const;
-    await patchStatus({
-      conditions: [...(status?.conditions ?? []).map((each) => ({ ...each, observedGeneration: 7 })), joined],
-      accessProviders: [{ name: 'secretreader', cluster: { ...status?.accessProviders?.[0]?.cluster, ...ATTACK } }, other],
+  onlyExhaustive(() => {
+    it('removes fields that another client adds to the access provider and the condition, and keeps the other entries', async () => {
+      await begin('a');
+      await world.create('fleet', { clusterProfiles: true });
+      await untilProfiles(world, ['fleet-a']);
+      await untilPublished('True Published');
+      const { status } = await read();
+      const other = { name: 'other', cluster: { server: 'https://other.test' } };
+      const joined = { type: 'Joined', status: 'True', reason: 'Joined', message: '', lastTransitionTime: HEALTHY.since } as const;
+      await patchStatus({
+        conditions: [...(status?.conditions ?? []).map((each) => ({ ...each, observedGeneration: 7 })), joined],
+        accessProviders: [{ name: 'secretreader', cluster: { ...status?.accessProviders?.[0]?.cluster, ...ATTACK } }, other],
+      });
+      world.tokens.calls.clear();
+      await untilListed();
+      await world.tokens.until(async () => !JSON.stringify(await read()).includes('attacker'));
+      expect((await read()).status).toEqual({
+        ...status,
+        conditions: [joined, ...(status?.conditions ?? [])],
+        accessProviders: [other, ...(status?.accessProviders ?? [])],
+      });
+      await world.tokens.pass(600_000, 5_000);
+      expect(sentProfiles()).toEqual(['PATCH clusterprofiles/fleet-a/status', 'PATCH clusterprofiles/fleet-a/status']);
+      await untilPublished('True Published');
     });
-    world.tokens.calls.clear();
-    await untilListed();
-    await world.tokens.until(async () => !JSON.stringify(await read()).includes('attacker'));
-    expect((await read()).status).toEqual({
-      ...status,
-      conditions: [joined, ...(status?.conditions ?? [])],
-      accessProviders: [other, ...(status?.accessProviders ?? [])],
+
+    it('reports a ClusterProfile whose owner reference another client removed, after the next list, and does not change it', async () => {
+      await begin('a');
+      await world.create('fleet', { clusterProfiles: true });
+      await untilProfiles(world, ['fleet-a']);
+      await untilPublished('True Published');
+      await patchStatus({ accessProviders: [{ name: 'secretreader', cluster: ATTACK }] });
+      const { metadata } = await world.admin.patch(ClusterProfiles, nameOf('fleet-a'), { metadata: { ownerReferences: null } });
+      await untilListed();
+      await untilPublished('False NameConflict');
+      await world.tokens.pass(120_000, 5_000);
+      expect((await read()).metadata.resourceVersion).toBe(metadata.resourceVersion);
+      await world.admin.delete(ClusterProfiles, nameOf('fleet-a'));
+      await untilPublished('True Published');
+      expect(JSON.stringify(await read())).not.toContain('attacker');
     });
-    await world.tokens.pass(600_000, 5_000);
-    expect(sentProfiles()).toEqual(['PATCH clusterprofiles/fleet-a/status', 'PATCH clusterprofiles/fleet-a/status']);
-    await untilPublished('True Published');
-  });
 
-  it('reports a ClusterProfile whose owner reference another client removed, after the next list, and does not change it', async () => {
-    await begin('a');
-    await world.create('fleet', { clusterProfiles: true });
-    await untilProfiles(world, ['fleet-a']);
-    await untilPublished('True Published');
-    await patchStatus({ accessProviders: [{ name: 'secretreader', cluster: ATTACK }] });
-    const { metadata } = await world.admin.patch(ClusterProfiles, nameOf('fleet-a'), { metadata: { ownerReferences: null } });
-    await untilListed();
-    await untilPublished('False NameConflict');
-    await world.tokens.pass(120_000, 5_000);
-    expect((await read()).metadata.resourceVersion).toBe(metadata.resourceVersion);
-    await world.admin.delete(ClusterProfiles, nameOf('fleet-a'));
-    await untilPublished('True Published');
-    expect(JSON.stringify(await read())).not.toContain('attacker');
-  });
+    it('reports a ClusterProfile whose owner reference another client removed, after the next write', async () => {
+      await begin('a');
+      await world.create('fleet', { clusterProfiles: true });
+      await untilProfiles(world, ['fleet-a']);
+      await untilPublished('True Published');
+      await world.admin.patch(ClusterProfiles, nameOf('fleet-a'), { metadata: { ownerReferences: null } });
+      const before = world.tokens.clock.now();
+      await reportHealth(world, 'a', SICK);
+      await untilPublished('False NameConflict');
+      expect(world.tokens.clock.now() - before).toBeLessThanOrEqual(60_000);
+    });
 
-  it('reports a ClusterProfile whose owner reference another client removed, after the next write', async () => {
-    await begin('a');
-    await world.create('fleet', { clusterProfiles: true });
-    await untilProfiles(world, ['fleet-a']);
-    await untilPublished('True Published');
-    await world.admin.patch(ClusterProfiles, nameOf('fleet-a'), { metadata: { ownerReferences: null } });
-    const before = world.tokens.clock.now();
-    await reportHealth(world, 'a', SICK);
-    await untilPublished('False NameConflict');
-    expect(world.tokens.clock.now() - before).toBeLessThanOrEqual(60_000);
-  });
+    it('leaves ClusterProfiles that the set does not control unchanged, and reports them', async () => {
+      await begin('a', 'b', 'c');
+      const foreign = { spec: { clusterManager: { name: 'other' } } };
+      const labels = { 'x-k8s.io/cluster-manager': 'purser' };
+      const { metadata } = await world.admin.create(ClusterProfiles, { ...foreign, metadata: nameOf('fleet-a') });
+      await world.admin.create(ClusterProfiles, { ...foreign, metadata: { ...nameOf('fleet-b'), labels } });
+      await world.create('fleet', { clusterProfiles: true });
+      await untilPublished('False NameConflict');
+      await world.tokens.until(async () => (await read('fleet-c')).status !== undefined);
+      expect((await read()).metadata).toMatchObject({ uid: metadata.uid, resourceVersion: metadata.resourceVersion });
+      await world.admin.delete(ClusterProfiles, nameOf('fleet-a'));
+      await world.admin.delete(ClusterProfiles, nameOf('fleet-b'));
+      const before = world.tokens.clock.now();
+      await untilPublished('True Published');
+      expect(world.tokens.clock.now() - before).toBeLessThanOrEqual(65_000);
+      await untilProfiles(world, ['fleet-a', 'fleet-b', 'fleet-c']);
+    });
 
-  it('leaves ClusterProfiles that the set does not control unchanged, and reports them', async () => {
-    await begin('a', 'b', 'c');
-    const foreign = { spec: { clusterManager: { name: 'other' } } };
-    const labels = { 'x-k8s.io/cluster-manager': 'purser' };
-    const { metadata } = await world.admin.create(ClusterProfiles, { ...foreign, metadata: nameOf('fleet-a') });
-    await world.admin.create(ClusterProfiles, { ...foreign, metadata: { ...nameOf('fleet-b'), labels } });
-    await world.create('fleet', { clusterProfiles: true });
-    await untilPublished('False NameConflict');
-    await world.tokens.until(async () => (await read('fleet-c')).status !== undefined);
-    expect((await read()).metadata).toMatchObject({ uid: metadata.uid, resourceVersion: metadata.resourceVersion });
-    await world.admin.delete(ClusterProfiles, nameOf('fleet-a'));
-    await world.admin.delete(ClusterProfiles, nameOf('fleet-b'));
-    const before = world.tokens.clock.now();
-    await untilPublished('True Published');
-    expect(world.tokens.clock.now() - before).toBeLessThanOrEqual(65_000);
-    await untilProfiles(world, ['fleet-a', 'fleet-b', 'fleet-c']);
-  });
-
-  it('reports a ClusterProfile that the hub rejects, and publishes the others', async () => {
-    await begin('a', 'b');
-    const { metadata } = await world.create();
-    const owner = {
-      apiVersion: 'tokens.purser.dev/v1alpha1',
-      kind: 'ManagedTokenSet',
-      name: 'fleet',
-      uid: metadata.uid ?? '',
-      controller: true,
-    };
-    const labels = { 'x-k8s.io/cluster-manager': 'purser' };
-    const immutable = { metadata: { ...nameOf('fleet-a'), labels, ownerReferences: [owner] }, spec: { clusterManager: { name: 'other' } } };
-    await world.admin.create(ClusterProfiles, immutable);
-    await world.patch({ spec: { clusterProfiles: true } });
-    await untilPublished('False WriteFailed');
-    await untilProfiles(world, ['fleet-b']);
-    expect((await world.get()).status?.conditions?.at(-1)?.message).toContain('ClusterManager is immutable');
-    await world.admin.delete(ClusterProfiles, nameOf('fleet-a'));
-    await untilProfiles(world, ['fleet-a', 'fleet-b']);
-    await untilPublished('True Published');
+    it('reports a ClusterProfile that the hub rejects, and publishes the others', async () => {
+      await begin('a', 'b');
+      const { metadata } = await world.create();
+      const owner = {
+        apiVersion: 'tokens.purser.dev/v1alpha1',
+        kind: 'ManagedTokenSet',
+        name: 'fleet',
+        uid: metadata.uid ?? '',
+        controller: true,
+      };
+      const labels = { 'x-k8s.io/cluster-manager': 'purser' };
+      const immutable = {
+        metadata: { ...nameOf('fleet-a'), labels, ownerReferences: [owner] },
+        spec: { clusterManager: { name: 'other' } },
+      };
+      await world.admin.create(ClusterProfiles, immutable);
+      await world.patch({ spec: { clusterProfiles: true } });
+      await untilPublished('False WriteFailed');
+      await untilProfiles(world, ['fleet-b']);
+      expect((await world.get()).status?.conditions?.at(-1)?.message).toContain('ClusterManager is immutable');
+      await world.admin.delete(ClusterProfiles, nameOf('fleet-a'));
+      await untilProfiles(world, ['fleet-a', 'fleet-b']);
+      await untilPublished('True Published');
+    });
   });
 
   it('publishes no ClusterProfile for a Cluster that the requester may not issue tokens for', async () => {
@@ -351,26 +357,28 @@ describe('ClusterProfiles of a set', () => {
   });
 });
 
-describe('ClusterProfiles on a hub that adds fields', () => {
-  beforeAll(async () => {
-    world = await SetWorld.start();
-    await installProfiles(world, { 'disable-compression': { type: 'boolean', default: true } });
-  });
-  afterAll(() => world.tokens.close());
+onlyExhaustive(() => {
+  describe('ClusterProfiles on a hub that adds fields', () => {
+    beforeAll(async () => {
+      world = await SetWorld.start();
+      await installProfiles(world, { 'disable-compression': { type: 'boolean', default: true } });
+    });
+    afterAll(() => world.tokens.close());
 
-  it('reports fields that the hub adds to the access provider, and writes again only after each list', async () => {
-    await begin('a');
-    await world.create('fleet', { clusterProfiles: true });
-    await untilPublished('False WriteFailed');
-    expect((await world.get()).status?.conditions?.at(-1)?.message).toContain('check admission webhooks');
-    await world.tokens.pass(40_000, 500);
-    world.tokens.calls.clear();
-    await world.tokens.pass(240_000, 5_000);
-    expect(sentProfiles()).toEqual([]);
-    await world.tokens.pass(600_000, 5_000);
-    expect(sentProfiles()).toHaveLength(4);
-    await reportHealth(world, 'a', SICK);
-    await world.tokens.until(async () => healthOf((await read()).status) === 'ControlPlaneHealthy=False Timeout');
+    it('reports fields that the hub adds to the access provider, and writes again only after each list', async () => {
+      await begin('a');
+      await world.create('fleet', { clusterProfiles: true });
+      await untilPublished('False WriteFailed');
+      expect((await world.get()).status?.conditions?.at(-1)?.message).toContain('check admission webhooks');
+      await world.tokens.pass(40_000, 500);
+      world.tokens.calls.clear();
+      await world.tokens.pass(240_000, 5_000);
+      expect(sentProfiles()).toEqual([]);
+      await world.tokens.pass(600_000, 5_000);
+      expect(sentProfiles()).toHaveLength(4);
+      await reportHealth(world, 'a', SICK);
+      await world.tokens.until(async () => healthOf((await read()).status) === 'ControlPlaneHealthy=False Timeout');
+    });
   });
 });
 
@@ -399,39 +407,41 @@ describe('ClusterProfiles on a hub that does not serve them', () => {
   });
 });
 
-describe('ClusterProfiles without permission', () => {
-  beforeAll(async () => {
-    world = await SetWorld.start();
-    await installProfiles(world);
-  });
-  afterAll(() => world.tokens.close());
+onlyExhaustive(() => {
+  describe('ClusterProfiles without permission', () => {
+    beforeAll(async () => {
+      world = await SetWorld.start();
+      await installProfiles(world);
+    });
+    afterAll(() => world.tokens.close());
 
-  it('reports the missing permission, and publishes once it is granted', async () => {
-    await begin('a');
-    const restore = await world.withdrawProfiles(['list']);
-    await world.create('fleet', { clusterProfiles: true });
-    await untilPublished('False Forbidden');
-    expect((await world.get()).status?.conditions?.at(-1)?.message).toContain('cannot list resource "clusterprofiles"');
-    await restore();
-    await untilProfiles(world, ['fleet-a']);
-    await untilPublished('True Published');
-  });
+    it('reports the missing permission, and publishes once it is granted', async () => {
+      await begin('a');
+      const restore = await world.withdrawProfiles(['list']);
+      await world.create('fleet', { clusterProfiles: true });
+      await untilPublished('False Forbidden');
+      expect((await world.get()).status?.conditions?.at(-1)?.message).toContain('cannot list resource "clusterprofiles"');
+      await restore();
+      await untilProfiles(world, ['fleet-a']);
+      await untilPublished('True Published');
+    });
 
-  it('updates and removes ClusterProfiles while the hub rejects new ones, for example because of a quota', async () => {
-    await begin('b', 'c');
-    await world.create('fleet', { clusterProfiles: true });
-    await untilProfiles(world, ['fleet-b', 'fleet-c']);
-    await untilPublished('True Published');
-    const restore = await world.withdrawProfiles(['create']);
-    await world.register(['a']);
-    await world.tokens.allow('a', { name: `${world.namespace}-a` });
-    await untilPublished('False Forbidden');
-    await reportHealth(world, 'b', SICK);
-    await world.tokens.until(async () => healthOf((await read('fleet-b')).status) === 'ControlPlaneHealthy=False Timeout');
-    await world.label('c', { env: 'test' });
-    await untilProfiles(world, ['fleet-b']);
-    await restore();
-    await untilProfiles(world, ['fleet-a', 'fleet-b']);
-    await untilPublished('True Published');
+    it('updates and removes ClusterProfiles while the hub rejects new ones, for example because of a quota', async () => {
+      await begin('b', 'c');
+      await world.create('fleet', { clusterProfiles: true });
+      await untilProfiles(world, ['fleet-b', 'fleet-c']);
+      await untilPublished('True Published');
+      const restore = await world.withdrawProfiles(['create']);
+      await world.register(['a']);
+      await world.tokens.allow('a', { name: `${world.namespace}-a` });
+      await untilPublished('False Forbidden');
+      await reportHealth(world, 'b', SICK);
+      await world.tokens.until(async () => healthOf((await read('fleet-b')).status) === 'ControlPlaneHealthy=False Timeout');
+      await world.label('c', { env: 'test' });
+      await untilProfiles(world, ['fleet-b']);
+      await restore();
+      await untilProfiles(world, ['fleet-a', 'fleet-b']);
+      await untilPublished('True Published');
+    });
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Clusters, ManagedTokenSets, ManagedTokens, ServiceAccounts } from '../../src/api/resources.ts';
+import { onlyExhaustive } from '../support/scaled.ts';
 import { complete, SetWorld } from './set-world.ts';
 
 let world: SetWorld;
@@ -185,79 +186,81 @@ describe('set controller', () => {
     await world.admin.patch(Clusters, { name: 'a' }, { metadata: { finalizers: null } });
   });
 
-  it('removes a ManagedToken with the set as its owner and a name that belongs to no cluster', async () => {
-    await begin(['a']);
-    const { metadata } = await world.create();
-    await world.until(complete(1));
-    const { apiVersion, kind, spec } = await world.tokens.get('fleet-a');
-    const owner = { apiVersion, kind: 'ManagedTokenSet', name: 'fleet', uid: metadata.uid ?? '', controller: true };
-    const forged = { name: 'other-a', namespace: world.namespace, ownerReferences: [owner] };
-    await world.admin.create(ManagedTokens, {
-      apiVersion,
-      kind,
-      metadata: forged,
-      spec: { ...spec, secret: { ...spec.secret, name: 'x' } },
+  onlyExhaustive(() => {
+    it('removes a ManagedToken with the set as its owner and a name that belongs to no cluster', async () => {
+      await begin(['a']);
+      const { metadata } = await world.create();
+      await world.until(complete(1));
+      const { apiVersion, kind, spec } = await world.tokens.get('fleet-a');
+      const owner = { apiVersion, kind: 'ManagedTokenSet', name: 'fleet', uid: metadata.uid ?? '', controller: true };
+      const forged = { name: 'other-a', namespace: world.namespace, ownerReferences: [owner] };
+      await world.admin.create(ManagedTokens, {
+        apiVersion,
+        kind,
+        metadata: forged,
+        spec: { ...spec, secret: { ...spec.secret, name: 'x' } },
+      });
+      await world.until('1/1/1/0 Ready=True AllReady Progressing=True RollingOut');
+      await world.until(complete(1));
+      expect(await world.names()).toEqual(['fleet-a']);
     });
-    await world.until('1/1/1/0 Ready=True AllReady Progressing=True RollingOut');
-    await world.until(complete(1));
-    expect(await world.names()).toEqual(['fleet-a']);
-  });
 
-  it('reports a Cluster only once the requester may issue tokens for it', async () => {
-    await world.register(['a', 'hidden']);
-    await allow(['a']);
-    await world.tokens.run({ hasSets: true });
-    await world.create();
-    await world.until(complete(1));
-    expect(JSON.stringify([await world.get(), await world.events()])).not.toContain('hidden');
-    await allow(['hidden']);
-    await world.until(complete(2));
-  });
-
-  it('reports NameConflict for a ManagedToken of another owner, and does not change it', async () => {
-    await begin(['a', 'b']);
-    await world.tokens.create('fleet-a', { clusterName: 'b' });
-    await world.create();
-    await world.until('2/1/1/1 Ready=False NotAllReady Progressing=False Complete');
-    const { status } = await world.get();
-    expect(status?.failures).toEqual([expect.objectContaining({ clusterName: 'a', reason: 'NameConflict' })]);
-    expect((await world.tokens.get('fleet-a')).spec.clusterName).toBe('b');
-    await world.admin.delete(ManagedTokens, { namespace: world.namespace, name: 'fleet-a' });
-    await world.until(complete(2));
-  });
-
-  it('reports NameConflict for one of two sets whose ManagedTokens have the same name', async () => {
-    await begin(['b-c', 'c']);
-    await world.create('a', {
-      clusterSelector: { matchExpressions: [{ key: 'x', operator: 'DoesNotExist' }], matchLabels: { env: 'prod' } },
+    it('reports a Cluster only once the requester may issue tokens for it', async () => {
+      await world.register(['a', 'hidden']);
+      await allow(['a']);
+      await world.tokens.run({ hasSets: true });
+      await world.create();
+      await world.until(complete(1));
+      expect(JSON.stringify([await world.get(), await world.events()])).not.toContain('hidden');
+      await allow(['hidden']);
+      await world.until(complete(2));
     });
-    await world.until(complete(2), 'a');
-    await world.create('a-b', { spec: { audiences: ['other'] } });
-    await world.until('2/1/1/1 Ready=False NotAllReady Progressing=False Complete', 'a-b');
-    const { status } = await world.get('a-b');
-    expect(status?.failures?.map(({ clusterName, reason }) => [clusterName, reason])).toEqual([['c', 'NameConflict']]);
-    expect(await world.names()).toEqual(['a-b-b-c', 'a-b-c', 'a-c']);
-    await world.until(complete(2), 'a');
-    expect((await world.events('a-b')).map(({ reason }) => reason)).toEqual(['NameConflict']);
-  });
 
-  it('reports a Secret that two clusters of a set would share', async () => {
-    await begin(['a-b', 'a']);
-    await world.label('a', { x: 'b-c' });
-    await world.label('a-b', { x: 'c' });
-    await world.create('fleet', { spec: { secret: { name: '{{cluster}}-{{label "x"}}' } } });
-    await world.until('2/1/2/1 Ready=False NotAllReady Progressing=False Complete');
-    expect((await world.get()).status?.failures?.map(({ reason }) => reason)).toEqual(['SecretConflict']);
-  });
+    it('reports NameConflict for a ManagedToken of another owner, and does not change it', async () => {
+      await begin(['a', 'b']);
+      await world.tokens.create('fleet-a', { clusterName: 'b' });
+      await world.create();
+      await world.until('2/1/1/1 Ready=False NotAllReady Progressing=False Complete');
+      const { status } = await world.get();
+      expect(status?.failures).toEqual([expect.objectContaining({ clusterName: 'a', reason: 'NameConflict' })]);
+      expect((await world.tokens.get('fleet-a')).spec.clusterName).toBe('b');
+      await world.admin.delete(ManagedTokens, { namespace: world.namespace, name: 'fleet-a' });
+      await world.until(complete(2));
+    });
 
-  it('reports TemplateInvalid for a cluster whose labels render no valid name, and serves the other clusters', async () => {
-    await begin(['a', 'b']);
-    await world.label('a', { x: 'y' });
-    await world.create('fleet', { spec: { secret: { name: '{{cluster}}-{{label "x"}}' } } });
-    await world.until('2/1/1/1 Ready=False NotAllReady Progressing=False Complete');
-    expect((await world.get()).status?.failures).toEqual([expect.objectContaining({ clusterName: 'b', reason: 'TemplateInvalid' })]);
-    await world.label('b', { x: 'z' });
-    await world.until(complete(2));
+    it('reports NameConflict for one of two sets whose ManagedTokens have the same name', async () => {
+      await begin(['b-c', 'c']);
+      await world.create('a', {
+        clusterSelector: { matchExpressions: [{ key: 'x', operator: 'DoesNotExist' }], matchLabels: { env: 'prod' } },
+      });
+      await world.until(complete(2), 'a');
+      await world.create('a-b', { spec: { audiences: ['other'] } });
+      await world.until('2/1/1/1 Ready=False NotAllReady Progressing=False Complete', 'a-b');
+      const { status } = await world.get('a-b');
+      expect(status?.failures?.map(({ clusterName, reason }) => [clusterName, reason])).toEqual([['c', 'NameConflict']]);
+      expect(await world.names()).toEqual(['a-b-b-c', 'a-b-c', 'a-c']);
+      await world.until(complete(2), 'a');
+      expect((await world.events('a-b')).map(({ reason }) => reason)).toEqual(['NameConflict']);
+    });
+
+    it('reports a Secret that two clusters of a set would share', async () => {
+      await begin(['a-b', 'a']);
+      await world.label('a', { x: 'b-c' });
+      await world.label('a-b', { x: 'c' });
+      await world.create('fleet', { spec: { secret: { name: '{{cluster}}-{{label "x"}}' } } });
+      await world.until('2/1/2/1 Ready=False NotAllReady Progressing=False Complete');
+      expect((await world.get()).status?.failures?.map(({ reason }) => reason)).toEqual(['SecretConflict']);
+    });
+
+    it('reports TemplateInvalid for a cluster whose labels render no valid name, and serves the other clusters', async () => {
+      await begin(['a', 'b']);
+      await world.label('a', { x: 'y' });
+      await world.create('fleet', { spec: { secret: { name: '{{cluster}}-{{label "x"}}' } } });
+      await world.until('2/1/1/1 Ready=False NotAllReady Progressing=False Complete');
+      expect((await world.get()).status?.failures).toEqual([expect.objectContaining({ clusterName: 'b', reason: 'TemplateInvalid' })]);
+      await world.label('b', { x: 'z' });
+      await world.until(complete(2));
+    });
   });
 
   it('reports a set that selects no Cluster', async () => {

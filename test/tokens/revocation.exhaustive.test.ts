@@ -5,6 +5,7 @@ import { Annotation } from '../../src/api/names.ts';
 import { Clusters, ManagedTokens, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
 import { credentialKeys, issuerOf } from '../../src/targets/registry.ts';
+import { onlyExhaustive } from '../support/scaled.ts';
 import { TokenWorld } from './token-world.ts';
 
 const MINUTE = 60_000;
@@ -206,101 +207,103 @@ describe('token controller with revocation BoundSecret', () => {
   });
 });
 
-describe('token controller with revocation BoundSecret and a deleted Secret', () => {
-  const revoke = () => world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } } });
+onlyExhaustive(() => {
+  describe('token controller with revocation BoundSecret and a deleted Secret', () => {
+    const revoke = () => world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } } });
 
-  /** Deletes the Secret while `keep` prevents its re-creation. */
-  async function withoutSecret(keep: () => Promise<unknown>): Promise<string> {
-    const token = await issued();
-    await keep();
-    await world.hub.admin.delete(Secrets, ci());
-    return token;
-  }
+    /** Deletes the Secret while `keep` prevents its re-creation. */
+    async function withoutSecret(keep: () => Promise<unknown>): Promise<string> {
+      const token = await issued();
+      await keep();
+      await world.hub.admin.delete(Secrets, ci());
+      return token;
+    }
 
-  it('revokes the token when its requester loses permission', async () => {
-    await world.run();
-    const token = await withoutSecret(() => world.forbid());
-    await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
-    await world.pass(16_000, 1_000);
-    await world.until(() => isRejected(token));
-    await world.until(async () => (await world.get()).metadata.finalizers === undefined);
+    it('revokes the token when its requester loses permission', async () => {
+      await world.run();
+      const token = await withoutSecret(() => world.forbid());
+      await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
+      await world.pass(16_000, 1_000);
+      await world.until(() => isRejected(token));
+      await world.until(async () => (await world.get()).metadata.finalizers === undefined);
 
-    expect(await anchor()).toBeUndefined();
-    await world.allow(world.cluster);
-    await world.ready();
-    expect((await world.get()).metadata.finalizers).toEqual([FINALIZER]);
-  });
-
-  it('revokes the token after a withdrawal once its cluster responds again, and audits it once', async () => {
-    const controller = await world.run();
-    const token = await withoutSecret(() => world.forbid());
-    await world.target.stop();
-    await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
-    await world.pass(16_000, 1_000);
-    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
-    await world.target.restart();
-    await world.pass(6 * MINUTE, 1_000);
-    await world.until(() => isRejected(token));
-    await world.until(async () => (await world.get()).metadata.finalizers === undefined);
-    expect(controller.logged.filter((line) => line.includes('"decision":"withdrawn"'))).toHaveLength(1);
-  });
-
-  it.each([
-    ['has lost its permission', () => world.forbid(), 'Forbidden'],
-    ['has a spec that is invalid', () => world.patch('ci', { spec: { secret: { server: 'https://192.0.2.1' } } }), 'InvalidSpec'],
-  ])('revokes the token for the annotation even if the ManagedToken %s', async (_, keep, reason) => {
-    await world.run();
-    const token = await withoutSecret(keep);
-    await world.until(async () => (await world.condition('Ready')) === `False ${reason}`);
-    await revoke();
-    await world.until(() => isRejected(token));
-    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'leaked');
-
-    expect(await world.events()).toContain('Normal RevocationRequested');
-  });
-
-  it('revokes the token for the annotation even if a foreign Secret has the name of the deleted Secret', async () => {
-    await world.run();
-    const token = await issued();
-    await world.patch('ci', { spec: { rotation: { suspend: true } } });
-    await world.hub.admin.delete(Secrets, ci());
-    await world.hub.admin.create(Secrets, { metadata: ci(), type: 'Opaque' });
-    await world.patch('ci', { spec: { rotation: { suspend: false } } });
-    await world.until(async () => (await world.condition('Ready')) === 'False SecretConflict');
-    await revoke();
-    await world.until(() => isRejected(token));
-    await world.hub.admin.delete(Secrets, ci());
-  });
-
-  it('revokes the token when it moves to another namespace', async () => {
-    const account = { namespace: 'default', name: 'elsewhere' };
-    await world.target.admin.create(ServiceAccounts, { metadata: account });
-    await world.run();
-    const token = await issued();
-    await world.patch('ci', { spec: { rotation: { suspend: true } } });
-    await world.hub.admin.delete(Secrets, ci());
-    await world.patch('ci', { spec: { rotation: { suspend: false }, serviceAccount: account } });
-    await world.ready();
-    await world.until(() => isRejected(token));
-
-    expect(await anchor()).toBeUndefined();
-    await world.until(async () => {
-      const { status } = await world.get();
-      return status?.anchors?.map(({ namespace }) => namespace).join() === 'default';
+      expect(await anchor()).toBeUndefined();
+      await world.allow(world.cluster);
+      await world.ready();
+      expect((await world.get()).metadata.finalizers).toEqual([FINALIZER]);
     });
-    await world.target.admin.delete(ServiceAccounts, account);
-  });
 
-  it('revokes the tokens at all locations when the ManagedToken is deleted', async () => {
-    await world.run();
-    const token = await issued();
-    await world.patch('ci', { spec: { rotation: { suspend: true }, clusterName: 'nowhere' } });
-    await world.hub.admin.delete(Secrets, ci());
-    await world.reconciled();
-    await world.hub.admin.delete(ManagedTokens, ci());
-    await world.until(isGone);
+    it('revokes the token after a withdrawal once its cluster responds again, and audits it once', async () => {
+      const controller = await world.run();
+      const token = await withoutSecret(() => world.forbid());
+      await world.target.stop();
+      await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
+      await world.pass(16_000, 1_000);
+      await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+      await world.target.restart();
+      await world.pass(6 * MINUTE, 1_000);
+      await world.until(() => isRejected(token));
+      await world.until(async () => (await world.get()).metadata.finalizers === undefined);
+      expect(controller.logged.filter((line) => line.includes('"decision":"withdrawn"'))).toHaveLength(1);
+    });
 
-    expect(await isRejected(token)).toBe(true);
+    it.each([
+      ['has lost its permission', () => world.forbid(), 'Forbidden'],
+      ['has a spec that is invalid', () => world.patch('ci', { spec: { secret: { server: 'https://192.0.2.1' } } }), 'InvalidSpec'],
+    ])('revokes the token for the annotation even if the ManagedToken %s', async (_, keep, reason) => {
+      await world.run();
+      const token = await withoutSecret(keep);
+      await world.until(async () => (await world.condition('Ready')) === `False ${reason}`);
+      await revoke();
+      await world.until(() => isRejected(token));
+      await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'leaked');
+
+      expect(await world.events()).toContain('Normal RevocationRequested');
+    });
+
+    it('revokes the token for the annotation even if a foreign Secret has the name of the deleted Secret', async () => {
+      await world.run();
+      const token = await issued();
+      await world.patch('ci', { spec: { rotation: { suspend: true } } });
+      await world.hub.admin.delete(Secrets, ci());
+      await world.hub.admin.create(Secrets, { metadata: ci(), type: 'Opaque' });
+      await world.patch('ci', { spec: { rotation: { suspend: false } } });
+      await world.until(async () => (await world.condition('Ready')) === 'False SecretConflict');
+      await revoke();
+      await world.until(() => isRejected(token));
+      await world.hub.admin.delete(Secrets, ci());
+    });
+
+    it('revokes the token when it moves to another namespace', async () => {
+      const account = { namespace: 'default', name: 'elsewhere' };
+      await world.target.admin.create(ServiceAccounts, { metadata: account });
+      await world.run();
+      const token = await issued();
+      await world.patch('ci', { spec: { rotation: { suspend: true } } });
+      await world.hub.admin.delete(Secrets, ci());
+      await world.patch('ci', { spec: { rotation: { suspend: false }, serviceAccount: account } });
+      await world.ready();
+      await world.until(() => isRejected(token));
+
+      expect(await anchor()).toBeUndefined();
+      await world.until(async () => {
+        const { status } = await world.get();
+        return status?.anchors?.map(({ namespace }) => namespace).join() === 'default';
+      });
+      await world.target.admin.delete(ServiceAccounts, account);
+    });
+
+    it('revokes the tokens at all locations when the ManagedToken is deleted', async () => {
+      await world.run();
+      const token = await issued();
+      await world.patch('ci', { spec: { rotation: { suspend: true }, clusterName: 'nowhere' } });
+      await world.hub.admin.delete(Secrets, ci());
+      await world.reconciled();
+      await world.hub.admin.delete(ManagedTokens, ci());
+      await world.until(isGone);
+
+      expect(await isRejected(token)).toBe(true);
+    });
   });
 });
 
@@ -382,64 +385,66 @@ describe('token controller and a ManagedToken that is being deleted', () => {
   });
 });
 
-describe('token controller and forged anchors', () => {
-  const forged = { finalizers: [FINALIZER], annotations: { 'tokens.purser.dev/anchors': 'prod/kube-system other/default' } };
+onlyExhaustive(() => {
+  describe('token controller and forged anchors', () => {
+    const forged = { finalizers: [FINALIZER], annotations: { 'tokens.purser.dev/anchors': 'prod/kube-system other/default' } };
 
-  it('sends no request to a target for forged anchors, and removes the finalizer immediately', async () => {
-    await world.run();
-    await world.forbid();
-    await world.create('ci', { revocation: 'BoundSecret' }, forged);
-    await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
-    await world.until(async () => (await world.get()).metadata.finalizers === undefined);
-    await world.patch('ci', { metadata: forged, spec: { requesterServiceAccountName: 'missing' } });
-    await world.hub.admin.delete(ManagedTokens, ci());
-    await world.until(isGone);
+    it('sends no request to a target for forged anchors, and removes the finalizer immediately', async () => {
+      await world.run();
+      await world.forbid();
+      await world.create('ci', { revocation: 'BoundSecret' }, forged);
+      await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
+      await world.until(async () => (await world.get()).metadata.finalizers === undefined);
+      await world.patch('ci', { metadata: forged, spec: { requesterServiceAccountName: 'missing' } });
+      await world.hub.admin.delete(ManagedTokens, ci());
+      await world.until(isGone);
 
-    expect(world.sent().target).toEqual([]);
-  });
+      expect(world.sent().target).toEqual([]);
+    });
 
-  it('removes a forged finalizer of a token without revocation', async () => {
-    await world.run();
-    await world.create('ci', {}, forged);
-    await world.ready();
-    await world.until(async () => (await world.get()).metadata.finalizers === undefined);
-    expect(world.sent().target.filter((call) => call.includes('secrets'))).toEqual([]);
-  });
+    it('removes a forged finalizer of a token without revocation', async () => {
+      await world.run();
+      await world.create('ci', {}, forged);
+      await world.ready();
+      await world.until(async () => (await world.get()).metadata.finalizers === undefined);
+      expect(world.sent().target.filter((call) => call.includes('secrets'))).toEqual([]);
+    });
 
-  it('sends no request for an anchor that the status no longer lists, and reports the anchor as orphaned', async () => {
-    const controller = await world.run();
-    await issued();
-    const { metadata, status } = await world.get();
-    await world.patch('ci', { spec: { rotation: { suspend: true } } });
-    await world.reconciled();
-    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { ...status, anchors: null } });
-    await world.reconciled();
-    world.calls.clear();
-    await world.hub.admin.delete(ManagedTokens, ci());
-    await world.until(isGone);
-    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+    it('sends no request for an anchor that the status no longer lists, and reports the anchor as orphaned', async () => {
+      const controller = await world.run();
+      await issued();
+      const { metadata, status } = await world.get();
+      await world.patch('ci', { spec: { rotation: { suspend: true } } });
+      await world.reconciled();
+      await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { ...status, anchors: null } });
+      await world.reconciled();
+      world.calls.clear();
+      await world.hub.admin.delete(ManagedTokens, ci());
+      await world.until(isGone);
+      await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
 
-    expect(world.sent().target).toEqual([]);
-    const name = `purser-${metadata.uid}`;
-    expect(controller.orphans).toEqual([{ cluster: world.cluster, namespace: 'deploy', name }]);
-    await world.target.admin.delete(Secrets, { namespace: 'deploy', name });
-  });
+      expect(world.sent().target).toEqual([]);
+      const name = `purser-${metadata.uid}`;
+      expect(controller.orphans).toEqual([{ cluster: world.cluster, namespace: 'deploy', name }]);
+      await world.target.admin.delete(Secrets, { namespace: 'deploy', name });
+    });
 
-  it('records an event and no metric for locations that a tenant writes into the Secret', async () => {
-    const controller = await world.run();
-    await issued();
-    const { metadata } = (await world.secret()) as Secret;
-    const record = JSON.parse(metadata.annotations?.[Annotation.issuedFor] ?? '') as object;
-    const altered = JSON.stringify({ ...record, cluster: 'elsewhere', subject: 'system:serviceaccount:elsewhere:deployer' });
-    await world.patch('ci', { spec: { rotation: { suspend: true } } });
-    await world.reconciled();
-    await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { [Annotation.issuedFor]: altered } } });
-    await world.reconciled();
-    await world.hub.admin.delete(ManagedTokens, ci());
-    await world.until(isGone);
-    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+    it('records an event and no metric for locations that a tenant writes into the Secret', async () => {
+      const controller = await world.run();
+      await issued();
+      const { metadata } = (await world.secret()) as Secret;
+      const record = JSON.parse(metadata.annotations?.[Annotation.issuedFor] ?? '') as object;
+      const altered = JSON.stringify({ ...record, cluster: 'elsewhere', subject: 'system:serviceaccount:elsewhere:deployer' });
+      await world.patch('ci', { spec: { rotation: { suspend: true } } });
+      await world.reconciled();
+      await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { [Annotation.issuedFor]: altered } } });
+      await world.reconciled();
+      await world.hub.admin.delete(ManagedTokens, ci());
+      await world.until(isGone);
+      await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
 
-    expect(controller.orphans).toEqual([]);
+      expect(controller.orphans).toEqual([]);
+    });
   });
 });
 
@@ -525,136 +530,138 @@ describe('token controller and status.anchors', () => {
   });
 });
 
-describe('token controller without revocation', () => {
-  it('reports only once that the token cannot be revoked', async () => {
-    await world.run();
-    await world.create('ci', {});
-    await world.ready();
-    const token = await world.tokenText();
-    await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'now' } } });
-    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'now');
-    await world.reconciled();
+onlyExhaustive(() => {
+  describe('token controller without revocation', () => {
+    it('reports only once that the token cannot be revoked', async () => {
+      await world.run();
+      await world.create('ci', {});
+      await world.ready();
+      const token = await world.tokenText();
+      await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'now' } } });
+      await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'now');
+      await world.reconciled();
 
-    await world.expectEvents(['Normal Issued', 'Warning RevocationUnavailable']);
-    expect(await world.isAccepted(token)).toBe(true);
-    expect(await world.tokenText()).toBe(token);
+      await world.expectEvents(['Normal Issued', 'Warning RevocationUnavailable']);
+      expect(await world.isAccepted(token)).toBe(true);
+      expect(await world.tokenText()).toBe(token);
+    });
+
+    it('does not report a token that is replaced by a revocable one as revoked', async () => {
+      const controller = await world.run();
+      await world.create('ci', {});
+      await world.ready();
+      const token = await world.tokenText();
+      await world.pass(15_000);
+      await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'now' } }, spec: { revocation: 'BoundSecret' } });
+      await world.renewed(token);
+      await world.ready();
+      await world.reconciled();
+
+      await world.expectEvents(['Normal Issued', 'Normal SpecChanged', 'Warning RevocationUnavailable']);
+      expect(controller.logged.filter((line) => line.includes('"decision":"revoked"'))).toEqual([]);
+      expect([await world.isAccepted(token), (await world.get()).status?.lastRevokeRequest]).toEqual([true, 'now']);
+    });
   });
 
-  it('does not report a token that is replaced by a revocable one as revoked', async () => {
-    const controller = await world.run();
-    await world.create('ci', {});
-    await world.ready();
-    const token = await world.tokenText();
-    await world.pass(15_000);
-    await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'now' } }, spec: { revocation: 'BoundSecret' } });
-    await world.renewed(token);
-    await world.ready();
-    await world.reconciled();
+  describe('token controller and a Cluster that is deleted and re-created', () => {
+    /** Re-creates the Cluster for another target, where the anchor is not found. */
+    async function repoint(): Promise<void> {
+      await world.hub.admin.delete(Clusters, { name: world.cluster });
+      await world.register(world.cluster, world.targets[1]);
+    }
 
-    await world.expectEvents(['Normal Issued', 'Normal SpecChanged', 'Warning RevocationUnavailable']);
-    expect(controller.logged.filter((line) => line.includes('"decision":"revoked"'))).toEqual([]);
-    expect([await world.isAccepted(token), (await world.get()).status?.lastRevokeRequest]).toEqual([true, 'now']);
-  });
-});
+    it('does not report a token whose anchor is not found on the new cluster as revoked', async () => {
+      await world.run();
+      const token = await issued();
+      await world.patch('ci', { spec: { rotation: { suspend: true } } });
+      await world.reconciled();
+      await repoint();
+      await world.patch('ci', { metadata: { annotations: { [Annotation.revoke]: 'leaked' } } });
+      await world.until(async () => (await world.events()).includes('Warning AnchorDeletionUnconfirmed'));
+      await world.reconciled();
 
-describe('token controller and a Cluster that is deleted and re-created', () => {
-  /** Re-creates the Cluster for another target, where the anchor is not found. */
-  async function repoint(): Promise<void> {
-    await world.hub.admin.delete(Clusters, { name: world.cluster });
-    await world.register(world.cluster, world.targets[1]);
-  }
+      expect([(await world.get()).status?.lastRevokeRequest, await world.isAccepted(token)]).toEqual([undefined, true]);
+    });
 
-  it('does not report a token whose anchor is not found on the new cluster as revoked', async () => {
-    await world.run();
-    const token = await issued();
-    await world.patch('ci', { spec: { rotation: { suspend: true } } });
-    await world.reconciled();
-    await repoint();
-    await world.patch('ci', { metadata: { annotations: { [Annotation.revoke]: 'leaked' } } });
-    await world.until(async () => (await world.events()).includes('Warning AnchorDeletionUnconfirmed'));
-    await world.reconciled();
+    it('keeps a deleted ManagedToken whose anchor is not found on the new cluster for ten minutes, and reports the anchor', async () => {
+      await world.run();
+      await issued();
+      await world.patch('ci', { spec: { rotation: { suspend: true } } });
+      await world.reconciled();
+      await repoint();
+      await world.reconciled();
+      await world.hub.admin.delete(ManagedTokens, ci());
+      await world.until(async () => (await world.events()).includes('Warning AnchorDeletionUnconfirmed'));
+      await world.pass(9 * MINUTE, 10_000);
+      expect(await isGone()).toBe(false);
+      await world.pass(70_000, 10_000);
+      await world.until(isGone);
+      await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+    });
 
-    expect([(await world.get()).status?.lastRevokeRequest, await world.isAccepted(token)]).toEqual([undefined, true]);
-  });
+    it('reports the anchor as orphaned when the next token is issued on the new cluster', async () => {
+      await world.run();
+      const first = await issued();
+      const { status } = await world.get();
+      await repoint();
+      await world.pass(15_000, 1_000);
+      const second = await world.renewed(first);
+      await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
 
-  it('keeps a deleted ManagedToken whose anchor is not found on the new cluster for ten minutes, and reports the anchor', async () => {
-    await world.run();
-    await issued();
-    await world.patch('ci', { spec: { rotation: { suspend: true } } });
-    await world.reconciled();
-    await repoint();
-    await world.reconciled();
-    await world.hub.admin.delete(ManagedTokens, ci());
-    await world.until(async () => (await world.events()).includes('Warning AnchorDeletionUnconfirmed'));
-    await world.pass(9 * MINUTE, 10_000);
-    expect(await isGone()).toBe(false);
-    await world.pass(70_000, 10_000);
-    await world.until(isGone);
-    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
-  });
+      expect([await world.isAccepted(first), await world.isAccepted(second, world.targets[1])]).toEqual([true, true]);
+      expect((await world.get()).status?.anchors).toHaveLength(1);
+      expect((await world.get()).status?.anchors).not.toEqual(status?.anchors);
+    });
 
-  it('reports the anchor as orphaned when the next token is issued on the new cluster', async () => {
-    await world.run();
-    const first = await issued();
-    const { status } = await world.get();
-    await repoint();
-    await world.pass(15_000, 1_000);
-    const second = await world.renewed(first);
-    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+    it('does not report an anchor that is found on the new cluster as orphaned, and binds the next token to it', async () => {
+      await world.run();
+      const first = await issued();
+      const before = await anchor();
+      const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
+      await world.hub.admin.delete(Clusters, { name: world.cluster });
+      await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
+      await world.pass(15_000, 1_000);
+      const second = await world.renewed(first);
+      await world.ready();
+      await world.reconciled();
 
-    expect([await world.isAccepted(first), await world.isAccepted(second, world.targets[1])]).toEqual([true, true]);
-    expect((await world.get()).status?.anchors).toHaveLength(1);
-    expect((await world.get()).status?.anchors).not.toEqual(status?.anchors);
-  });
+      expect([await world.isAccepted(first), await world.isAccepted(second)]).toEqual([true, true]);
+      expect(await anchor()).toEqual(before);
+      expect(await world.events()).not.toContain('Warning AnchorOrphaned');
+    });
 
-  it('does not report an anchor that is found on the new cluster as orphaned, and binds the next token to it', async () => {
-    await world.run();
-    const first = await issued();
-    const before = await anchor();
-    const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
-    await world.hub.admin.delete(Clusters, { name: world.cluster });
-    await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
-    await world.pass(15_000, 1_000);
-    const second = await world.renewed(first);
-    await world.ready();
-    await world.reconciled();
+    it('revokes the token after the Cluster is re-created', async () => {
+      await world.run();
+      const token = await issued();
+      const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
+      await world.hub.admin.delete(Clusters, { name: world.cluster });
+      await world.hub.admin.patch(ManagedTokens, ci(), { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leak' } } });
+      await world.reconciled();
+      expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
+      await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
+      await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'leak');
+      await world.pass(15_000, 1_000);
+      await world.ready();
+      await world.reconciled();
 
-    expect([await world.isAccepted(first), await world.isAccepted(second)]).toEqual([true, true]);
-    expect(await anchor()).toEqual(before);
-    expect(await world.events()).not.toContain('Warning AnchorOrphaned');
-  });
+      expect(await world.isAccepted(token)).toBe(false);
+      expect(await world.events()).not.toContain('Warning AnchorOrphaned');
+    });
 
-  it('revokes the token after the Cluster is re-created', async () => {
-    await world.run();
-    const token = await issued();
-    const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
-    await world.hub.admin.delete(Clusters, { name: world.cluster });
-    await world.hub.admin.patch(ManagedTokens, ci(), { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leak' } } });
-    await world.reconciled();
-    expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
-    await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
-    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'leak');
-    await world.pass(15_000, 1_000);
-    await world.ready();
-    await world.reconciled();
+    it('keeps the anchor listed while the Cluster of a withdrawn token is missing, and then deletes it', async () => {
+      await world.run();
+      const token = await issued();
+      const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
+      await world.hub.admin.delete(Clusters, { name: world.cluster });
+      await world.forbid();
+      await world.pass(40_000, 5_000);
+      await world.until(async () => (await world.secret()) === undefined);
+      expect((await world.get()).status?.anchors).toMatchObject([{ cluster: world.cluster, namespace: 'deploy' }]);
+      await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
+      await world.pass(40_000, 5_000);
+      await world.until(async () => (await world.get()).status?.anchors === undefined);
 
-    expect(await world.isAccepted(token)).toBe(false);
-    expect(await world.events()).not.toContain('Warning AnchorOrphaned');
-  });
-
-  it('keeps the anchor listed while the Cluster of a withdrawn token is missing, and then deletes it', async () => {
-    await world.run();
-    const token = await issued();
-    const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
-    await world.hub.admin.delete(Clusters, { name: world.cluster });
-    await world.forbid();
-    await world.pass(40_000, 5_000);
-    await world.until(async () => (await world.secret()) === undefined);
-    expect((await world.get()).status?.anchors).toMatchObject([{ cluster: world.cluster, namespace: 'deploy' }]);
-    await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
-    await world.pass(40_000, 5_000);
-    await world.until(async () => (await world.get()).status?.anchors === undefined);
-
-    expect(await world.isAccepted(token)).toBe(false);
+      expect(await world.isAccepted(token)).toBe(false);
+    });
   });
 });
