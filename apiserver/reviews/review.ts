@@ -61,7 +61,7 @@ const SERVER_FIELDS: ReadonlySet<string> = new Set([
   'deletionGracePeriodSeconds',
 ]);
 
-/** Decides the access of the user and groups in the review. Throws 422 for an invalid spec. */
+/** Decides whether the user and groups in the review have the requested access. Throws 422 for an invalid spec. */
 function reviewSubjectAccess(object: KubeObject, { policy }: ReviewContext): KubeObject {
   const review: AccessReview = object;
   check([...specErrors(review), ...subjectErrors(review), ...selectorErrors(review)]);
@@ -69,7 +69,7 @@ function reviewSubjectAccess(object: KubeObject, { policy }: ReviewContext): Kub
   return decideReview(review, { name, groups }, policy);
 }
 
-/** Decides the access of the caller. Throws 422 for an invalid spec. */
+/** Decides whether the caller has the requested access. Throws 422 for an invalid spec. */
 function reviewSelfSubjectAccess(object: KubeObject, { user, policy }: ReviewContext): KubeObject {
   const review: AccessReview = object;
   check([...specErrors(review), ...selectorErrors(review)]);

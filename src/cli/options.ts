@@ -60,7 +60,11 @@ export function issuableNamespacesOption(): Option {
 
 /** Defines `--set` of a Cluster. */
 export function setOption(): Option {
-  return singleOption('--set <NAME>', `set of Clusters to add the Cluster to, as label ${Label.clusterSet}`, labelValue);
+  return singleOption(
+    '--set <NAME>',
+    `cluster set of the Cluster, which RBAC rules can name; sets the label ${Label.clusterSet}`,
+    labelValue,
+  );
 }
 
 /** Parses a label value that is not empty. */

@@ -70,7 +70,7 @@ function authenticationCommand(host: CommandHost): Command {
     .addOption(singleOption('--target-issuer <URL>', TARGET_ISSUER, anyText))
     .addOption(repeatableOption('--server <ADDRESS>', ADDRESS, address).makeOptionMandatory())
     .addOption(
-      singleOption('--service-account <NAME>', 'service account for federation on the hub', objectName).default(
+      singleOption('--service-account <NAME>', 'service account on the hub, for federation', objectName).default(
         undefined,
         FederatedServiceAccount,
       ),

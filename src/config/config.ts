@@ -63,7 +63,7 @@ export interface Config {
   readonly httpsProxy: string | undefined;
   /** Hosts to reach without the proxy, as in NO_PROXY. */
   readonly noProxy: string | undefined;
-  /** Minimum interval between scheduled TokenReviews of an issued token; 0 disables scheduled and random TokenReviews. */
+  /** Minimum interval between scheduled TokenReviews of an issued token; 0 disables these and the TokenReviews of sampled tokens. */
   readonly verifyIntervalMs: number;
   /** Interval between probes of each cluster's /readyz. */
   readonly probeIntervalMs: number;

@@ -28,7 +28,7 @@ export function createReconcile(deps: CredentialDeps): (key: string, signal: Abo
   };
 }
 
-/** Returns the time of the next attempt after a failed step, in milliseconds since the epoch: the time of the earliest step. */
+/** Returns the time to retry after a failed step, in milliseconds since the epoch: when the next planned step is due. */
 export function retryAt(deps: CredentialDeps, key: string, signal: AbortSignal): number {
   const observed = observe(deps, key, signal);
   const now = deps.clock.now();

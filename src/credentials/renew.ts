@@ -14,7 +14,6 @@ import { issueOwnToken } from '../targets/issue-token.ts';
 import { deleteOwnAnchor, ensureOwnAnchor, listOwnAnchors } from '../targets/own-anchors.ts';
 import type { Grant } from '../targets/policy/grant.ts';
 import {
-  anchorsOf,
   isOverwritable,
   MAX_RECORDED,
   type OwnAnchor,
@@ -24,6 +23,7 @@ import {
   renewRequestOf,
   revokeRequestOf,
   toRenewedSecret,
+  toReplacedAnchors,
 } from '../targets/policy/renewed-secret.ts';
 import { parseTokenClaims } from '../targets/policy/token-claims.ts';
 import { type RegisteredCluster, reduceCredential } from '../targets/registry.ts';
@@ -246,7 +246,7 @@ export function replacedAnchors(
   found: readonly OwnAnchor[] = [],
 ): readonly ReplacedAnchor[] {
   const now = clock.now();
-  const recorded = [state.former, state.latest, renewed].flatMap((secret) => (secret === undefined ? [] : anchorsOf(secret, now)));
+  const recorded = [state.former, state.latest, renewed].flatMap((secret) => (secret === undefined ? [] : toReplacedAnchors(secret, now)));
   const all = [...recorded, ...found.map((anchor) => ({ ...anchor, replacedAt: toWholeSecond(now) }))];
   const left = all.filter(({ uid }) => uid !== current?.uid && !state.deletedAnchors.has(uid));
   // Of several entries for one anchor, the one with the earliest replacement applies.

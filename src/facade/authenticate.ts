@@ -113,7 +113,7 @@ export class Authenticator {
   #reject(tokenId: string, requestedAt: number): void {
     this.#rejected.set(tokenId, true, requestedAt);
     this.#accepted.delete(tokenId);
-    // Clients with old tokens of a user must not use up the reviews of that user.
+    // Clients that send old tokens of a user must not use up the user's limit on TokenReviews.
     this.#known.delete(tokenId);
   }
 
@@ -136,7 +136,7 @@ interface PresentedToken {
   readonly use: TokenUse;
 }
 
-/** Admission of reviews of known tokens for streams. They need no limit, because the number of streams is limited. */
+/** Admits every review of a known token for a stream: the number of streams is already limited. */
 const UNLIMITED: Admission = { waitMs: 0, settle: () => {} };
 /**
  * Maximum age of the review of an accepted token, by use, in milliseconds. For streams, this time and the interval of `TokenChecks`

@@ -18,7 +18,7 @@ import { MANAGED_TOKEN_LIST } from './managed-tokens/managed-token-list.ts';
 /** Lists by the name of the informer of their objects. */
 export const LISTS = { clusters: CLUSTER_LIST };
 
-/** Lists whose objects are followed only while callers use them. */
+/** Lists whose informers run only while callers use them. */
 const LISTS_ON_DEMAND = [{ list: MANAGED_TOKEN_LIST, createInformers: createManagedTokenInformers }] as const;
 
 /** All lists of the façade. */
@@ -33,13 +33,13 @@ export type ListInformers<L extends ListsByInformer = typeof LISTS> = { readonly
 export interface ListsOptions<L extends ListsByInformer> extends Omit<ListWatchOptions<ApiObject>, 'list' | 'objects' | 'limits'> {
   readonly lists: L;
   readonly informers: ListInformers<L>;
-  /** Lists whose objects are followed only while callers use them; none by default. */
+  /** Lists whose informers run only while callers use them; none by default. */
   readonly listsOnDemand?: readonly ListOnDemand[];
   /** Limits on watches of all lists together. */
   readonly watchLimits: WatchLimits;
 }
 
-/** A list whose objects are followed only while callers use it. */
+/** A list whose informers run only while callers use it. */
 interface ListOnDemand {
   readonly listing: Listing;
   create(options: Omit<ListWatchOptions<ApiObject>, 'list' | 'objects'>): ListWatch;
@@ -52,7 +52,7 @@ interface OnDemandSettings extends Omit<ManagedTokenInformersOptions, 'client' |
   readonly onProblem: (problem: Problem, forbiddenRemedy: string) => void;
 }
 
-/** Returns the lists whose objects are followed on demand. A façade without a controller needs these objects only for the lists. */
+/** Returns the lists whose informers run on demand. A façade without a controller needs these objects only for the lists. */
 export function createListsOnDemand({ hub: client, log, onProblem, ...options }: OnDemandSettings): readonly ListOnDemand[] {
   const onOverBudget = (namespace: string, resource: string) =>
     log.warn({ namespace, resource, remedy: BUDGET_REMEDY }, 'namespace exceeds its budget for the list of ManagedTokens');

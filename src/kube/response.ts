@@ -9,7 +9,7 @@ import { omitUndefined } from '../std/omit-undefined.ts';
 import { redactTokens } from '../std/sensitive.ts';
 import { TransportError } from './transport-error.ts';
 
-/** A complete response. */
+/** A response whose body was read to its end, as UTF-8 text. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;

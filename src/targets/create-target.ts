@@ -123,7 +123,7 @@ function notHubCluster({ metadata }: Cluster): IssueError {
 }
 
 function credentialElsewhere(namespace: string, allowed: readonly string[]): IssueError {
-  const text = `credentials are read from ${allowed.join(', ')}, not from ${namespace}`;
+  const text = `Purser reads credential Secrets in the namespace ${allowed.join(' or ')}, not in ${namespace}`;
   return new IssueError('CredentialMissing', `${text}. Move the Secret, or add its namespace to --credential-namespaces`);
 }
 

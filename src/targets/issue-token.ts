@@ -182,8 +182,9 @@ interface Response {
 
 /** Maximum difference between the clocks, in milliseconds; a Date header with a larger difference is ignored. */
 const MAX_SKEW_MS = 24 * 3_600_000;
-/** Maximum length of a response without audiences, in bytes. A response contains all audiences twice, escaped, and once in base64. */
+/** Maximum length of a response, in bytes, without its audiences. */
 const RESPONSE_BYTES = 65_536;
+/** Additional bytes of a response for each byte of the audiences: it repeats them twice, escaped, and once in base64. */
 const RESPONSE_FACTOR = 16;
 
 /** Throws an IssueError for invalid names, which would become part of a path. */

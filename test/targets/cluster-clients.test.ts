@@ -146,7 +146,7 @@ describe('ClusterClients with a registration', () => {
     [
       'a credential of another namespace',
       { controller: { kind: 'Secret', namespace: 'team-a', name: 'credential' } },
-      'credentials are read from purser-system, not from team-a. Move the Secret, or add its namespace to --credential-namespaces',
+      'Purser reads credential Secrets in the namespace purser-system, not in team-a. Move the Secret, or add its namespace to --credential-namespaces',
     ],
     [
       'a service account, on a cluster that is not the hub',

@@ -62,7 +62,7 @@ async function recreateServiceAccount(
   });
   if (hasOthers)
     host.warn(
-      `warning: another registration uses service account ${serviceAccount.namespace}/${serviceAccount.name} on the target cluster, and its token is now revoked, too; to replace that token, run purser cluster renew NAME --context ${target.context}\n`,
+      `warning: another registration uses service account ${serviceAccount.namespace}/${serviceAccount.name} on the target cluster, and the token of that registration is now revoked as well; to replace it, run purser cluster renew NAME --context ${target.context} with the name of that Cluster\n`,
     );
   return await issueBootstrapToken(target, serviceAccount, host);
 }

@@ -214,7 +214,7 @@ function parsePublished(
   try {
     return parse(text);
   } catch (cause) {
-    const problem = `${FacadeConfigMap[key]} of ${source} must be ${(cause as Error).message}, not ${JSON.stringify(text)}`;
+    const problem = `the key ${FacadeConfigMap[key]} of ${source} must be ${(cause as Error).message}, not ${JSON.stringify(text)}`;
     throw new CommandError(`${problem}. Correct the ConfigMap, or set ${OPTIONS[key]}`);
   }
 }

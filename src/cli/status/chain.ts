@@ -70,7 +70,10 @@ function toPermissionLink({ token: managed, hasRequester, issueName, exactName }
   if ('needs' in issueName) return unchecked('permission', issueName.needs);
   if (issueName.value === undefined) return failed('permission', forbiddenMessage(managed, exactName));
   const { namespace } = managed.metadata;
-  return ok('permission', `service account ${namespace}/${managed.spec.requesterServiceAccountName} may issue ${issueName.value}`);
+  return ok(
+    'permission',
+    `service account ${namespace}/${managed.spec.requesterServiceAccountName} may issue tokens for ${issueName.value}`,
+  );
 }
 
 function toClusterLink({ token: { spec }, cluster: checked }: Evidence, now: number): Link {

@@ -1,4 +1,4 @@
-// A list whose objects are followed only while callers use it, so that an unused list takes no memory and sends no requests to the hub.
+// A list whose informers run only while callers use it, so that an unused list needs no memory and sends no requests to the hub.
 
 import { combineLatest, merge, Subscription } from 'rxjs';
 import type { ApiObject, Role, RoleBinding } from '../../api/resources.ts';

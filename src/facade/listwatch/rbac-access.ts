@@ -4,7 +4,7 @@ import type { Subscription } from 'rxjs';
 import { type Permission, type RbacChange, RbacIndex, type RbacInformers, subjectsOf } from '../../access/rbac-index.ts';
 import { type User, userKeyOf } from '../../access/user.ts';
 import { Visibility } from '../../access/visibility.ts';
-import { ListReviews, type ListReviewsOptions, type OnVisibility, Viewer } from './viewer.ts';
+import { ListReviews, type ListReviewsOptions, type OnVisibilityChange, Viewer } from './viewer.ts';
 
 export interface RbacAccessOptions extends ListReviewsOptions, RbacInformers {
   readonly random: () => number;
@@ -67,10 +67,10 @@ export class RbacAccess {
     return this.#reviews.cached(user) === true ? this.#everything : this.#byRules(user);
   }
 
-  /** Calls `onVisibility` on every change until the returned function is called. */
-  follow(user: User, onVisibility: OnVisibility): () => void {
+  /** Calls `onVisibilityChange` on every change until the returned function is called. */
+  follow(user: User, onVisibilityChange: OnVisibilityChange): () => void {
     const viewer = this.#viewerOf(user) ?? this.#add(user);
-    return viewer.follow(onVisibility);
+    return viewer.follow(onVisibilityChange);
   }
 
   /** Returns the viewer of a user, updated with all changes; undefined if the user has no watches. */

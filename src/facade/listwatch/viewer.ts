@@ -94,7 +94,7 @@ export class ListReviews {
 }
 
 /** Receives the new visibility. */
-export type OnVisibility = (now: Visibility) => void;
+export type OnVisibilityChange = (visibility: Visibility) => void;
 
 export interface ViewerOptions {
   readonly user: User;
@@ -122,7 +122,7 @@ const RETRY_MS = 1_000;
 export class Viewer {
   readonly user: User;
   readonly #options: ViewerOptions;
-  readonly #followers = new Set<OnVisibility>();
+  readonly #followers = new Set<OnVisibilityChange>();
   #visibility: Visibility;
   /** Last visibility by RBAC, which `update` compares with the current one. */
   #rules: Visibility;
@@ -145,11 +145,11 @@ export class Viewer {
     return this.#visibility;
   }
 
-  /** Calls `onVisibility` on every change until the returned function is called. */
-  follow(onVisibility: OnVisibility): () => void {
-    this.#followers.add(onVisibility);
+  /** Calls `onVisibilityChange` on every change until the returned function is called. */
+  follow(onVisibilityChange: OnVisibilityChange): () => void {
+    this.#followers.add(onVisibilityChange);
     return () => {
-      if (!this.#followers.delete(onVisibility) || this.#followers.size > 0) return;
+      if (!this.#followers.delete(onVisibilityChange) || this.#followers.size > 0) return;
       this.#isOver = true;
       this.#cancel();
       this.#options.onUnused();
@@ -192,7 +192,7 @@ export class Viewer {
     this.#visibility = visibility;
     this.#schedule();
     if (before === visibility) return;
-    for (const onVisibility of this.#followers) onVisibility(visibility);
+    for (const onVisibilityChange of this.#followers) onVisibilityChange(visibility);
   }
 
   /** Schedules the next review, unless RBAC allows everything: the RBAC watch reports changes. */

@@ -125,7 +125,7 @@ class TypedDecoder {
   }
 
   /**
-   * Records the first wrong type. Decoding continues, because errors of types that decode themselves have precedence. Later errors are not
+   * Records the first error. Decoding continues, because errors of types with their own decoder take precedence. Later errors are not
    * created, because that is slow.
    */
   #fail(error: () => Error): undefined {

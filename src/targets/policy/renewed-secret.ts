@@ -128,7 +128,7 @@ function requestOf({ metadata: { annotations = {} } }: Secret, annotation: strin
  * Returns the anchors in the record of a Secret that is overwritten at `now`, even if another registered Secret owns it, for example one
  * that was re-created.
  */
-export function anchorsOf(renewed: Secret, now: number): readonly ReplacedAnchor[] {
+export function toReplacedAnchors(renewed: Secret, now: number): readonly ReplacedAnchor[] {
   if (!isOverwritable(renewed)) return [];
   const { annotations = {} } = renewed.metadata;
   const anchor = toAnchor(parseJson(annotations[RenewalAnnotation.anchor]));

@@ -1,4 +1,4 @@
-// The view of the page in its address, after the `#`, so that users can bookmark it, share it, and return to it with the back button.
+// Encodes the view of the page in the URL fragment, so that users can bookmark it, share it, and return to it with the back button.
 
 import { ORDERS, type Order } from './filters.ts';
 import { CLUSTER_STATES, type ClusterState, TOKEN_STATES, type TokenState } from './states.ts';

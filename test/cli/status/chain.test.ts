@@ -125,7 +125,7 @@ describe('formatChain', () => {
     );
     expect(printed).toBe(`ManagedToken team-a/ci: Pending
 
-  ✓ permission       service account team-a/default may issue prod-eu/deploy
+  ✓ permission       service account team-a/default may issue tokens for prod-eu/deploy
   ✓ cluster          Cluster prod-eu is ready
   ? service account  not checked (needs --target-context)
   ✓ token            token expires in 60m, and the cluster accepts it
