@@ -32,6 +32,7 @@ export const LONGEST: readonly string[] = [
   'test/real/cluster-sets.test.ts',
   'test/real/facade-lists.test.ts',
   'test/e2e/replicas.exhaustive.test.ts',
+  'test/e2e/restart.exhaustive.test.ts',
   'test/sets/crash.exhaustive.test.ts',
   'test/e2e/start.test.ts',
   'test/facade/http2.exhaustive.test.ts',

@@ -2,6 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManagedTokens, type Secret, Secrets } from '../../src/api/resources.ts';
+import { onlyExhaustive } from '../support/scaled.ts';
 import { base64, TokenWorld, text } from './token-world.ts';
 
 const MINUTE = 60_000;
@@ -123,69 +124,71 @@ describe('token controller and drift of a Secret', () => {
   });
 });
 
-describe('token controller and a new name that a foreign Secret has', () => {
-  const theirs = (labels: Readonly<Record<string, string>>) => ({
-    metadata: { namespace: world.namespace, name: 'theirs', labels },
-    type: 'Opaque',
-    data: { mine: base64('do not touch') },
+onlyExhaustive(() => {
+  describe('token controller and a new name that a foreign Secret has', () => {
+    const theirs = (labels: Readonly<Record<string, string>>) => ({
+      metadata: { namespace: world.namespace, name: 'theirs', labels },
+      type: 'Opaque',
+      data: { mine: base64('do not touch') },
+    });
+
+    it.each([
+      ['without our label', {}],
+      ['with our label', { 'tokens.purser.dev/managed-by': 'purser' }],
+    ])('keeps the token in the old Secret until its expiry: %s', async (_, labels) => {
+      const made = await world.hub.admin.create(Secrets, theirs(labels));
+      await world.patch('ci', { spec: { secret: { name: 'theirs' } } });
+      await world.until(async () => (await world.conditions()) === 'Ready=False SecretConflict RotationFailing=undefined');
+      expect(await world.tokenText()).toBe(first);
+      await world.pass(61 * MINUTE, 30_000);
+      await world.until(async () => (await world.secret())?.data?.['token'] === undefined);
+      await world.reconciled();
+
+      expect([await world.secret('theirs'), world.sent().target.length <= 1]).toEqual([made, true]);
+      await world.hub.admin.delete(Secrets, { namespace: world.namespace, name: 'theirs' });
+      await world.pass(70_000, 10_000);
+      await world.ready();
+      await world.until(async () => (await world.secret()) === undefined);
+      expect(await world.isAccepted(await world.tokenText('theirs'))).toBe(true);
+    });
+
+    it('removes the old Secret after a withdrawal', async () => {
+      await world.hub.admin.create(Secrets, theirs({}));
+      await world.patch('ci', { spec: { secret: { name: 'theirs' } } });
+      await world.until(async () => (await world.conditions()) === 'Ready=False SecretConflict RotationFailing=undefined');
+      await world.forbid();
+      await world.pass(40_000, 1_000);
+      await world.until(async () => (await world.secret()) === undefined);
+      expect(await world.secret('theirs')).toBeDefined();
+    });
   });
 
-  it.each([
-    ['without our label', {}],
-    ['with our label', { 'tokens.purser.dev/managed-by': 'purser' }],
-  ])('keeps the token in the old Secret until its expiry: %s', async (_, labels) => {
-    const made = await world.hub.admin.create(Secrets, theirs(labels));
-    await world.patch('ci', { spec: { secret: { name: 'theirs' } } });
-    await world.until(async () => (await world.conditions()) === 'Ready=False SecretConflict RotationFailing=undefined');
-    expect(await world.tokenText()).toBe(first);
-    await world.pass(61 * MINUTE, 30_000);
-    await world.until(async () => (await world.secret())?.data?.['token'] === undefined);
-    await world.reconciled();
+  describe('token controller and drift of the status', () => {
+    it('restores an edited status from the Secret without a new token', async () => {
+      const before = await world.get();
+      const status = { expirationTimestamp: '2035-01-01T00:00:00Z', rotations: 77, conditions: [] };
+      await world.hub.admin.patchStatus(ManagedTokens, ci(), { status });
+      await world.until(async () => (await world.get()).status?.rotations === 0);
+      const { conditions: _, ...rest } = (await world.get()).status ?? {};
+      const { conditions: __, ...expected } = before.status ?? {};
 
-    expect([await world.secret('theirs'), world.sent().target.length <= 1]).toEqual([made, true]);
-    await world.hub.admin.delete(Secrets, { namespace: world.namespace, name: 'theirs' });
-    await world.pass(70_000, 10_000);
-    await world.ready();
-    await world.until(async () => (await world.secret()) === undefined);
-    expect(await world.isAccepted(await world.tokenText('theirs'))).toBe(true);
-  });
+      expect([rest, await world.tokenText(), world.sent().target]).toEqual([expected, first, []]);
+    });
 
-  it('removes the old Secret after a withdrawal', async () => {
-    await world.hub.admin.create(Secrets, theirs({}));
-    await world.patch('ci', { spec: { secret: { name: 'theirs' } } });
-    await world.until(async () => (await world.conditions()) === 'Ready=False SecretConflict RotationFailing=undefined');
-    await world.forbid();
-    await world.pass(40_000, 1_000);
-    await world.until(async () => (await world.secret()) === undefined);
-    expect(await world.secret('theirs')).toBeDefined();
-  });
-});
+    it('issues a token for a ManagedToken that was restored with its status but without its Secret', async () => {
+      const { metadata, spec, status } = await world.get();
+      await world.hub.admin.delete(ManagedTokens, ci());
+      await world.until(async () => (await world.secret()) === undefined);
+      await world.pass(15_000);
+      world.calls.clear();
+      await world.create('restored', { ...spec, secret: { ...spec.secret, name: 'restored' } }, { labels: metadata.labels ?? {} });
+      await world.hub.admin.patchStatus(ManagedTokens, { namespace: world.namespace, name: 'restored' }, { status });
+      await world.ready('restored');
+      await world.until(async () => (await world.tokenText('restored')) !== '');
 
-describe('token controller and drift of the status', () => {
-  it('restores an edited status from the Secret without a new token', async () => {
-    const before = await world.get();
-    const status = { expirationTimestamp: '2035-01-01T00:00:00Z', rotations: 77, conditions: [] };
-    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status });
-    await world.until(async () => (await world.get()).status?.rotations === 0);
-    const { conditions: _, ...rest } = (await world.get()).status ?? {};
-    const { conditions: __, ...expected } = before.status ?? {};
-
-    expect([rest, await world.tokenText(), world.sent().target]).toEqual([expected, first, []]);
-  });
-
-  it('issues a token for a ManagedToken that was restored with its status but without its Secret', async () => {
-    const { metadata, spec, status } = await world.get();
-    await world.hub.admin.delete(ManagedTokens, ci());
-    await world.until(async () => (await world.secret()) === undefined);
-    await world.pass(15_000);
-    world.calls.clear();
-    await world.create('restored', { ...spec, secret: { ...spec.secret, name: 'restored' } }, { labels: metadata.labels ?? {} });
-    await world.hub.admin.patchStatus(ManagedTokens, { namespace: world.namespace, name: 'restored' }, { status });
-    await world.ready('restored');
-    await world.until(async () => (await world.tokenText('restored')) !== '');
-
-    expect(await world.isAccepted(await world.tokenText('restored'))).toBe(true);
-    expect(world.sent().target).toEqual(ISSUED);
+      expect(await world.isAccepted(await world.tokenText('restored'))).toBe(true);
+      expect(world.sent().target).toEqual(ISSUED);
+    });
   });
 });
 
