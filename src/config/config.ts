@@ -55,7 +55,7 @@ export interface Config {
   readonly credentialNamespaces: readonly string[];
   /** Namespaces whose service accounts require an RBAC rule that names the namespace. */
   readonly protectedNamespaces: readonly string[];
-  /** Maximum lifetime of a token; longer requests are shortened. */
+  /** Maximum lifetime of a token; longer requested lifetimes are shortened. */
   readonly maxExpirationSeconds: number;
   /** Audiences that tokens can be issued for; undefined for all. */
   readonly allowedAudiences: readonly string[] | undefined;

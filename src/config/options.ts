@@ -55,7 +55,7 @@ export const OPTIONS = {
     value: 'N',
     default: '1',
     parse: integer(100),
-    description: 'number of target clusters to run next to the hub',
+    description: 'number of target clusters to run in addition to the hub',
     localOnly: true,
   },
   'no-samples': { parse: flag, description: 'do not create sample namespaces and ManagedTokens', localOnly: true },
@@ -114,7 +114,7 @@ export const OPTIONS = {
     value: 'NAME',
     parse: objectName,
     description:
-      "Secret in Purser's namespace with the façade's certificate and key for all replicas; Purser creates and renews it if it does not exist",
+      "Secret in Purser's namespace with the façade's certificate and key for all replicas; if it does not exist, Purser creates it and renews the certificate",
   },
   'metrics-port': {
     value: 'PORT',
@@ -138,7 +138,7 @@ export const OPTIONS = {
   'ready-file': {
     value: 'FILE',
     parse: anyText,
-    description: 'JSON file with addresses, file paths and tokens, present only while Purser is ready',
+    description: "JSON file with Purser's addresses, file paths and, in a local run, tokens; exists only while Purser is ready",
   },
   namespace: {
     value: 'NS',
@@ -146,7 +146,12 @@ export const OPTIONS = {
     parse: namespace,
     description: 'namespace that Purser runs in and keeps its Lease in',
   },
-  namespaces: { value: 'NS,NS', defaultDescription: 'all', parse: namespaces, description: 'namespaces to watch for ManagedTokens' },
+  namespaces: {
+    value: 'NS,NS',
+    defaultDescription: 'all',
+    parse: namespaces,
+    description: 'namespaces to watch for ManagedTokens and ManagedTokenSets',
+  },
   components: {
     value: 'PART,PART',
     default: 'controller,facade',
@@ -170,7 +175,7 @@ export const OPTIONS = {
     value: 'DURATION',
     default: '24h',
     parse: tokenLifetime,
-    description: 'maximum lifetime of issued tokens; longer requests are shortened',
+    description: 'maximum lifetime of issued tokens; longer requested lifetimes are shortened',
   },
   'allowed-audiences': {
     value: 'AUD,AUD',

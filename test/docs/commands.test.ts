@@ -83,7 +83,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
 
 /** Commands in running text that no test runs, with the reason. */
 const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
-  'docker run --rm registry.example.com/purser:0.1.0': 'test/real/image.test.ts runs the image',
+  'docker run --rm registry.example.com/purser:0.1.0 print target-rbac': 'test/real/image.test.ts runs the image',
   'npm ci': 'a precondition of this test',
   'npm ci && npm test': 'runs this test',
   'npm start -- --clusters 2': 'test/e2e/start.test.ts starts the same program on free ports',
