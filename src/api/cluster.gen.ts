@@ -3,7 +3,7 @@
 import type { ObjectMeta } from './wire.ts';
 
 /**
- * Cluster registers a Kubernetes cluster with Purser: the addresses of its API server, and the credential that Purser uses there. Purser probes the cluster, reports its health in the status, and issues tokens for its service accounts. ManagedTokens, callers of the token endpoint and RBAC rules refer to the cluster by the name of this object.
+ * Cluster registers a Kubernetes cluster with Purser: the addresses of its API server, and the credential that Purser uses there. Purser probes the cluster, reports its health in the status, and issues tokens for its service accounts. ManagedTokens, callers of Purser's HTTP façade and RBAC rules refer to the cluster by the name of this object.
  */
 export interface Cluster {
   readonly apiVersion: 'registry.purser.dev/v1alpha1';
@@ -21,7 +21,7 @@ export interface ClusterSpec {
   readonly credential?: ClusterCredential;
 }
 /**
- * Addresses of the cluster's API server, and the certificate authorities (CAs) that sign its certificate. Every caller who may see the Cluster can read this field. A change applies to the next request; existing tokens are not reissued. Purser uses the Cluster only if the credential Secret lists every address and every CA certificate: see authInfo.controller.
+ * Addresses of the cluster's API server, and the certificate authorities (CAs) that sign its certificate. Callers of Purser's HTTP façade who may see the Cluster can read this field. A change applies to the next request; existing tokens are not reissued. Purser uses the Cluster only if the credential Secret lists every address and every CA certificate: see authInfo.controller.
  */
 export interface ClusterOrchestratorApiEndpoints {
   /**
@@ -42,23 +42,23 @@ export interface ClusterServerEndpoint {
    */
   readonly clientCIDR: string;
   /**
-   * Address for these clients: an https URL such as https://prod-eu.example.com:6443, with a path if the cluster is behind a proxy, or a host and port without https://. The default port is 443.
+   * Address of the API server for clients in clientCIDR: an https URL such as https://prod-eu.example.com:6443, with a path if the cluster is behind a proxy, or a host with an optional port, without https://. The default port is 443.
    */
   readonly serverAddress: string;
 }
 /**
- * References to credentials for the cluster. A Cluster never contains a credential, and callers of the cluster list do not see the references.
+ * References to credentials for the cluster. A Cluster never contains a credential, and the cluster list of Purser's façade omits the references.
  */
 export interface ClusterAuthInfo {
   readonly controller?: ClusterController;
   readonly user?: ClusterUser;
 }
 /**
- * Credential that Purser uses. Without this field, the Cluster is listed, but Purser does not probe it and issues no tokens for it. A change applies to the next request.
+ * Credential that Purser uses. Without this field, the façade lists the Cluster, but Purser does not probe it and issues no tokens for it. A change applies to the next request.
  */
 export interface ClusterController {
   /**
-   * Kind of the credential. Secret: the Secret contains the credential (token, or tls.crt and tls.key) and the limits of its use: addresses (server), CAs (ca.crt: PEM certificates, or the word system for public CAs), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces) and the URL of a proxy for all connections to the cluster (proxy). ServiceAccount: the cluster is the hub. Only the Cluster that the --hub-cluster option names can have this kind. For this Cluster, Purser uses its own client for the hub, and never connects to the addresses in serverEndpoints.
+   * Kind of the credential. Secret: the keys of the Secret contain the credential (token, or tls.crt and tls.key) or, for a cluster that accepts tokens of the hub, the name of a service account on the hub (serviceAccount). Other keys limit the use of the credential: addresses (server), CAs (ca.crt: PEM certificates, or the word system for public CAs), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces). The key proxy is optional: the URL of a proxy for all connections to the cluster. ServiceAccount: the cluster is the hub. Only the Cluster that the --hub-cluster option names can have this kind. For this Cluster, Purser uses its own connection to the hub, and never connects to the addresses in serverEndpoints.
    */
   readonly kind: 'Secret' | 'ServiceAccount';
   /**
@@ -71,7 +71,7 @@ export interface ClusterController {
   readonly namespace: string;
 }
 /**
- * Hint for users about a credential that they can use, such as a group to join. Purser stores this field and never reads it.
+ * Hint for users about access to the cluster, such as a group to join. Purser stores this field and never reads it.
  */
 export interface ClusterUser {
   /**
@@ -88,7 +88,7 @@ export interface ClusterUser {
   readonly namespace?: string;
 }
 /**
- * Renewal of Purser's own credential for the cluster. Purser renews tokens for service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser immediately replaces a token that you supply, and renews its own tokens at half of their granted lifetime. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and renewal Manual in one of them stops the renewal for all. A new value of the registry.purser.dev/renew-credential annotation on the Secret renews the token immediately; a new value of registry.purser.dev/revoke-credential also revokes all earlier tokens. Each value takes effect once.
+ * Renewal of Purser's own credential for the cluster. If the credential is a token for a service account, Purser renews it and writes the new token into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed. Purser never changes the Secret in authInfo.controller. Purser immediately replaces a token that you supply, and renews the tokens that it obtained itself at half of their granted lifetime. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and renewal Manual in one of them stops the renewal for all. A new value of the registry.purser.dev/renew-credential annotation on the Secret in authInfo.controller renews the token immediately; a new value of registry.purser.dev/revoke-credential also revokes all earlier tokens that Purser obtained. Each value takes effect once.
  */
 export interface ClusterCredential {
   /**
@@ -96,11 +96,11 @@ export interface ClusterCredential {
    */
   readonly renewal: 'Auto' | 'Manual';
   /**
-   * Lifetime of renewed tokens that Purser requests, from 10m to 720h. The cluster may grant a different lifetime, which then determines the time of the next renewal. The --max-token-lifetime option does not apply.
+   * Lifetime that Purser requests for renewed tokens, from 10m to 720h. The cluster may grant a different lifetime, which then determines the time of the next renewal. The --max-token-lifetime option does not apply to these tokens.
    */
   readonly lifetime: string;
   /**
-   * Time for which the replaced token stays valid after a renewal, from 0s to 24h, so that all replicas of Purser receive the new token. Purser applies at most half of the granted lifetime, and at least the probe interval. After the overlap, Purser deletes the anchor that the replaced token is bound to.
+   * Time for which the replaced token stays valid after a renewal, from 0s to 24h, so that all replicas of Purser receive the new token. Purser applies at most half of the granted lifetime, and at least the probe interval. After the overlap, Purser revokes the replaced token: it deletes the anchor, the Secret on the cluster that the token is bound to.
    */
   readonly overlap: string;
 }
@@ -117,13 +117,13 @@ export interface ClusterStatus {
    */
   readonly version?: string;
   /**
-   * Audiences that the cluster's API server accepts: those of the token that Purser uses on the cluster, or, if the cluster trusts the hub, those that the API server returns in a TokenReview. Absent if Purser uses a client certificate, and for the hub. Purser's own commands, and ManagedTokens without audiences, request tokens for these audiences.
+   * Audiences that the cluster's API server accepts: those of the token that Purser uses on the cluster, or, if the cluster accepts tokens of the hub, those that the API server returns in a TokenReview. Absent if Purser uses a client certificate, and for the hub. Purser's own commands, and ManagedTokens without audiences, request tokens for these audiences.
    *
    * @maxItems 16
    */
   readonly apiAudiences?: readonly string[];
   /**
-   * Address that Purser currently uses, one of spec.orchestratorApiEndpoints.serverEndpoints. Purser switches to another address while this one does not respond. The cluster list of the façade omits this field.
+   * Address of the cluster's API server that Purser currently uses, one of spec.orchestratorApiEndpoints.serverEndpoints. Purser switches to another address while this one does not respond. The cluster list of the façade omits this field.
    */
   readonly activeEndpoint?: string;
   /**
@@ -135,7 +135,7 @@ export interface ClusterStatus {
    */
   readonly probeLatencyMilliseconds?: number;
   /**
-   * Expiry of the credential that Purser uses; absent if the credential does not expire, if its expiry is unknown, and for a cluster that trusts the hub. The cluster list of the façade omits this field.
+   * Expiry of the credential that Purser uses; absent if the credential does not expire, if its expiry is unknown, and for a cluster that accepts tokens of the hub. The cluster list of the façade omits this field.
    */
   readonly credentialExpirationTime?: string;
   /**

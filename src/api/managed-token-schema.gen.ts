@@ -57,7 +57,7 @@ export const ManagedTokenSchema = {
         },
         "audiences": {
           "type": "array",
-          "description": "Intended recipients of the token. Without this field, the token is for the cluster's API server: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. Outputs for the API server, such as Kubeconfig and ArgoCD, need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.",
+          "description": "Intended recipients of the token. Without this field, the token is for the cluster's API server: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. The Kubeconfig and ArgoCD outputs are for the API server, and need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.",
           "minItems": 1,
           "maxItems": 16,
           "items": {
@@ -115,7 +115,7 @@ export const ManagedTokenSchema = {
         },
         "requesterServiceAccountName": {
           "type": "string",
-          "description": "Name of the service account that requests the token, on the hub in the namespace of the ManagedToken. RBAC must allow this service account to issue clusters/token in the API group registry.purser.dev, with the name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>, or with set:<set> in place of <cluster> for a Cluster with the label registry.purser.dev/set. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.",
+          "description": "Name of the service account that requests the token, on the hub in the namespace of the ManagedToken. RBAC must grant this service account the verb issue on clusters/token in the API group registry.purser.dev, for the resource name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>. For a Cluster with the label registry.purser.dev/set, set:<set> can replace <cluster>. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.",
           "default": "default",
           "maxLength": 253,
           "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
@@ -133,7 +133,7 @@ export const ManagedTokenSchema = {
             },
             "suspend": {
               "type": "boolean",
-              "description": "Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the spec names another cluster, service account, audience or revocation. Purser does not repair the Secret in the meantime.",
+              "description": "Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the cluster, service account, audiences or revocation in the spec changes. Purser does not repair the Secret in the meantime.",
               "default": false
             }
           }
@@ -193,7 +193,7 @@ export const ManagedTokenSchema = {
             },
             "keys": {
               "type": "array",
-              "description": "Additional keys of the Secret, for consumers that read other key names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.",
+              "description": "Additional keys of the Secret, for consumers that read other key names than those of the outputs. When Purser removes the token from the Secret, it also removes these keys, except keys that an output uses for a value without the token, such as server.",
               "maxItems": 16,
               "items": {
                 "type": "object",
@@ -210,7 +210,7 @@ export const ManagedTokenSchema = {
                   },
                   "from": {
                     "type": "string",
-                    "description": "Value of the key. Token: the token. CA: certificates of the cluster's CA, as PEM; the key is absent without a CA. Server: URL of the API server. Namespace: namespace of the service account. ClusterName: name of the Cluster. ExpiresAt: expiry of the token, in RFC 3339. Kubeconfig: kubeconfig that contains the token.",
+                    "description": "Value of the key. Token: the token. CA: certificates of the cluster's CA, as PEM; the key is absent for a cluster without a CA bundle. Server: URL of the API server. Namespace: namespace of the service account. ClusterName: name of the Cluster. ExpiresAt: expiry of the token, in RFC 3339. Kubeconfig: kubeconfig that contains the token.",
                     "enum": [
                       "Token",
                       "CA",
@@ -284,7 +284,7 @@ export const ManagedTokenSchema = {
     },
     "status": {
       "type": "object",
-      "description": "Observed state of the token, reported by Purser. The Secret is the authoritative record of the token, and status.anchors of the anchors.",
+      "description": "Observed state of the token, reported by Purser. The authoritative record of the token is in the Secret; that of the anchors is in status.anchors.",
       "properties": {
         "observedGeneration": {
           "type": "integer",
@@ -402,7 +402,7 @@ export const ManagedTokenSchema = {
         },
         "tokenSignature": {
           "type": "string",
-          "description": "HMAC-SHA-256 of the UID of the ManagedToken and of tokenDigest, with the key in the Secret purser-record-key. Purser ignores a tokenDigest without a valid signature.",
+          "description": "HMAC-SHA-256 of the UID of the ManagedToken and of tokenDigest, with the key in the Secret purser-record-key in Purser's namespace. Purser ignores a tokenDigest without a valid signature.",
           "maxLength": 128
         },
         "secretDigest": {
@@ -464,12 +464,12 @@ export const ManagedTokenSchema = {
               },
               "clusterUID": {
                 "type": "string",
-                "description": "UID of the Cluster. If the Cluster was replaced and the anchor is not found there, Purser cannot confirm that the anchor was deleted.",
+                "description": "UID of the Cluster when Purser added this entry. If the Cluster was re-created and its cluster has no such anchor, Purser cannot confirm that the anchor was deleted.",
                 "maxLength": 128
               },
               "credential": {
                 "type": "string",
-                "description": "Digest of the credential Secret; empty for Purser's own service account on the hub. Purser treats a Cluster that refers to another credential as replaced.",
+                "description": "Digest of the namespace, name and UID of the credential Secret; empty for Purser's own service account on the hub. Purser treats a Cluster that refers to another credential as re-created.",
                 "maxLength": 128
               }
             }

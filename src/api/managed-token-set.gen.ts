@@ -20,7 +20,7 @@ export interface ManagedTokenSetSpec {
   readonly template: ManagedTokenSetTemplate;
   readonly rollout: ManagedTokenSetRollout;
   /**
-   * If true, Purser publishes a ClusterProfile (multicluster.x-k8s.io/v1alpha1) for each cluster with a ready token. It has the name of the ManagedToken. Consumers of the cluster inventory API use it to connect to the cluster: its access provider secretreader names the Secret of the ManagedToken, which must have the output Token. The hub needs the CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api. After a change to false, Purser removes the ClusterProfiles.
+   * If true, Purser publishes a ClusterProfile (multicluster.x-k8s.io/v1alpha1) for each cluster with a ready token, under the name of the ManagedToken. Consumers of the cluster inventory API use the ClusterProfile to connect to the cluster: its access provider secretreader names the Secret of the ManagedToken, which must have the Token output. The hub needs the CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api. After a change to false, Purser removes the ClusterProfiles.
    */
   readonly clusterProfiles: boolean;
 }
@@ -87,7 +87,7 @@ export interface ManagedTokenSetTemplateMetadata {
 export interface ManagedTokenSetTemplateSpec {
   readonly serviceAccount: ManagedTokenSetTemplateServiceAccount;
   /**
-   * Intended recipients of the token. Without this field, the token is for the cluster's API server: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. Outputs for the API server, such as Kubeconfig and ArgoCD, need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.
+   * Intended recipients of the token. Without this field, the token is for the cluster's API server: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. The Kubeconfig and ArgoCD outputs are for the API server, and need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.
    *
    * @minItems 1
    * @maxItems 16
@@ -99,7 +99,7 @@ export interface ManagedTokenSetTemplateSpec {
   readonly expirationSeconds: number;
   readonly boundObjectRef?: ManagedTokenSetTemplateBoundObjectRef;
   /**
-   * Name of the service account that requests the token, on the hub in the namespace of the ManagedToken. RBAC must allow this service account to issue clusters/token in the API group registry.purser.dev, with the name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>, or with set:<set> in place of <cluster> for a Cluster with the label registry.purser.dev/set. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.
+   * Name of the service account that requests the token, on the hub in the namespace of the ManagedToken. RBAC must grant this service account the verb issue on clusters/token in the API group registry.purser.dev, for the resource name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>. For a Cluster with the label registry.purser.dev/set, set:<set> can replace <cluster>. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.
    */
   readonly requesterServiceAccountName: string;
   readonly rotation: ManagedTokenSetTemplateRotation;
@@ -152,7 +152,7 @@ export interface ManagedTokenSetTemplateRotation {
    */
   readonly renewBefore: string;
   /**
-   * Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the spec names another cluster, service account, audience or revocation. Purser does not repair the Secret in the meantime.
+   * Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the cluster, service account, audiences or revocation in the spec changes. Purser does not repair the Secret in the meantime.
    */
   readonly suspend: boolean;
 }
@@ -188,7 +188,7 @@ export interface ManagedTokenSetTemplateSecret {
    */
   readonly server?: string;
   /**
-   * Additional keys of the Secret, for consumers that read other key names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.
+   * Additional keys of the Secret, for consumers that read other key names than those of the outputs. When Purser removes the token from the Secret, it also removes these keys, except keys that an output uses for a value without the token, such as server.
    *
    * @maxItems 16
    */
@@ -201,7 +201,7 @@ export interface ManagedTokenSetTemplateKey {
    */
   readonly key: string;
   /**
-   * Value of the key. Token: the token. CA: certificates of the cluster's CA, as PEM; the key is absent without a CA. Server: URL of the API server. Namespace: namespace of the service account. ClusterName: name of the Cluster. ExpiresAt: expiry of the token, in RFC 3339. Kubeconfig: kubeconfig that contains the token.
+   * Value of the key. Token: the token. CA: certificates of the cluster's CA, as PEM; the key is absent for a cluster without a CA bundle. Server: URL of the API server. Namespace: namespace of the service account. ClusterName: name of the Cluster. ExpiresAt: expiry of the token, in RFC 3339. Kubeconfig: kubeconfig that contains the token.
    */
   readonly from: 'Token' | 'CA' | 'Server' | 'Namespace' | 'ClusterName' | 'ExpiresAt' | 'Kubeconfig';
 }
@@ -240,7 +240,7 @@ export interface ManagedTokenSetTemplateArgocd {
  */
 export interface ManagedTokenSetRollout {
   /**
-   * Maximum number of changed ManagedTokens that Purser has not acted on yet. The rollout stops when the number of ManagedTokens that failed after the change reaches a third of maxConcurrent, or of the clusters if there are fewer. The default is 10.
+   * Maximum number of ManagedTokens that the rollout has changed and that are neither Ready nor failed yet. The rollout stops when the number of ManagedTokens that failed after the change reaches a third of maxConcurrent, or of the number of clusters if that is smaller. The default is 10.
    */
   readonly maxConcurrent: number;
 }
@@ -265,18 +265,18 @@ export interface ManagedTokenSetStatus {
    */
   readonly failing?: number;
   /**
-   * Number of clusters whose ManagedToken has the current template.
+   * Number of clusters whose ManagedToken was rendered from the current template.
    */
   readonly updated?: number;
   /**
-   * The first ten failing clusters, by name.
+   * The first ten failing clusters, sorted by name.
    *
    * @maxItems 10
    */
   readonly failures?: readonly ManagedTokenSetFailure[];
   readonly rollout?: ManagedTokenSetRollout1;
   /**
-   * Conditions of the set. Ready: the ManagedTokens of all clusters are Ready. Progressing: Purser creates, changes or removes ManagedTokens, or waits for their tokens. ClusterProfilesPublished: ClusterProfiles are published for all clusters with a valid token; present if clusterProfiles is true, and until Purser has removed the ClusterProfiles.
+   * Conditions of the set. Ready: the ManagedTokens of all clusters are Ready. Progressing: Purser creates, changes or removes ManagedTokens, or waits for their tokens. ClusterProfilesPublished: ClusterProfiles are published for all clusters with a valid token. Purser adds this condition when clusterProfiles is true and the set has a cluster, and removes it when clusterProfiles is false and all ClusterProfiles are removed.
    *
    * @maxItems 16
    */

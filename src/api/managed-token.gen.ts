@@ -22,7 +22,7 @@ export interface ManagedTokenSpec {
   readonly clusterName: string;
   readonly serviceAccount: ManagedTokenServiceAccount;
   /**
-   * Intended recipients of the token. Without this field, the token is for the cluster's API server: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. Outputs for the API server, such as Kubeconfig and ArgoCD, need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.
+   * Intended recipients of the token. Without this field, the token is for the cluster's API server: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. The Kubeconfig and ArgoCD outputs are for the API server, and need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.
    *
    * @minItems 1
    * @maxItems 16
@@ -34,7 +34,7 @@ export interface ManagedTokenSpec {
   readonly expirationSeconds: number;
   readonly boundObjectRef?: ManagedTokenBoundObjectRef;
   /**
-   * Name of the service account that requests the token, on the hub in the namespace of the ManagedToken. RBAC must allow this service account to issue clusters/token in the API group registry.purser.dev, with the name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>, or with set:<set> in place of <cluster> for a Cluster with the label registry.purser.dev/set. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.
+   * Name of the service account that requests the token, on the hub in the namespace of the ManagedToken. RBAC must grant this service account the verb issue on clusters/token in the API group registry.purser.dev, for the resource name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>. For a Cluster with the label registry.purser.dev/set, set:<set> can replace <cluster>. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.
    */
   readonly requesterServiceAccountName: string;
   readonly rotation: ManagedTokenRotation;
@@ -87,7 +87,7 @@ export interface ManagedTokenRotation {
    */
   readonly renewBefore: string;
   /**
-   * Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the spec names another cluster, service account, audience or revocation. Purser does not repair the Secret in the meantime.
+   * Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the cluster, service account, audiences or revocation in the spec changes. Purser does not repair the Secret in the meantime.
    */
   readonly suspend: boolean;
 }
@@ -123,7 +123,7 @@ export interface ManagedTokenSecret {
    */
   readonly server?: string;
   /**
-   * Additional keys of the Secret, for consumers that read other key names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.
+   * Additional keys of the Secret, for consumers that read other key names than those of the outputs. When Purser removes the token from the Secret, it also removes these keys, except keys that an output uses for a value without the token, such as server.
    *
    * @maxItems 16
    */
@@ -136,7 +136,7 @@ export interface ManagedTokenKey {
    */
   readonly key: string;
   /**
-   * Value of the key. Token: the token. CA: certificates of the cluster's CA, as PEM; the key is absent without a CA. Server: URL of the API server. Namespace: namespace of the service account. ClusterName: name of the Cluster. ExpiresAt: expiry of the token, in RFC 3339. Kubeconfig: kubeconfig that contains the token.
+   * Value of the key. Token: the token. CA: certificates of the cluster's CA, as PEM; the key is absent for a cluster without a CA bundle. Server: URL of the API server. Namespace: namespace of the service account. ClusterName: name of the Cluster. ExpiresAt: expiry of the token, in RFC 3339. Kubeconfig: kubeconfig that contains the token.
    */
   readonly from: 'Token' | 'CA' | 'Server' | 'Namespace' | 'ClusterName' | 'ExpiresAt' | 'Kubeconfig';
 }
@@ -171,7 +171,7 @@ export interface ManagedTokenArgocd {
   readonly labelsFromCluster?: readonly string[];
 }
 /**
- * Observed state of the token, reported by Purser. The Secret is the authoritative record of the token, and status.anchors of the anchors.
+ * Observed state of the token, reported by Purser. The authoritative record of the token is in the Secret; that of the anchors is in status.anchors.
  */
 export interface ManagedTokenStatus {
   /**
@@ -225,7 +225,7 @@ export interface ManagedTokenStatus {
    */
   readonly tokenDigest?: string;
   /**
-   * HMAC-SHA-256 of the UID of the ManagedToken and of tokenDigest, with the key in the Secret purser-record-key. Purser ignores a tokenDigest without a valid signature.
+   * HMAC-SHA-256 of the UID of the ManagedToken and of tokenDigest, with the key in the Secret purser-record-key in Purser's namespace. Purser ignores a tokenDigest without a valid signature.
    */
   readonly tokenSignature?: string;
   /**
@@ -293,11 +293,11 @@ export interface ManagedTokenAnchor {
    */
   readonly serviceAccount: string;
   /**
-   * UID of the Cluster. If the Cluster was replaced and the anchor is not found there, Purser cannot confirm that the anchor was deleted.
+   * UID of the Cluster when Purser added this entry. If the Cluster was re-created and its cluster has no such anchor, Purser cannot confirm that the anchor was deleted.
    */
   readonly clusterUID: string;
   /**
-   * Digest of the credential Secret; empty for Purser's own service account on the hub. Purser treats a Cluster that refers to another credential as replaced.
+   * Digest of the namespace, name and UID of the credential Secret; empty for Purser's own service account on the hub. Purser treats a Cluster that refers to another credential as re-created.
    */
   readonly credential: string;
 }

@@ -39,7 +39,7 @@ export const FailureReason = {
   CredentialNotForCluster: 'Purser has no credential that names this Cluster',
   EndpointNotPinned: "Purser's credential does not name every address of the cluster",
   CANotPinned: "Purser's credential does not contain every certificate authority of the cluster",
-  EndpointConflict: 'two credentials that name a service account on the hub have the same address',
+  EndpointConflict: 'two credential Secrets that name a service account on the hub list the same address',
   HubTokenForbidden: 'Purser is not permitted to request tokens for the service account from the hub',
   HubTokenFailed: 'Purser could not request a token for the service account from the hub',
   NamespaceNotAllowed: "Purser's credential for the cluster does not allow service accounts in this namespace",
@@ -55,7 +55,7 @@ export const FailureReason = {
   TargetFailed: 'the cluster responded with a server error',
   ResponseUntrusted: "the cluster's response is not the requested token",
   AnchorDeletionUnconfirmed:
-    'the Cluster was re-created or refers to another credential, and the anchor was not found there: its deletion cannot be confirmed',
+    'the deletion of the anchor is unconfirmed: the Cluster was re-created or has another credential, and the anchor was not found',
   TooManyAnchors: 'the status lists 16 other anchors that could not be deleted',
   AuthorizationFailed: "the requester's permission could not be reviewed",
   SecretReadFailed: 'the Secret could not be read',

@@ -23,13 +23,13 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   'more than one word, or invalid characters, after `Bearer`': [HEADER, 'text after the token'],
   'two `Authorization` headers': [HEADER, 'rejects two Authorization headers with 400'],
   '`Impersonate-*` or `X-Remote-*` with a bearer token': [FRAMING, 'rejects an impersonation header without a request to the target: %s'],
-  'the bearer token is revoked, or its user gets other groups, during a watch': [
+  "the bearer token is revoked, or the user's groups change, during a watch": [
     'facade/listwatch/token-checks.test.ts',
     'ends all streams of a revoked token within ten seconds',
   ],
   'more requests than `--facade-rate`': [ABUSE, 'limits one caller to --facade-rate'],
   'more than eight requests of one caller in progress': [ABUSE, 'serves eight requests of one caller at a time'],
-  "one caller's cached reviews expire at more than 100 per second": [
+  'more than 100 cached reviews of one caller expire per second': [
     'facade/authenticate.exhaustive.test.ts',
     'reviews 200 known tokens of one user at once',
   ],
@@ -64,7 +64,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   'invalid YAML': ['kubernetes/wire/yaml/parse.test.ts', 'rejects %j'],
   'text in protobuf that is not UTF-8': ['kubernetes/wire/protobuf/envelope.test.ts', 'decodes invalid UTF-8 to replacement characters'],
   'a YAML body that is not JSON': [BODY, 'YAML of more than 1 KiB'],
-  'a YAML alias (`*a`), also as a merge key (`<<: *a`)': [BODY, 'rejects a YAML alias'],
+  'a YAML alias (`*a`), including a merge key (`<<: *a`)': [BODY, 'rejects a YAML alias'],
   'a body of a kind that every API group has, such as `DeleteOptions` or `Status`, or of version `__internal`': [
     BODY,
     'rejects a kind of every API group or an internal version as not registered',
@@ -101,20 +101,18 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'contract/managed-token-informers.test.ts',
     'keeps a ManagedToken with labels of 100 KB without its labels',
   ],
-  'the first request for ManagedTokens, or the first after ten minutes without a request and a watch': [
+  'the first request for ManagedTokens, or the first after ten minutes without requests and watches': [
     'facade/listwatch/on-demand.test.ts',
     'returns 503 if the first list takes more than five seconds, and returns the objects once it completes',
   ],
-  'the hub forbids Purser to list or watch ManagedTokens, Roles or RoleBindings, or sends no event of one of them for five minutes': [
-    'facade/listwatch/on-demand.test.ts',
-    'ends watches and stops the informers after five minutes without an event for informer %i',
-  ],
+  'the hub forbids Purser to list or watch ManagedTokens, Roles or RoleBindings, or sends no event for one of these resources for five minutes':
+    ['facade/listwatch/on-demand.test.ts', 'ends watches and stops the informers after five minutes without an event for informer %i'],
   '`metadata` of a list': [RECORDED_LISTS, '"metadata":\\{"continue":""'],
-  'the last page of selected objects': [LIST, 'returns no continue token after the last selected cluster'],
+  'the last page of a list with a selector': [LIST, 'returns no continue token after the last selected cluster'],
   '`remainingItemCount`': [LIST, 'counts remaining visible clusters'],
   '`resourceVersion`': [LIST, 'returns the hub’s version to a caller who sees everything'],
   '`resourceVersion` that cannot be parsed, on get and watch': [WATCH, 'returns 400 for a watch from a version that is not a number'],
-  'one object with `as=PartialObjectMetadataList` in `Accept`': [LIST, 'returns 400 for a get as PartialObjectMetadataList'],
+  'a request for one object with `as=PartialObjectMetadataList` in `Accept`': [LIST, 'returns 400 for a get as PartialObjectMetadataList'],
   'permissions change during a watch': [WATCH, 'sends DELETED for lost and ADDED for gained clusters'],
   '`resourceVersion` of ManagedTokens with more than one namespace in `--namespaces`': [
     'facade/managed-tokens/namespaces.test.ts',
@@ -139,7 +137,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     WATCH,
     'limits the unread events of a caller, and writes to other callers in the meantime',
   ],
-  'a reader of a large list or of initial events slower than 64 KiB/s': [
+  'a client that reads a large list or initial events at less than 64 KiB/s': [
     LIST,
     'closes the connection of a reader who takes one slice in five seconds',
   ],
@@ -154,8 +152,8 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   'a method other than `GET` on `/openapi/v3`': ['facade/openapi.test.ts', 'with 405 and the allowed method'],
   '`HEAD` with `watch=true`': ['facade/server.test.ts', 'rejects HEAD with 405 if GET would be a watch'],
   'a watch over WebSocket': ['facade/server.test.ts', 'responds to a watch over WebSocket with a plain stream'],
-  'a target in absolute form, such as `https://host/path`': [PATHS, 'another host and our path'],
-  'non-ASCII bytes in the target that are not percent-encoded': [PATHS, 'non-ASCII bytes'],
+  'a request target in absolute form, such as `https://host/path`': [PATHS, 'another host and our path'],
+  'non-ASCII bytes in the request target that are not percent-encoded': [PATHS, 'non-ASCII bytes'],
   'a path that is not served': [ABUSE, 'returns 404 to authenticated callers'],
   'bytes that are not an HTTP request, two `Host` headers': [
     'facade/server.test.ts',
@@ -170,7 +168,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'facade/server.test.ts',
     'serves 32 of 40 pipelined requests, then closes the connection',
   ],
-  'responses that a client does not read, without valid credentials or above the limit on requests': [
+  'unread responses to requests without valid credentials, or above the limit on requests': [
     'facade/server.test.ts',
     'closes the oldest connection of a client that does not read public documents',
   ],

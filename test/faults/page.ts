@@ -47,13 +47,13 @@ that its permissions allow. The seed determines each tenant's sequence of action
 | --- | --- | --- |
 | writer of ManagedTokens | \`purser-managedtoken-editor\` in two namespaces, all verbs on Secrets and service accounts there; one requester may issue tokens of \`one/deploy/deployer\` | ManagedTokens for every cluster and service account, bursts of 26, objects near the size limit, forged finalizers, annotations, status and Secrets, deletion under a foreign finalizer, rapid rotation and revocation, deletion of its requester |
 | writer of Clusters | all verbs on \`clusters\`, none on Secrets | addresses and CAs of its own API server, also in addition to the correct ones and for a narrower \`clientCIDR\`; aliases with another cluster's address and credential; credentials of other Clusters, Secrets of tenants, kind ServiceAccount; deletion and re-creation |
-| caller of the façade | \`issue\` on \`one/deploy/deployer\`, on \`two-dev\` (whose credential names one namespace) and on \`dev\`, which is not registered | token requests for every cluster, namespace and service account, lifetimes up to 2³² s, malformed paths and headers, replayed tokens; lists, gets and watches of Clusters and ManagedTokens, with selectors and with versions and continue tokens of other tenants, as the writer of ManagedTokens sends them too |
+| caller of the façade | \`issue\` on \`one/deploy/deployer\`, on \`two-dev\` (whose credential names one namespace) and on \`dev\`, which is not registered | token requests for every cluster, namespace and service account, lifetimes up to 2³² s, malformed paths and headers, replayed tokens; lists, gets and watches of Clusters and ManagedTokens, with selectors and with versions and continue tokens of other tenants; the writer of ManagedTokens also sends these lists, gets and watches |
 
-The attacker's API server responds plausibly and records every token that it receives. Well-behaved tenants request rotations and tokens,
-and use the tokens in their Secrets with the addresses and CAs next to them. An administrator restores the attacked Clusters every
-9 s, and withdraws and restores the permissions for \`BoundSecret\` tokens, including the hostile tenant's own, and the caller's permission
-to see ManagedTokens of others. The same load runs without attackers first. The admission policies are not installed. With
-\`--write-status\`, the first tenant also writes the status of its ManagedTokens.
+The hostile tenants have their own API server, which responds plausibly and records every token that it receives. Well-behaved tenants
+request rotations and tokens, and use the tokens in their Secrets with the addresses and CAs next to them. An administrator restores the
+attacked Clusters every 9 s, and withdraws and restores the permissions for \`BoundSecret\` tokens, including the hostile tenant's own, and
+the caller's permission to see ManagedTokens of others. The same load runs without hostile tenants first. The admission policies are not
+installed. With \`--write-status\`, the first tenant also writes the status of its ManagedTokens.
 
 The writer of Clusters does not change \`one\` and \`two\`, where the bench measures the other tenants: a user who may delete a Cluster can
 stop issuance for it. The bench does not check a tenant's own \`BoundSecret\` token after its ManagedToken is deleted, because without the
@@ -65,15 +65,17 @@ admission policies a tenant can remove Purser's finalizer.
 hub, with its own Purser, renews credentials of the same service account on target \`one\`. In addition to the Clusters of the bench, there
 are four Clusters for each pair of a hub and a target. Their registered tokens expire after ten minutes too, so a renewal that fails permanently loses access to the cluster.
 
-The bench draws one or two faults at a time, and registers a new token during each, which Purser renews immediately. The faults are:
+The bench injects one or two random faults at a time, and registers a new token during each fault, which Purser renews immediately. The
+faults are:
 
 - a hub or target that refuses connections, resets them, freezes or does not respond;
 - responses to renewal requests that are lost, delayed, truncated, altered or replaced with errors;
 - an API server that is killed, and etcd that stalls or is full;
 - Purser killed or suspended at a random time, or killed before or after a renewal request.
 
-A thief keeps every renewed token that it finds in a Secret on a hub or in a request, including tokens that Purser obtained but did not store
-because of a crash, and presents each to its cluster, without the proxies. The thief checks invariants I19 and I20.
+A part of the bench acts as a thief: it keeps every renewed token that it finds in a Secret on a hub or in a request, including tokens that
+Purser obtained but did not store because of a crash, and presents each token to its cluster, bypassing the proxies. The bench checks
+invariants I19 and I20 with the thief's results.
 
 ${figures.map((line) => `- ${line}\n`).join('')}
 ## ManagedTokenSets
@@ -101,10 +103,10 @@ sets change again, without faults. The bench checks invariants I10, I21 and I22.
 | I10 | all tokens recover within a minute after the end of a fault, and Purser sends no excessive requests in the meantime | every fault |
 | I11 | a withdrawn permission removes the Secret within 40 s; a revocable token becomes invalid, at most 10 s later if the API server caches reviews | every sample; TokenReviews every 2 s |
 | I12 | a valid token stays in its Secret while it cannot be renewed | every sample |
-| I13 | hostile tenants hold no token that a cluster accepts for a service account, cluster or audience that RBAC did not allow within 10 s of its issuance, and none for more than a day | every token in façade responses and in the tenants' Secrets, by a TokenReview on all three clusters |
-| I14 | no issued token and none of Purser's credentials reaches an address that is not pinned | all requests to the attacker's API server; all bearer tokens at the proxies, renewed credentials included |
+| I13 | hostile tenants hold no token that a cluster accepts for a service account, cluster or audience that RBAC did not allow within 10 s of its issuance, and no token with a lifetime of more than a day | every token in façade responses and in the tenants' Secrets, by a TokenReview on all three clusters |
+| I14 | no issued token and none of Purser's credentials reaches an address that is not pinned | all requests to the hostile tenants' API server; all bearer tokens at the proxies, renewed credentials included |
 | I15 | hostile tenants delay no requested rotation of another tenant beyond twice the worst delay without them, or 5 s more | every rotation that well-behaved tenants request; the bench sends the same requests itself, and allows twice their slowdown in addition |
-| I16 | hostile tenants cannot raise memory above 512 MB or keep it raised by 120 MB, and cannot cause 700 metric series besides three for each ManagedToken, 600 error lines per minute or lookups of one object's anchors in 32 namespaces | memory, metrics and logs, every 5 s; every request at the proxies |
+| I16 | hostile tenants cannot raise memory above 512 MB or keep it raised by 120 MB, and cannot cause 700 metric series in addition to three for each ManagedToken, 600 error lines per minute or lookups of one object's anchors in 32 namespaces | memory, metrics and logs, every 5 s; every request at the proxies |
 | I17 | Secrets hold only pinned addresses and CAs | every change to the Secrets of Clusters under attack |
 | I18 | no condition, event or response discloses an address, a credential or Purser's identity to a hostile tenant | all conditions, events and responses |
 | I19 | a cluster refuses a replaced credential of Purser after at most the overlap plus 30 s, from its replacement or from the end of the last fault | every renewed token in a Secret or in a request at the proxies; the thief presents it every second, and every 10 s after its refusal |
@@ -126,7 +128,8 @@ A fault that itself invalidates a token is not a violation by Purser. Scenarios 
 
 For I2, every failed or disturbed TokenRequest or Secret write allows one more issuance.
 
-\`test/faults/scenarios\` contains the faults by these names. \`npm run test:kube\` runs a short, seeded version of the bench.
+\`test/faults/scenarios\` contains the faults under the names in the first table. \`npm run test:kube\` runs a short, seeded version of the
+bench.
 
 \`\`\`sh
 npm run kube:build            # once: etcd, kube-apiserver and kube-controller-manager

@@ -99,7 +99,7 @@ export const LIST_DIFFERENCES: readonly Difference[] = [
     },
   },
   {
-    row: 'the last page of selected objects',
+    row: 'the last page of a list with a selector',
     expect: async ({ request, kube, resend }) => {
       const lines = kube.body.split('\n');
       if (!hasObjects(kube) || isWatch(request) || !/"continue":"after/.test(lines[1] ?? '')) return undefined;
@@ -115,7 +115,7 @@ export const LIST_DIFFERENCES: readonly Difference[] = [
     expect: (exchange) => asBadRequest(exchange, 'strconv.ParseUint'),
   },
   {
-    row: 'one object with `as=PartialObjectMetadataList` in `Accept`',
+    row: 'a request for one object with `as=PartialObjectMetadataList` in `Accept`',
     expect: (exchange) => asBadRequest(exchange, 'content is not a list'),
   },
 ];
