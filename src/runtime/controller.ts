@@ -101,6 +101,8 @@ class Pump<K> {
   #starts = 0;
   /** True during a pause that lets other work of the process run. */
   #isPaused = false;
+  /** Number of keys that are still ordered before others start; undefined if all due keys are ordered. */
+  #toOrder: number | undefined;
   #isDraining = false;
 
   constructor(options: ControllerOptions<K>, outcomes: Subscriber<Outcome<K>>) {
@@ -149,14 +151,29 @@ class Pump<K> {
     }
   }
 
-  /** Takes the next due key; undefined during a pause and once the controller stops. A reconcile may stop the controller. */
+  /** Takes the next due key that may run; undefined during a pause and once the controller stops. A reconcile may stop the controller. */
   #take(): Request<K> | undefined {
-    if (this.#isEnding || this.#isPaused) return undefined;
+    if (this.#isEnding || this.#isPaused || this.#queue.isFull) return undefined;
     const now = this.#options.clock.now();
-    if (this.#starts < STARTS_PER_TURN && this.#queue.order(now, ORDERED_PER_TURN)) return this.#queue.take(now);
+    const request = this.#starts < STARTS_PER_TURN && this.#mayStart(now) ? this.#queue.take(now, 0) : undefined;
+    if (request === undefined && (this.#starts >= STARTS_PER_TURN || this.#toOrder !== undefined)) this.#pause();
+    return request;
+  }
+
+  /**
+   * Orders some due keys. Returns true once all are ordered, or as many as waited at first: requests that arrive faster than they are
+   * ordered must not prevent all starts.
+   */
+  #mayStart(now: number): boolean {
+    const isOrdered = this.#queue.order(now, ORDERED_PER_TURN);
+    if (isOrdered) this.#toOrder = undefined;
+    else this.#toOrder = this.#toOrder === undefined ? this.#queue.waiting : this.#toOrder - ORDERED_PER_TURN;
+    return (this.#toOrder ?? 0) <= 0;
+  }
+
+  #pause(): void {
     this.#isPaused = true;
     setImmediate(() => this.#resume());
-    return undefined;
   }
 
   #resume(): void {

@@ -6,7 +6,7 @@ import type { Clock } from '../std/clock.ts';
 /** A part of the process that starts and stops. */
 export interface Component {
   readonly name: string;
-  /** Name of the component's readiness check; undefined without one. */
+  /** Name of the component's readiness check; undefined if there is none. */
   readonly check?: string;
   /** Resolves once the component runs. Rejects and cleans up if it fails or `signal` aborts. */
   start(signal: AbortSignal): Promise<void>;

@@ -50,6 +50,16 @@ export class WorkQueue<K> {
     return this.#running.size;
   }
 
+  /** True if all slots are taken. */
+  get isFull(): boolean {
+    return this.#ready.isFull;
+  }
+
+  /** Number of requested keys, due or not, that are neither ready nor running. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   /** Number of lanes with a ready or running key. */
   get lanes(): number {
     return this.#ready.size;
@@ -90,9 +100,8 @@ export class WorkQueue<K> {
     for (const [key, { againAt }] of this.#running) if (againAt !== undefined) this.add(key, now);
   }
 
-  /** Makes at most `max` due keys ready, in order of their due times. Returns false if more than `max` were due. */
+  /** Makes at most `max` due keys ready, in order of their due times. Returns false if more were due. */
   order(now: number, max: number): boolean {
-    if (this.#ready.isFull) return true;
     let left = max;
     for (let first = this.#waiting.first; first !== undefined && first.priority.dueAt <= now; first = this.#waiting.first) {
       if (left-- === 0) return false;
@@ -105,10 +114,10 @@ export class WorkQueue<K> {
     return true;
   }
 
-  /** Takes the next due key that may run; undefined if there is none. The key runs until `done`. */
-  take(now: number): Request<K> | undefined {
-    if (this.#ready.isFull) return undefined;
-    this.order(now, Infinity);
+  /** Takes the next key that may run, after `order` with `maxOrdered`; undefined if there is none. The key runs until `done`. */
+  take(now: number, maxOrdered = Infinity): Request<K> | undefined {
+    if (this.isFull) return undefined;
+    this.order(now, maxOrdered);
     const taken = this.#ready.take();
     if (taken === undefined) return undefined;
     this.#running.set(taken.key, { flow: taken.flow, againAt: undefined });
@@ -126,7 +135,7 @@ export class WorkQueue<K> {
 
   /** Returns the next time at which `take` may return a key; undefined if that requires a request or a `done`. */
   nextDueAt(): number | undefined {
-    return this.#ready.isFull ? undefined : this.#waiting.first?.priority.dueAt;
+    return this.isFull ? undefined : this.#waiting.first?.priority.dueAt;
   }
 }
 
@@ -138,6 +147,6 @@ interface Requested {
 
 interface Running<K> {
   readonly flow: Flow<K>;
-  /** Time of the earliest request since the run started; undefined without one. */
+  /** Time of the earliest request since the run started; undefined if there is none. */
   againAt: number | undefined;
 }

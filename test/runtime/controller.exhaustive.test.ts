@@ -443,6 +443,16 @@ it('orders many due keys by deadline before the first starts, and lets other wor
   expect(outcomes.slice(0, 2).map(({ key }) => key)).toEqual([String(count - 1), String(count - 2)]);
 });
 
+it('starts keys even if all are requested again before they are ordered', async () => {
+  start({ concurrency: 1, reconcile: async () => ({}), priorityOf: () => ({ lane: '', deadlineAt: 0 }) });
+  const keys = Array.from({ length: 5_000 }, (_, index) => String(index));
+  for (let round = 0; round < 20; round++) {
+    await request(...keys);
+    for (let turns = 0; turns < 20; turns++) await turn();
+  }
+  expect(outcomes.length).toBeGreaterThan(1_000);
+});
+
 describe('runController in the long run', () => {
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.record({ type: fc.constant('request' as const), key: fc.nat(15), delayMs: fc.nat(30) }) },
