@@ -29,7 +29,7 @@ async function start(config: Config, stopped: AbortSignal): Promise<RunningProgr
     readable: process.stderr.isTTY,
     write: (line) => process.stderr.write(line),
   });
-  if (config.localOnly.length > 0) log.warn({ options: config.localOnly }, 'ignoring options of the local run');
+  if (config.localOnly.length > 0) log.warn({ options: config.localOnly }, 'ignoring options that apply only to a local run');
   if (config.unknownVariables.length > 0) log.warn({ variables: config.unknownVariables }, 'ignoring unknown environment variables');
   await checkCertificateFiles(config);
   const readyFile = await prepareReadyFile(config.readyFile);

@@ -1,4 +1,4 @@
-// Comparison of two objects of one type.
+// Compares two objects of the same type: their removed, modified and added fields.
 
 import { isFields } from '../../src/kubernetes/object.ts';
 import { fieldOf, sameValue } from '../same-value.ts';

@@ -253,7 +253,7 @@ export interface ManagedTokenSetStatus {
    */
   readonly observedGeneration?: number;
   /**
-   * Number of selected Clusters that the requester may issue tokens for.
+   * Number of selected Clusters that have or need a ManagedToken.
    */
   readonly clusters?: number;
   /**

@@ -55,7 +55,7 @@ export const RevokeCredentialAnnotation = `${RegistryGroup}/revoke-credential`;
 
 /** Annotations on the Secret with the renewed token of a credential. */
 export const RenewalAnnotation = {
-  /** `sha256:` and the digest of the token in the registered Secret from which Purser obtained its first renewed token. */
+  /** `sha256:` and the digest of the token that the registered Secret contained at the last renewal. */
   registeredDigest: `${RegistryGroup}/registered-digest`,
   /** `sha256:` and the digest of the renewed token, to detect a replaced token. */
   tokenDigest: `${RegistryGroup}/token-digest`,

@@ -33,7 +33,7 @@ export const FailureReason = {
   ClusterNotFound: 'the Cluster was not found',
   ClusterUnreachable: 'no address of the cluster responds',
   ClusterTimeout: 'the cluster did not respond in time',
-  TLSVerifyFailed: "the cluster's certificate is not trusted by its CA bundle",
+  TLSVerifyFailed: "Purser could not verify the cluster's TLS certificate",
   CredentialMissing: "Purser's credential for the cluster is missing or unusable",
   CredentialRejected: "the cluster rejects Purser's credential",
   CredentialNotForCluster: 'Purser has no credential that names this Cluster',

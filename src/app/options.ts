@@ -29,7 +29,7 @@ export interface AppSettings extends Omit<Config, ProcessSetting> {
   readonly metricsAuth: 'token' | 'none';
   /** Local IP address of connections to the hub; undefined if unknown. */
   readonly ownAddress?: string | undefined;
-  /** Memory limit of the process, in bytes; undefined without one. */
+  /** Memory limit of the process, in bytes; undefined if there is none. */
   readonly memoryBytes?: number | undefined;
   /** Maximum time for running reconciles to finish at shutdown, in milliseconds. */
   readonly drainMs: number;

@@ -39,7 +39,7 @@ export class Connections implements AsyncDisposable {
     return await this.#use(async (paths) => await readServer(await loadKubeConfig(paths, context)));
   }
 
-  /** Returns the first context whose API server has one of the addresses; undefined without one. Sends no request. Throws a StartError. */
+  /** Returns the first context whose API server has one of the addresses; undefined if there is none. Sends no request; throws a StartError. */
   async contextAt(addresses: readonly string[]): Promise<string | undefined> {
     const wanted = new Set(addresses.map(serverUrl));
     for (const { name } of (await this.contexts()).contexts) {

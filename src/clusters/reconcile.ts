@@ -62,7 +62,7 @@ function toWallClock(clock: Clock, at: number): number {
 }
 
 interface Probed extends ProbeResult {
-  /** Address that responded; undefined without one. */
+  /** Address that responded; undefined if there is none. */
   readonly activeServer?: string | undefined;
 }
 

@@ -30,7 +30,7 @@ export interface Config {
   readonly facadeUi: boolean;
   readonly facadeTlsCert: string | undefined;
   readonly facadeTlsKey: string | undefined;
-  /** Name of the Secret with the certificate and key; undefined without one. */
+  /** Name of the Secret with the certificate and key; undefined if there is none. */
   readonly facadeTlsSecret: string | undefined;
   readonly metricsPort: number;
   /** Authorization for /metrics; undefined for the default of the command. */
@@ -69,7 +69,7 @@ export interface Config {
   readonly probeIntervalMs: number;
   /** Interval between checks of each cluster's version and of Purser's permissions on the cluster. */
   readonly accessIntervalMs: number;
-  /** Name of the Cluster that represents the hub; undefined without one. */
+  /** Name of the Cluster that represents the hub; undefined if there is none. */
   readonly hubCluster: string | undefined;
   /** True to allow Clusters with loopback addresses. */
   readonly allowLoopback: boolean;

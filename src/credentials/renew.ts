@@ -269,7 +269,7 @@ function registeredToken(secret: Stored<Secret>): Sensitive<string> {
 export async function writeRenewed({ hub, renewed, credential, signal }: CredentialRun, secret: Secret): Promise<Stored<Secret>> {
   const { namespace, name } = credential.metadata;
   if (renewed !== undefined && !isOverwritable(renewed)) {
-    const text = `Secret ${namespace}/${renewedName(name)} exists and was not created by Purser. Delete or rename it`;
+    const text = `Secret ${namespace}/${renewedName(name)} exists and was not created by Purser. Delete it`;
     throw new IssueError('SecretWriteFailed', text);
   }
   const writing =

@@ -159,7 +159,7 @@ function forgetFailures(state: TrackedCredential, { digest }: TokenInUse): void 
   if (state.failures > 0 && state.failedDigest !== digest) resetFailures(state);
 }
 
-/** Returns the first Cluster whose addresses and certificates the credential pins, with the renewed token; undefined without one. */
+/** Returns the first Cluster whose addresses and certificates the credential pins, with the renewed token; undefined if there is none. */
 function findUsable(
   { clients }: CredentialDeps,
   users: readonly RegisteredCluster[],

@@ -10,7 +10,7 @@ export interface TrackedCredential {
   isAutomatic: boolean | undefined;
   /** The Secret with the latest renewed token that is known; undefined before the first one. */
   latest: Stored<Secret> | undefined;
-  /** A Secret with a former renewed token that the hub may have lost, for its anchors; undefined without one. */
+  /** A Secret with a former renewed token that the hub may have lost, for its anchors; undefined if there is none. */
   former: Stored<Secret> | undefined;
   /** Digest of the supplied token that was renewed; empty before the renewal. */
   renewedDigest: string;

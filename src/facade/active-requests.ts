@@ -63,7 +63,7 @@ export class ActiveRequests {
     const startedAt = this.#clock.monotonic();
     const endings = isHttp2(response) ? undefined : this.#endingsOf(message.socket);
     const forget = () => {
-      // Node keeps the response of an HTTP/2 stream in memory while the stream is open; the exchange must not stay with it.
+      // Node keeps the response of an HTTP/2 stream in memory while the stream is open, and this listener would keep the exchange.
       response.off('close', onClose);
       endings?.delete(onClose);
     };

@@ -98,7 +98,7 @@ export const STATUS_SCHEMA = object(
     kind: oneOfTexts('Status', ['Status']),
     metadata: object(
       'Empty, unless a continue token has expired.',
-      { continue: text('Token that continues the list after the expired token, at the latest resource version.') },
+      { continue: text('Token that replaces the expired one, and continues the list at the latest resource version.') },
       ['continue'],
     ),
     status: oneOfTexts('Failure', ['Failure']),

@@ -142,7 +142,7 @@ const CREATE_TOKEN: Operation = {
     },
     ...createErrorResponses('POST', ['403', '409', '413', '415', '422', '4XX'], {
       '404': 'The cluster, the service account or the bound object was not found, or a name in the path is invalid.',
-      '503': 'A request to the hub or to the cluster failed; retry after the time in Retry-After.',
+      '503': 'The hub or the cluster cannot serve the request now; retry after the time in Retry-After.',
       '504': 'The cluster did not respond in time.',
     }),
   },
@@ -198,7 +198,11 @@ function listOperation(listing: Listing, named: NamedOperation): Operation {
         { type: 'string', pattern: CONTINUE_TOKEN },
         'Token for the next page: metadata.continue of the previous page. Cannot be combined with resourceVersion or resourceVersionMatch.',
       ),
-      inQuery('resourceVersion', { type: 'string', pattern: REQUESTED_VERSION }, 'Minimum version of a list, or version to watch from.'),
+      inQuery(
+        'resourceVersion',
+        { type: 'string', pattern: REQUESTED_VERSION },
+        'Resource version: the version to watch from, or the minimum version of a list, or with resourceVersionMatch=Exact its exact version.',
+      ),
       inQuery(
         'resourceVersionMatch',
         { type: 'string', enum: ['NotOlderThan', 'Exact', ''] },

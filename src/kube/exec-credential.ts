@@ -9,7 +9,7 @@ export interface ExecCredential {
   readonly token?: string;
   readonly clientCertificateData?: string;
   readonly clientKeyData?: string;
-  /** Expiry in epoch milliseconds; undefined without one. */
+  /** Expiry in epoch milliseconds; undefined if there is none. */
   readonly expiresAt?: number;
 }
 

@@ -25,7 +25,7 @@ export async function loadKubeConfig(paths: string, context?: string): Promise<K
 
 /** Contexts of a kubeconfig. */
 export interface Contexts {
-  /** Name of the current context; undefined without one. */
+  /** Name of the current context; undefined if there is none. */
   readonly current: string | undefined;
   readonly contexts: readonly Context[];
 }

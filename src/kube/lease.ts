@@ -172,7 +172,7 @@ class LeaseRecord {
     this.#leaseMs = leaseMs;
   }
 
-  /** Last known holder; empty without one. */
+  /** Last known holder; empty if there is none. */
   get holder(): string {
     return this.#seen?.holder ?? '';
   }

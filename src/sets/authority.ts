@@ -15,7 +15,7 @@ import { type IssueRequest, issueRequestOf, requesterKeyOf, requesterOf } from '
 export interface SetAuthorityOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'list'>;
   readonly view: Pick<SetView, 'permissions' | 'hasRequester'>;
-  /** Namespaces on target clusters that a permission must name; see `issueNames`. */
+  /** Namespaces on target clusters that a permission must name; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
 }
 

@@ -142,7 +142,7 @@ export class TrackedProfiles {
     return Math.max(writtenAt + spacingMs, this.#rejections.get(name)?.retryAt ?? 0);
   }
 
-  /** Returns the first rejected write; undefined without one. */
+  /** Returns the first rejected write; undefined if there is none. */
   firstRejection(): string | undefined {
     const [first] = this.#rejections;
     return first && `${first[0]}: ${first[1].failure}`;

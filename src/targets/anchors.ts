@@ -63,12 +63,12 @@ async function readAnchor(target: Target, anchor: AnchorName, signal: AbortSigna
   return await callTolerating(target, (client, options) => client.get(Secrets, anchor, options), signal, 'NotFound');
 }
 
-/** Returns the anchor of that name; undefined without one. Throws an IssueError for a Secret that Purser did not create. */
+/** Returns the anchor of that name; undefined if there is none. Throws an IssueError for a Secret that Purser did not create. */
 export async function findAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<unknown> {
   const found = await readAnchor(target, anchor, signal);
   const labels = fieldsOf(fieldsOf(fieldsOf(found)['metadata'])['labels']);
   if (found === undefined || labels[Label.managedBy] === LabelValue.managedBy) return found;
-  const text = `the Secret ${anchor.namespace}/${anchor.name} exists and was not created by Purser. Delete or rename it`;
+  const text = `the Secret ${anchor.namespace}/${anchor.name} exists and was not created by Purser. Delete it`;
   throw new IssueError('RequestRejected', text);
 }
 

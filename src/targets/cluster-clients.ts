@@ -123,7 +123,7 @@ export class ClusterClients {
     await Promise.all([...this.#open].map((entry) => this.#end(entry)));
   }
 
-  /** Returns the entry with a newer credential than `entry`, whose credential the cluster rejected; undefined without one. */
+  /** Returns the entry with a newer credential than `entry`, whose credential the cluster rejected; undefined if there is none. */
   async #findNewerEntry(registered: RegisteredCluster, entry: Entry): Promise<Entry | undefined> {
     if (!this.#isClosed && this.#entryOf(registered) === entry) await this.#fresh.refresh(registered);
     if (this.#isClosed) return undefined;

@@ -24,7 +24,7 @@ export class HubTokens {
     this.#serviceAccounts = new HubServiceAccounts(hub, clock);
   }
 
-  /** Returns the token with this name, which is requested on first use. */
+  /** Returns the token of a service account for an audience. The token is requested when it is first used. */
   token({ serviceAccount, audience }: HubTokenName): HubToken {
     const key = `${serviceAccount} ${audience}`;
     const known = this.#tokens.get(key);

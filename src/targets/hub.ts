@@ -17,7 +17,7 @@ import { serverUrl } from './policy/registration.ts';
 
 /** The hub and Purser's namespace on it. */
 export interface HubSettings {
-  /** Name of the Cluster that --hub-cluster names; undefined without one. */
+  /** Name of the Cluster that --hub-cluster names; undefined if there is none. */
   readonly clusterName?: string | undefined;
   readonly client: KubeClient;
   /** Purser's namespace on the hub. */

@@ -34,7 +34,7 @@ import type { Target, TokenSource } from './target.ts';
 export interface IssuedToken extends Grant {
   /** Expiry in the response, on the target's clock. */
   readonly statedExpiryAt: number;
-  /** Lifetime in the response, in seconds; absent without one. */
+  /** Lifetime in the response, in seconds; absent if there is none. */
   readonly expirationSeconds?: number;
   readonly accountUID?: string;
   readonly warnings: readonly string[];

@@ -26,7 +26,7 @@ export interface AuthorityOptions {
   readonly view: Pick<HubView, 'hasRequester' | 'permissions' | 'clusterSetOf'>;
   readonly memory: TrackedTokens;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Namespaces on target clusters that a permission must name; see `issueNames`. */
+  /** Namespaces on target clusters that a permission must name; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
 }
 

@@ -60,7 +60,7 @@ const UNEXPECTED = { initialMs: 1_000, maxMs: 30_000 };
  */
 const UNEXPECTED_MS = 30_000;
 
-/** A review that allowed a token. */
+/** An access review that allowed the requester to issue the token. */
 export interface Allowance {
   /** Name under which RBAC allowed the token. */
   readonly name: string;

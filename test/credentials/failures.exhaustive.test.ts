@@ -171,7 +171,7 @@ describe('renewal with a changed hub', () => {
     const metadata = { labels: { 'registry.purser.dev/renewed': null }, annotations: null, ownerReferences: null };
     await world.hub.admin.patch(Secrets, renewedName(), { metadata, data: null });
     await world.hub.admin.patch(Secrets, renewedName(), { data: { mine: base64('yes') } });
-    expect(await world.shows('False CredentialNotStored')).toContain('was not created by Purser. Delete or rename it');
+    expect(await world.shows('False CredentialNotStored')).toContain('was not created by Purser. Delete it');
     await world.wait(5 * MINUTE_MS, 5_000);
     expect([(await world.renewed())?.data, tokenRequests().length]).toEqual([{ mine: base64('yes') }, 1]);
     await world.shows('True ClusterReady', 'Ready');

@@ -137,7 +137,7 @@ describe('npm start', () => {
 
     const [warning, ...error] = stderr.split(/^(?=purser: )/m);
     expect({ code, error }).toEqual({ code: 2, error: [expect.stringMatching(/^purser: .+ is not a data folder of Purser .+\n$/)] });
-    expect(warning).toContain('"variables":["PURSER_VERIFY_INTERVALL (PURSER_VERIFY_INTERVAL?)"]');
+    expect(warning).toMatch(/^.*"variables":\["PURSER_VERIFY_INTERVALL \(PURSER_VERIFY_INTERVAL\?\)"\].*\n$/);
     expect(await readdir(folder)).toEqual(['thesis.txt']);
   });
 

@@ -94,7 +94,7 @@ describe('buildOpenApi', () => {
       readNamespacedManagedToken: 'The ManagedToken was not found, or a name in the path is invalid.',
     });
     expect(described('503')).toEqual({
-      createToken: 'A request to the hub or to the cluster failed',
+      createToken: 'The hub or the cluster cannot serve the request now',
       listCluster: hub,
       readCluster: hub,
       listManagedTokenForAllNamespaces: hub,

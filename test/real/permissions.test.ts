@@ -305,6 +305,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'see that ManagedToken': seesToken('team-a/ci-deployer'),
   'see other ManagedTokens': seesToken('team-a/other'),
   'see ManagedTokens in other namespaces': seesToken('team-b/ci-deployer'),
+  'see ManagedTokens of that name in other namespaces': seesToken('team-b/ci-deployer'),
   'create ManagedTokens in other namespaces': sends([`POST ${TOKENS.replace('team-a', 'team-b')}${DRY}`, {}]),
   'request rotation and revocation': sends(annotates({ 'tokens.purser.dev/rotate': 'x', 'tokens.purser.dev/revoke': 'x' })),
   'delete ManagedTokens': sends([`DELETE ${TOKENS}/ci-deployer${DRY}`]),

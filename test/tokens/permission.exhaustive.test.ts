@@ -476,15 +476,12 @@ describe('token controller and a grant for a set of clusters', () => {
     await world.ready();
   });
 
-  it.each(allOrFirst([['set:-'], ['set:dev'], ['set:*'], ['*'], ['prod']]))(
-    'issues no token for a rule that names only %s',
-    async (name) => {
-      await world.allow(name);
-      await label(name === 'set:-' ? null : 'prod');
-      await world.run();
-      await world.create();
-      await world.until(async () => (await world.conditions()) === FORBIDDEN);
-      expect(world.sent().target).toEqual([]);
-    },
-  );
+  it.each([['set:-'], ['set:dev'], ['set:*'], ['*'], ['prod']])('issues no token for a rule that names only %s', async (name) => {
+    await world.allow(name);
+    await label(name === 'set:-' ? null : 'prod');
+    await world.run();
+    await world.create();
+    await world.until(async () => (await world.conditions()) === FORBIDDEN);
+    expect(world.sent().target).toEqual([]);
+  });
 });

@@ -72,7 +72,7 @@ export async function readRenewable(hub: Peer, name: string, options: CallOption
   const registered = await read(secretName);
   if (registered === undefined)
     throw new CommandError(
-      `Secret ${secretName.namespace}/${secretName.name} was not found on the hub; to create it, run purser cluster add ${name}`,
+      `Secret ${secretName.namespace}/${secretName.name} was not found on the hub; to create it, run purser cluster add ${name} --context CONTEXT`,
     );
   if (registered.data?.[CredentialSecretKey.token] === undefined)
     throw new CommandError(`the credential Secret of Cluster ${name} contains no token, so Purser has none to renew or revoke`);
@@ -99,7 +99,7 @@ export async function findServiceAccount(
   const { registered, renewed } = secrets;
   const claims = [renewed, registered].map(claimsOf).find((each) => each !== undefined);
   const serviceAccount = parseServiceAccount(claims?.subject ?? '');
-  if (serviceAccount === undefined) throw new CommandError(`the credential of Cluster ${name} is not a token for a service account`);
+  if (serviceAccount === undefined) throw new CommandError(`Purser's credential for Cluster ${name} is not a service account token`);
   const found = await callPeer(target, (client) => undefinedFor(client.get(ServiceAccounts, serviceAccount, options), 'NotFound'));
   const isSame = found !== undefined && found.metadata.uid === claims?.accountUID;
   if (!isSame && !isRegisteredAddress(target, registered))

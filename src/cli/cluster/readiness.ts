@@ -47,8 +47,8 @@ function findFailingCondition(conditions: readonly ClusterCondition[]): ClusterC
 }
 
 /**
- * Returns the resourceVersion of a Cluster after a write of its registration: the conditions in this version are older than the write.
- * Returns undefined if the Cluster has no conditions.
+ * Returns the resourceVersion whose conditions are older than the registration, for callers that wait for newer ones; undefined if the
+ * Cluster has no conditions. The Cluster must come from the response to the write of its registration.
  */
 export function outdatedVersionOf({ metadata, status }: Stored<Cluster>): string | undefined {
   return status?.conditions === undefined ? undefined : metadata.resourceVersion;

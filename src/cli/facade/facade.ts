@@ -202,7 +202,7 @@ async function findFacade(options: FacadeOptions, hub: KubeClient, { signal }: C
 /** Command options that override keys of the ConfigMap. */
 const OPTIONS = { server: '--facade', path: '--facade-path' } as const;
 
-/** Returns the value of a key of the ConfigMap; undefined without one. Throws a CommandError for an invalid value. */
+/** Returns the value of a key of the ConfigMap; undefined if there is none. Throws a CommandError for an invalid value. */
 function parsePublished(
   published: Readonly<Record<string, string>>,
   key: keyof typeof OPTIONS,

@@ -29,7 +29,7 @@ export interface Evidence {
   /** Service account on the target cluster. */
   readonly serviceAccount: CheckResult<Stored<ServiceAccount> | undefined>;
   readonly secret: CheckResult<Stored<Secret> | undefined>;
-  /** True if the target cluster accepts the token in the Secret; undefined without one. */
+  /** True if the target cluster accepts the token in the Secret; undefined if there is none. */
   readonly isAccepted: CheckResult<boolean | undefined>;
 }
 
@@ -143,7 +143,7 @@ function toSecretLink({ token: managed, secret: checked }: Evidence): Link {
   );
 }
 
-/** Returns the token in a Secret; empty without one. */
+/** Returns the token in a Secret; empty if there is none. */
 export function tokenTextOf(found: Secret | undefined): string {
   return Buffer.from(found?.data?.[TOKEN_KEY] ?? '', 'base64').toString();
 }

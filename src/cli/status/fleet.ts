@@ -19,7 +19,7 @@ export interface ClusterProblem extends Problem {
   readonly name: string;
   /** Number of ManagedTokens that fail because of the cluster. */
   readonly failingTokens: number;
-  /** Earliest expiry of valid tokens that fail because of the cluster; absent without one. */
+  /** Earliest expiry of valid tokens that fail because of the cluster; absent if there is none. */
   readonly firstExpiry?: number;
 }
 

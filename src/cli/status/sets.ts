@@ -25,7 +25,7 @@ export function toSetsStatus(sets: readonly Stored<ManagedTokenSet>[]): ProblemS
   };
 }
 
-/** Returns the problem of a set: a stopped rollout or removal first, because it explains the others; empty without one. */
+/** Returns the problem of a set: a stopped rollout or removal first, because it explains the others; empty if there is none. */
 function setProblem(set: Stored<ManagedTokenSet>): readonly SetProblem[] {
   const { namespace, name } = set.metadata;
   const { clusters = 0, ready = 0, failing = 0 } = set.status ?? {};

@@ -195,7 +195,7 @@ const CONCERNS = {
 
 export type FaultReason = keyof typeof CONCERNS;
 
-/** Returns the finding of the first fault with this concern; undefined without one. */
+/** Returns a finding with this status for the first fault of this concern; undefined if there is none. */
 function findingFor({ faults }: ProbeEvidence, concern: Concern, status: Finding['status']): Finding | undefined {
   const fault = faults.find(({ reason }) => CONCERNS[reason] === concern);
   return fault && toFinding(status, fault.reason, fault.detail, fault.remedy);
@@ -264,7 +264,7 @@ function renewalFinding({ reason, detail }: RenewalFailure | HubTokenFailure, ex
   return toFinding('False', reason, [detail, expiry].filter(Boolean).join('; '));
 }
 
-/** Returns the end of a sentence about the next renewal; empty without one. */
+/** Returns the end of a sentence about the next renewal; empty if there is none. */
 function renewalNote({ renewAt }: StoredEvidence, now: number): string {
   if (renewAt === undefined) return '';
   return renewAt <= now ? '; renewal is due' : `; next renewal at ${formatTimestamp(renewAt)}`;
@@ -330,7 +330,7 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
     'Purser retries; if the failure persists, write a new credential to the Secret that spec.authInfo.controller references',
   CredentialRenewalForbidden:
     'apply deploy/target/access.yaml to the cluster, or allow the service account to create tokens for itself, or set spec.credential.renewal to Manual',
-  CredentialRenewalUntrusted: "check that serverEndpoints points to the cluster's API server, and its service account settings",
+  CredentialRenewalUntrusted: "check that serverEndpoints points to the cluster's API server, not to a proxy that issues other tokens",
   CredentialNotStored:
     "check that Purser may create, update and delete Secrets in the credential's namespace, and that the Secret with the suffix -renewed is neither immutable nor owned by another tool",
   CredentialNotRetired:

@@ -18,9 +18,9 @@ export interface CredentialObservation {
   readonly record: RenewalRecord | undefined;
   /** True if the latest token is the one on record, false if it is the registered one. */
   readonly isRenewed: boolean;
-  /** An administrator's renewal request; undefined without one. */
+  /** An administrator's renewal request; undefined if there is none. */
   readonly renewRequest: string | undefined;
-  /** An administrator's revocation request; undefined without one. */
+  /** An administrator's revocation request; undefined if there is none. */
   readonly revokeRequest: string | undefined;
   /** True if the hub has lost the latest renewed token, which this process still has. */
   readonly isLost: boolean;
@@ -131,7 +131,7 @@ function restoreAt({ isLost, terms, history }: CredentialObservation): number {
 }
 
 /**
- * Returns the time of a requested revocation; Infinity without one. A renewal precedes it; other replicas notice the new token when the
+ * Returns the time of a requested revocation; Infinity if there is none. A renewal precedes it; other replicas notice the new token when the
  * cluster rejects the old one.
  */
 function revokeAt({ record, isRenewed, isLost, history }: CredentialObservation): number {

@@ -59,8 +59,8 @@ export function tenantOf(username: string): string {
 }
 
 /**
- * Returns the key of a source address for limits. An IPv4-mapped address has the key of its IPv4 address. All IPv6 addresses of a
- * /64 share a key, because one host can use any of them.
+ * Returns the key under which limits count a source address. An IPv4-mapped address has the key of its IPv4 address. All IPv6
+ * addresses in a /64 share a key, because one host can use any of them.
  */
 export function toAddressKey(remoteAddress: string | undefined): string {
   const address = (remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');

@@ -17,7 +17,7 @@ import {
   toResponseSchema,
 } from '../openapi-schemas.ts';
 
-/** The description of a list of objects of the type `T` on the hub. */
+/** Definition of a list that the façade filters by RBAC: the resource, who sees its objects, and their public fields. */
 export interface ListDescription<T extends ApiObject> {
   readonly resource: Resource<T>;
   /** RBAC verbs, each of which is enough to see an object that a rule grants. A caller who may list all objects sees all. */

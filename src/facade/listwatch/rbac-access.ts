@@ -130,7 +130,7 @@ export class RbacAccess {
     const { clock } = this.#options;
     const startedAt = clock.monotonic();
     this.#markOutdated();
-    // The time limit starts here: marking takes long with many bindings, and would leave no time for the updates.
+    // The time limit starts here: with many bindings, marking outdated viewers could use it up and leave no time to update them.
     const endsAt = clock.monotonic() + MAX_UPDATE_MS;
     for (const viewer of this.#outdated) {
       this.#outdated.delete(viewer);

@@ -19,7 +19,7 @@ export interface Member {
   readonly rendering: { readonly digest: string } | { readonly problem: string } | { readonly missing: string };
   /** ManagedToken with the member's name, whichever controller owns it; undefined if there is none. */
   readonly token: StoredToken | undefined;
-  /** Failure of the last write, until its next attempt; undefined without one. */
+  /** Failure of the last write, until its next attempt; undefined if there is none. */
   readonly writeFailure?: string | undefined;
 }
 

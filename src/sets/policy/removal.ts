@@ -9,7 +9,7 @@ export interface Removals {
   readonly total: number;
   /** Number of ManagedTokens that were removed within the last minute; undefined if an earlier process may have removed some. */
   readonly removed: number | undefined;
-  /** Value of the `confirm-removal` annotation; undefined without one. */
+  /** Value of the `confirm-removal` annotation; undefined if there is none. */
   readonly confirmation: string | undefined;
 }
 

@@ -94,7 +94,7 @@ function isReady(set: StoredSet, member: Member): boolean {
   return isOurs && member.token !== undefined && readyConditionOf(member.token)?.status === 'True';
 }
 
-/** Returns the failure of a member; empty without one. */
+/** Returns the failure of a member; empty if there is none. */
 function failureOf(set: StoredSet, member: Member, now: number): readonly ManagedTokenSetFailure[] {
   const { clusterName, rendering, token, writeFailure } = member;
   const failure = (reason: string, message: string) => [{ clusterName, reason, message: message.slice(0, MAX_MESSAGE_LENGTH) }];

@@ -32,7 +32,7 @@ export interface TokenRequest {
 
 /** Limits of the installation on all tokens. */
 export interface TokenLimits {
-  /** Maximum lifetime, in seconds; longer requests are shortened. Unlimited if undefined. */
+  /** Maximum lifetime, in seconds, which replaces longer requested lifetimes. Unlimited if undefined. */
   readonly maxExpirationSeconds?: number;
   /** Audiences that tokens may have; all if undefined. */
   readonly allowedAudiences?: readonly string[];

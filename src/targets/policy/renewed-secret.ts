@@ -108,12 +108,12 @@ export function parseRenewal({ metadata }: Secret, registeredUID: string): Renew
   });
 }
 
-/** Returns the renewal request on a registered Secret, as a digest if the text is long; undefined without one. */
+/** Returns the renewal request on a registered Secret, as a digest if the text is long; undefined if there is none. */
 export function renewRequestOf(registered: Secret): string | undefined {
   return requestOf(registered, RenewCredentialAnnotation);
 }
 
-/** Returns the revocation request on a registered Secret, as a digest if the text is long; undefined without one. */
+/** Returns the revocation request on a registered Secret, as a digest if the text is long; undefined if there is none. */
 export function revokeRequestOf(registered: Secret): string | undefined {
   return requestOf(registered, RevokeCredentialAnnotation);
 }

@@ -226,7 +226,7 @@ export function isTokenFree(key: string): boolean {
   return !tokenKeys().includes(key) && [...outputForms.values()].some(({ keys }) => Object.hasOwn(keys, key));
 }
 
-/** Returns the problem of an item of `spec.secret.keys`; undefined without one. */
+/** Returns the problem of an item of `spec.secret.keys`; undefined if there is none. */
 export function keyProblem({ key, from }: NonNullable<SecretSpec['keys']>[number], outputs: readonly string[]): string | undefined {
   if (!SECRET_KEY.test(key) || key === '.' || key.startsWith('..')) return 'must be a valid key of a Secret';
   if (key === TOKEN_KEY || outputs.some((output) => Object.hasOwn(outputForms.get(output)?.keys ?? {}, key)))

@@ -39,9 +39,9 @@ export interface TokenRecord extends Lifetime {
   /** The token's jti; undefined if it has none. */
   readonly credentialId?: string;
   readonly rotations: number;
-  /** Value of the `rotate` annotation that this token satisfies; undefined without one. */
+  /** Value of the `rotate` annotation that this token satisfies; undefined if there is none. */
   readonly rotateRequest?: string;
-  /** Value of the `revoke` annotation when the token was issued; undefined without one. */
+  /** Value of the `revoke` annotation when the token was issued; undefined if there is none. */
   readonly revokeRequest?: string;
 }
 

@@ -95,9 +95,9 @@ export interface TokenState {
   readonly expired: boolean;
   /** Time of renewal; undefined without a record. */
   readonly renewAt: number | undefined;
-  /** Time of the last known issuance, never in the future; 0 without one. */
+  /** Time of the last known issuance, never in the future; 0 if there is none. */
   readonly lastIssuedAt: number;
-  /** Request to revoke that Purser has not acted on; undefined without one. */
+  /** Request to revoke that Purser has not acted on; undefined if there is none. */
   readonly revokeRequest: string | undefined;
 }
 

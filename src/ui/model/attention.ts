@@ -13,7 +13,7 @@ export interface ClusterAttention {
   readonly since: number | undefined;
   /** Number of tokens that fail because of the cluster. */
   readonly failingTokens: number;
-  /** Earliest expiry of valid tokens that fail because of the cluster; undefined without one. */
+  /** Earliest expiry of valid tokens that fail because of the cluster; undefined if there is none. */
   readonly firstExpiry: number | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface Condition {
   readonly type: string;
   readonly status: ConditionStatus;
   readonly reason: string;
-  /** Cause and remedy; empty without one. */
+  /** Cause and remedy; empty if there is none. */
   readonly message: string;
   readonly since: number | undefined;
 }
@@ -125,7 +125,7 @@ export function toCluster(object: unknown): Cluster | undefined {
   };
 }
 
-/** Returns the condition of a Cluster with this type; undefined without one. */
+/** Returns the condition of a Cluster with this type; undefined if there is none. */
 export function findCondition({ conditions }: Cluster, type: string): Condition | undefined {
   return conditions.find((condition) => condition.type === type);
 }

@@ -33,7 +33,7 @@ export function parseEvent(line: string): WatchEvent {
   return event as WatchEvent;
 }
 
-/** Returns the resourceVersion of an object or list; undefined without one. */
+/** Returns the resourceVersion of an object or list; undefined if there is none. */
 export function versionOf(object: unknown): string | undefined {
   const { metadata } = (object ?? {}) as { readonly metadata?: { readonly resourceVersion?: unknown } };
   return typeof metadata?.resourceVersion === 'string' && metadata.resourceVersion !== '' ? metadata.resourceVersion : undefined;

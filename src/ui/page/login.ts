@@ -6,7 +6,7 @@ import { html } from './html.ts';
 import { CommandLine } from './parts.ts';
 
 interface LoginProps {
-  /** Problem of an earlier credential that was rejected; undefined without one. */
+  /** Problem of an earlier credential that was rejected; undefined if there is none. */
   readonly problem: Problem | undefined;
   readonly onLogin: (token: string) => void;
 }

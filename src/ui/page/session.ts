@@ -72,7 +72,7 @@ export class Session {
     return undefined;
   }
 
-  /** Problem that keeps fields of the hub from being current; undefined without one, or if the user may not list Clusters on the hub. */
+  /** Problem that keeps fields of the hub from being current; undefined if there is none, or if the user may not list Clusters on the hub. */
   get hubProblem(): Problem | undefined {
     const phase = this.#hub?.phase;
     return phase !== undefined && 'problem' in phase && phase.problem.status !== 403 ? phase.problem : undefined;

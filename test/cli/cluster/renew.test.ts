@@ -136,6 +136,8 @@ describe('renewAll', () => {
     expect(printed).toMatch(/^Cluster c\d+: Purser has not renewed/);
     await world.addCluster('other', {}, 'missing');
     expect(await renewFleet(async () => undefined)).toMatchObject({ code: 1 });
-    expect(printed).toMatch(/^Cluster other: Secret \S+\/missing was not found on the hub; to create it, run purser cluster add other$/m);
+    expect(printed).toMatch(
+      /^Cluster other: Secret \S+\/missing was not found on the hub; to create it, run purser cluster add other --context CONTEXT$/m,
+    );
   });
 });
