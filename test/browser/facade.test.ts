@@ -108,7 +108,7 @@ describe('web UI of the façade', () => {
     expect(expected.length).toBeGreaterThan(0);
     await using tab = await Tab.open(browser);
     await tab.logIn(`${pageUrl()}#/tokens`, token);
-    await tab.untilText('.foot', `${expected.length} tokens`);
+    await tab.untilText('.foot', expected.length === 1 ? '1 token' : `${expected.length} tokens`);
     expect(await shownTokens(tab)).toEqual(expected);
     await admin(`DELETE ${RBAC}/namespaces/team-a/rolebindings/viewer`);
     await tab.page.waitForFunction(() => document.querySelectorAll('.space .row').length === 0);

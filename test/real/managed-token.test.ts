@@ -377,11 +377,14 @@ describe('ManagedToken on real clusters', () => {
     await one().admin.delete(ServiceAccounts, account);
     await one().admin.create(ServiceAccounts, { metadata: account });
     const next = await waitForRenewal('first', token);
-    await waitForToken('first');
-    const { status } = await hub.admin.get(ManagedTokens, { namespace: NAMESPACE, name: 'first' });
 
     expect(await isAccepted(next, one())).toBe(true);
-    expect(status?.serviceAccountUID).toBe((await one().admin.get(ServiceAccounts, account)).metadata.uid);
+    const { metadata } = await one().admin.get(ServiceAccounts, account);
+    // The status is written after the Secret.
+    await waitUntil(async () => {
+      const { status } = await hub.admin.get(ManagedTokens, { namespace: NAMESPACE, name: 'first' });
+      return status?.serviceAccountUID === metadata.uid;
+    });
   });
 
   it('issues tokens for a private cluster through the proxy of its credential, and recovers after the proxy was stopped', async () => {
