@@ -91,6 +91,8 @@ interface Operation {
   readonly responses: Readonly<Record<string, Response>>;
 }
 
+const VERSION =
+  'Resource version: the version to watch from, or the minimum version of a list, or with resourceVersionMatch=Exact its exact version.';
 const PROTOBUF = {
   type: 'string',
   format: 'binary',
@@ -198,11 +200,7 @@ function listOperation(listing: Listing, named: NamedOperation): Operation {
         { type: 'string', pattern: CONTINUE_TOKEN },
         'Token for the next page: metadata.continue of the previous page. Cannot be combined with resourceVersion or resourceVersionMatch.',
       ),
-      inQuery(
-        'resourceVersion',
-        { type: 'string', pattern: REQUESTED_VERSION },
-        'Resource version: the version to watch from, or the minimum version of a list, or with resourceVersionMatch=Exact its exact version.',
-      ),
+      inQuery('resourceVersion', { type: 'string', pattern: REQUESTED_VERSION }, VERSION),
       inQuery(
         'resourceVersionMatch',
         { type: 'string', enum: ['NotOlderThan', 'Exact', ''] },
