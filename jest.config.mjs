@@ -2,7 +2,7 @@ import { readFileSync, statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-// Workers and the programs that tests start compile each module once. Also src/start.mjs uses this folder.
+// Workers and the programs that tests start compile each module once. Also bin/purser.cjs uses this folder.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
 
 // The servers of tests sync every change to disk: with a folder in memory, the suite takes half the time of a slow disk.

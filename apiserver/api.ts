@@ -10,7 +10,7 @@ import type { User } from './access/user.ts';
 import type { AccessApi } from './endpoints/endpoint.ts';
 import { customResourceDefinitionKind } from './kinds/definition.ts';
 import { resourceOf } from './kinds/kind.ts';
-import { builtInKinds, Registry } from './kinds/registry.ts';
+import { builtInKinds, KindRegistry } from './kinds/registry.ts';
 import { ALL_RESOURCES, type ObjectStore } from './storage/object-store.ts';
 
 export interface ApiOptions {
@@ -24,13 +24,13 @@ export interface ApiOptions {
   readonly report: (error: unknown) => void;
 }
 
-/** Characters of generated names: no vowels, so that names contain no words, and no look-alikes. */
+/** Characters of the suffix of generated names, without vowels (which could form words) and without look-alike characters. */
 const NAME_CHARACTERS = 'bcdfghjklmnpqrstvwxz2456789';
 /** Maximum time that a request waits for a future revision. */
 const REVISION_WAIT_MS = 3_000;
 
 export function createApi(store: ObjectStore, { issuer, signingKey, tokens, trusted, clock, report }: ApiOptions): AccessApi {
-  const registry = new Registry([...builtInKinds, customResourceDefinitionKind]);
+  const registry = new KindRegistry([...builtInKinds, customResourceDefinitionKind]);
   const objects = storedObjects(store);
   const policy = storedPolicy(objects);
   const audiences = [issuer];
@@ -66,7 +66,7 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens, trus
   };
 }
 
-/** Adapts the object store to the interface of access control. */
+/** Returns the object store as the source of objects for access control. */
 function storedObjects(store: ObjectStore): ObjectSource {
   return {
     get: (group, plural, namespace, name) => store.get(resourceOf({ group, plural }), namespace === '' ? name : `${namespace}/${name}`),

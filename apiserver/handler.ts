@@ -11,7 +11,7 @@ import { toWarningHeaders } from '../src/kubernetes/wire/warning.ts';
 import { type Authenticators, authenticate } from './access/authenticate.ts';
 import { impersonate } from './access/impersonate.ts';
 import { authorize } from './access/policy.ts';
-import { type ApiRequest, type Incoming, parseRequestInfo } from './request.ts';
+import { type ApiRequest, type IncomingRequest, parseRequestInfo } from './request.ts';
 
 export interface HandlerDeps {
   readonly authenticators: Authenticators;
@@ -27,8 +27,8 @@ export interface HandlerDeps {
 
 const BAD_URL: Reply = { status: 400, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: '400 Bad Request' };
 
-/** Handles one request; never rejects. */
-export async function handle(deps: HandlerDeps, incoming: Incoming): Promise<Reply> {
+/** Handles one request. The returned promise never rejects. */
+export async function handle(deps: HandlerDeps, incoming: IncomingRequest): Promise<Reply> {
   const warnings: string[] = [];
   const url = parseUrl(incoming.url);
   if (url === undefined) return BAD_URL;
@@ -47,7 +47,7 @@ export async function handle(deps: HandlerDeps, incoming: Incoming): Promise<Rep
 
 type Caller = Pick<ApiRequest, 'preferences' | 'warn'>;
 
-async function respond(deps: HandlerDeps, incoming: Incoming, url: RequestUrl, caller: Caller): Promise<Reply> {
+async function respond(deps: HandlerDeps, incoming: IncomingRequest, url: RequestUrl, caller: Caller): Promise<Reply> {
   try {
     return await respondDurably(deps, async () => deps.endpoint(await admit(deps, incoming, url, caller)), isPlainRead(incoming, url));
   } catch (error) {
@@ -58,7 +58,7 @@ async function respond(deps: HandlerDeps, incoming: Incoming, url: RequestUrl, c
   }
 }
 
-/** Maximum number of attempts of a read: the read may have returned writes that a failed commit then undid. */
+/** Maximum number of attempts for a read. A read is repeated after a failed commit, because it may have returned the undone writes. */
 const READ_ATTEMPTS = 5;
 
 /** Responds after the commit. Errors wait too: they can contain stored state, such as the name of an existing object. */
@@ -76,13 +76,13 @@ async function respondDurably(deps: HandlerDeps, act: () => Promise<Reply>, isRe
   }
 }
 
-/** Returns true for a get or a list, which can be repeated. */
-function isPlainRead({ method }: Incoming, { path, query }: RequestUrl): boolean {
+/** Returns true for a request that can be repeated: a GET or HEAD that is not a watch. */
+function isPlainRead({ method }: IncomingRequest, { path, query }: RequestUrl): boolean {
   return (method === 'GET' || method === 'HEAD') && parseRequestInfo(method, path, query).verb !== 'watch';
 }
 
 /** Authenticates and authorizes a request; applies impersonation. Throws 400, 401 or 403. */
-async function admit(deps: HandlerDeps, incoming: Incoming, { path, query }: RequestUrl, caller: Caller): Promise<ApiRequest> {
+async function admit(deps: HandlerDeps, incoming: IncomingRequest, { path, query }: RequestUrl, caller: Caller): Promise<ApiRequest> {
   const info = parseRequestInfo(incoming.method, path, query);
   if (info.verb !== 'watch') parseTimeoutMs(query);
   const { authenticators, policy } = deps;
@@ -106,7 +106,7 @@ async function admit(deps: HandlerDeps, incoming: Incoming, { path, query }: Req
   };
 }
 
-function preferencesOf(incoming: Incoming, query: URLSearchParams): Preferences {
+function preferencesOf(incoming: IncomingRequest, query: URLSearchParams): Preferences {
   return {
     accept: headerOf(incoming, 'accept'),
     userAgent: headerOf(incoming, 'user-agent'),
@@ -114,6 +114,6 @@ function preferencesOf(incoming: Incoming, query: URLSearchParams): Preferences 
   };
 }
 
-function headerOf({ headers }: Incoming, name: string): string | undefined {
+function headerOf({ headers }: IncomingRequest, name: string): string | undefined {
   return headers[name]?.[0];
 }

@@ -6,20 +6,20 @@ import { pipeline } from 'node:stream/promises';
 import { isStream, type Reply, sendHead, toBytes } from '../src/kubernetes/reply.ts';
 import { readBody } from '../src/kubernetes/wire/read-body.ts';
 import type { Clock } from '../src/std/clock.ts';
-import { type Listening, listen } from '../src/std/listening.ts';
-import type { Incoming } from './request.ts';
+import { type ListeningServer, listen } from '../src/std/listening.ts';
+import type { IncomingRequest } from './request.ts';
 
 export interface ListenerOptions {
   readonly port: number;
   readonly host: string;
   readonly clock: Clock;
   readonly tls: { readonly cert: string; readonly key: string };
-  readonly handle: (request: Incoming) => Promise<Reply>;
+  readonly handle: (request: IncomingRequest) => Promise<Reply>;
   /** Receives unexpected errors. */
   readonly report: (error: unknown) => void;
 }
 
-export interface Listener extends Pick<Listening, 'port'> {
+export interface Listener extends Pick<ListeningServer, 'port'> {
   /** Ends watches, waits at most CLOSE_MS for other requests, and closes. */
   close(): Promise<void>;
 }
@@ -63,14 +63,14 @@ async function serve(
   response: ServerResponse,
   disconnected: AbortSignal,
 ): Promise<void> {
-  const reply = await handle(toIncoming(message, disconnected));
+  const reply = await handle(toIncomingRequest(message, disconnected));
   // The rest of the body must be read; otherwise the caller cannot read the response.
   message.resume();
   if (isStream(reply.body)) await sendStream(reply, reply.body, response);
   else send(reply, reply.body, message, response);
 }
 
-function toIncoming(message: IncomingMessage, signal: AbortSignal): Incoming {
+function toIncomingRequest(message: IncomingMessage, signal: AbortSignal): IncomingRequest {
   return {
     method: message.method ?? '',
     url: message.url ?? '/',

@@ -25,7 +25,7 @@ export interface ResourceRequest {
   readonly parts: readonly string[];
 }
 
-/** A request for another path: discovery, health, OpenAPI. */
+/** A request for a path that is not a resource: discovery, health, OpenAPI. */
 export interface PathRequest {
   readonly type: 'path';
   readonly verb: string;
@@ -73,7 +73,7 @@ function verbAndName(verb: string, name: string, query: URLSearchParams): { verb
   return { verb: flag(query, 'watch') ? 'watch' : 'list', name: nameInSelector(query) };
 }
 
-/** Returns the name that a field selector requires, for which a list is authorized; empty for other selectors. */
+/** Returns the name that a field selector requires; empty if it requires none. A list with such a selector is authorized for that name. */
 function nameInSelector(query: URLSearchParams): string {
   try {
     const name = requiredName(parseFieldSelector(query.get('fieldSelector') ?? '')) ?? '';
@@ -85,7 +85,7 @@ function nameInSelector(query: URLSearchParams): string {
 }
 
 /** A received request. */
-export interface Incoming {
+export interface IncomingRequest {
   readonly method: string;
   /** Path and query, percent-encoded. */
   readonly url: string;
@@ -97,7 +97,7 @@ export interface Incoming {
 }
 
 /** An authenticated and authorized request. */
-export interface ApiRequest extends Pick<Incoming, 'method' | 'body' | 'signal'> {
+export interface ApiRequest extends Pick<IncomingRequest, 'method' | 'body' | 'signal'> {
   readonly info: RequestInfo;
   readonly path: string;
   readonly query: URLSearchParams;

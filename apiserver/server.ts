@@ -19,7 +19,7 @@ import { type Journal, openJournal } from './storage/journal.ts';
 import { ObjectStore } from './storage/object-store.ts';
 
 export interface ApiServerOptions {
-  /** Data folder, locked for one server at a time. */
+  /** Data folder. Only one server at a time can use it. */
   readonly folder: string;
   /** Port; 0 for any free port. */
   readonly port: number;

@@ -1,7 +1,7 @@
 // Text that Helm prints after an installation or upgrade of the chart.
 
 /** Template of NOTES.txt. */
-export const NOTES = `Purser {{ $.Chart.AppVersion }} runs in the namespace {{ $.Release.Namespace }}.
+export const NOTES = `Purser {{ $.Chart.AppVersion }} is installed in namespace {{ $.Release.Namespace }}.
 
 Wait until the pods are ready:
 {{- range ternary (list "purser-controller" "purser-facade") (list "purser") $.Values.apart }}
@@ -19,7 +19,7 @@ Callers reach the fa√ßade at https://{{ $.Values.facade.ingress.host }}. The fa√
 {{- end }}
 {{- if not $.Values.admission.enabled }}
 
-Warning: the admission policies are disabled, so a permission to update Clusters covers their addresses and credentials.
+Warning: the admission policies are disabled. Users who may update Clusters can also change their addresses and credentials.
 {{- end }}
 {{- if eq $.Values.image.repository "purser" }}
 

@@ -34,7 +34,13 @@ interface Schema {
   readonly items?: Schema;
   readonly additionalProperties?: Schema | false;
   readonly oneOf?: readonly Schema[];
-  readonly 'x-kubernetes-validations'?: readonly { readonly message: string }[];
+  readonly 'x-kubernetes-validations'?: readonly Rule[];
+}
+
+/** A validation rule. Its message is about the field at `fieldPath`, relative to the schema; about the schema itself without one. */
+interface Rule {
+  readonly message: string;
+  readonly fieldPath?: string;
 }
 
 interface Definition {
@@ -64,7 +70,7 @@ function kindSection({ spec }: Definition): string {
 
 \`${spec.group}/${name}\`, \`${plural}\` (\`${shortNames.join('`, `')}\`), ${spec.scope === 'Cluster' ? 'cluster-scoped' : 'namespaced'}.
 
-${root.description}
+${markPlaceholders(root.description ?? '')}
 
 ${table(HEAD, [...rows(desired, 'spec'), ...rows(status, 'status')])}`;
 }
@@ -73,20 +79,28 @@ const HEAD = ['field', 'type', 'default', 'meaning'];
 
 type Row = readonly string[];
 
-/** Returns a row for each field of a schema, including nested fields. */
-function rows(schema: Schema, path: string): readonly Row[] {
+/** Returns a row for each field of a schema, including nested fields. `outer` are the rules of enclosing schemas for these fields. */
+function rows(schema: Schema, path: string, outer: readonly Rule[] = []): readonly Row[] {
   const { required = [], properties = {}, oneOf = [] } = schema;
   if (oneOf.length > 0) return oneOf.flatMap((each) => rows(each, path));
+  const known = [...outer, ...rulesOf(schema)];
   return Object.entries(properties).flatMap(([name, field]) => {
     const own = `${path}.${name}`;
-    const { description = '', 'x-kubernetes-validations': validations = [] } = field;
-    const rules = validations
-      .filter(({ message }) => !description.includes(restrictionOf(message)))
+    const { description = '' } = field;
+    const inner = known.flatMap(({ fieldPath = '', message }) =>
+      fieldPath === `.${name}` || fieldPath.startsWith(`.${name}.`) ? [{ message, fieldPath: fieldPath.slice(name.length + 1) }] : [],
+    );
+    const rules = [...rulesOf(field), ...inner]
+      .filter(({ message, fieldPath = '' }) => fieldPath === '' && !description.includes(restrictionOf(message)))
       .map(({ message }) => sentence(message));
     const meaning = [description, ...limitsOf(field), ...rules].join(' ').trim();
     const row = [`\`${own}\`${required.includes(name) ? ' \\*' : ''}`, typeOf(field), defaultOf(field), meaning];
-    return [row, ...rows(field, own), ...(field.items ? rows(field.items, `${own}[]`) : [])];
+    return [row, ...rows(field, own, inner), ...(field.items ? rows(field.items, `${own}[]`) : [])];
   });
+}
+
+function rulesOf({ 'x-kubernetes-validations': rules = [] }: Schema): readonly Rule[] {
+  return rules;
 }
 
 /** Returns a message without its subject: the description of a map of annotations says "Names" instead of "annotations". */
@@ -110,13 +124,17 @@ function defaultOf({ default: value }: Schema): string {
   return value === undefined || JSON.stringify(value) === '{}' ? '' : `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 }
 
-function limitsOf({ minimum, maximum, minItems, maxItems, maxLength }: Schema): readonly string[] {
+function limitsOf({ description = '', minimum, maximum, minItems, maxItems, maxLength }: Schema): readonly string[] {
+  const isDescribed = new RegExp(`\\b${maximum}\\b`).test(description);
+  const isTypeMaximum = maximum === MAX_INT32 || maximum === Number.MAX_SAFE_INTEGER;
   return [
     ...(minItems !== undefined && maxItems !== undefined ? [`${minItems} to ${maxItems} items.`] : []),
-    ...(minimum !== undefined && maximum !== undefined ? [`${minimum} to ${maximum}.`] : []),
+    ...(minimum !== undefined && !isDescribed ? [`At least ${minimum}${isTypeMaximum ? '' : ` and at most ${maximum}`}.`] : []),
     ...(maxLength === undefined ? [] : [`At most ${maxLength} characters.`]),
   ];
 }
+
+const MAX_INT32 = 2 ** 31 - 1;
 
 function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
@@ -125,12 +143,12 @@ function sentence(text: string): string {
 const ANNOTATIONS: Readonly<Record<Exclude<keyof typeof Annotation, 'rotate' | 'revoke' | 'anchors'>, string>> = {
   expiresAt: 'Expiry of the token.',
   renewAt: 'Time of the next renewal, unless rotation is suspended.',
-  credentialId: '`jti` claim of the token, if it has one. The audit log of the target cluster contains it.',
+  credentialId: '`jti` claim of the token, if the token has one. The audit log of the target cluster contains this ID.',
   issuedAt: "Time at which the token was requested, by Purser's clock.",
   rotations: 'Number of rotations so far.',
   issuedFor:
-    "Cluster, digest of the name of Purser's credential, service account, audiences and bound object of the token, as JSON; `isForAPI` if the spec named no audiences.",
-  tokenDigest: '`sha256:` and the digest of the token, by which Purser detects a replaced token. Removed with the token.',
+    "Request that the token was issued for, as JSON: the Cluster, a digest that identifies Purser's credential, the requester, the service account, the audiences and the bound object. `isForAPI` is true if the spec named no audiences.",
+  tokenDigest: '`sha256:` and the digest of the token. Purser uses it to detect a replaced token, and removes it with the token.',
   rotateRequest: `Value of \`${Annotation.rotate}\` that Purser acted on last.`,
   revokeRequest: `Value of \`${Annotation.revoke}\` that Purser acted on last.`,
   template: 'Names of the labels and annotations that `spec.secret` sets, as JSON.',
@@ -143,23 +161,24 @@ function secretSection(): string {
   const keys = [
     [`\`${TOKEN_KEY}\``, 'any', 'Bearer token.'],
     ...[...meanings].map(([key, meaning]) => [`\`${key}\``, namesOf(forms.filter(([, form]) => key in form.keys)), meaning]),
-    ['keys of `spec.secret.keys`', 'any', 'Values of their sources.'],
+    ['keys of `spec.secret.keys`', 'any', 'Value of the source in the `from` field of the key.'],
   ];
   const labels = forms.flatMap(([name, form]) =>
-    Object.entries(form.labels ?? {}).map(([key, value]) => `, with the output \`${name}\` also \`${key}: ${value}\``),
+    Object.entries(form.labels ?? {}).map(([key, value]) => `The \`${name}\` output adds the label \`${key}: ${value}\``),
   );
   const annotations = Object.entries(ANNOTATIONS).map(([name, meaning]) => [`\`${Annotation[name as keyof typeof Annotation]}\``, meaning]);
   return `## Contents of the Secret
 
-The Secret of a ManagedToken is in the namespace of the ManagedToken, has the type \`Opaque\`, and is deleted with the ManagedToken,
-which owns it. Purser writes a token and its annotations in one request. After the token has expired, Purser removes the keys that
+The Secret of a ManagedToken is in the namespace of the ManagedToken, has the type \`Opaque\`, is owned by the ManagedToken, and is
+deleted with it. Purser writes a token and its annotations in one request. After the token has expired, Purser removes the keys that
 contain it (${tokenKeys()
     .map((key) => `\`${key}\``)
-    .join(', ')}) and those of \`spec.secret.keys\`, and keeps the other keys of the outputs.
+    .join(', ')}) and the keys of \`spec.secret.keys\`, but keeps the other keys of the outputs.
 
 ${table(['key', 'output', 'meaning'], keys)}
-The Secret has the label \`${Label.managedBy}: ${LabelValue.managedBy}\`${labels.join('')}, the
-labels and annotations of \`spec.secret\`, and the labels of the Cluster that \`spec.secret.argocd.labelsFromCluster\` names. The first three annotations below are for consumers; the others are Purser's own record.
+The Secret has the label \`${Label.managedBy}: ${LabelValue.managedBy}\`, and the labels and annotations in \`spec.secret\`.
+${labels.join('. ')}, and the labels of the Cluster that
+\`spec.secret.argocd.labelsFromCluster\` lists. The first three annotations below are for consumers; the others are for Purser's own use.
 Times are in UTC, such as \`2026-01-31T12:00:00Z\`.
 
 ${table(['annotation', 'meaning'], annotations)}`;
@@ -198,8 +217,8 @@ function facadeSection(): string {
   );
   return `## The façade
 
-Every request needs the header \`Authorization: Bearer <token>\` with a token that the hub accepts. Errors are \`Status\` objects with the
-reasons and codes of kube-apiserver. \`orchestrator\` is the default value of \`--facade-path\`.
+Every request needs the header \`Authorization: Bearer <token>\`, with a token that the hub accepts. Errors are \`Status\` objects with
+the same reasons and codes as in kube-apiserver. \`orchestrator\` is the default value of \`--facade-path\`.
 
 ${[...operations, ...schemas].join('\n')}`;
 }
@@ -211,7 +230,7 @@ function operationSection(line: string, { summary, description, parameters, resp
 
 \`${line}\`
 
-${description.replaceAll(/<[\w</>]+>/g, (placeholder) => `\`${placeholder}\``)}
+${markPlaceholders(description)}
 
 ${table(['parameter', 'in', 'type', 'meaning'], given)}
 ${table(['code', 'meaning'], codes)}`;
@@ -222,7 +241,12 @@ function table(head: Row, body: readonly Row[]): string {
 }
 
 function cell(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll(/(?<!`)(<[\w</>]+>)(?!`)/g, '`$1`');
+  return markPlaceholders(text.replaceAll('|', '\\|'));
+}
+
+/** Formats placeholders such as `<cluster>/<namespace>` as code: Markdown would treat them as HTML. */
+function markPlaceholders(text: string): string {
+  return text.replaceAll(/(?<!`)((?:set:)?<[\w</>-]+>)(?!`)/g, '`$1`');
 }
 
 if (import.meta.main) await writeFile(REFERENCE, await apiReference());

@@ -1,4 +1,4 @@
-// The process of Purser. Entry point of the image; the entry point of the npm package is bin/purser.cjs.
+// Purser's main program. Entry point of the image; the entry point of the npm package is bin/purser.cjs.
 
 import { askUser } from './cli/ask.ts';
 import type { CommandHost } from './cli/command.ts';
@@ -34,7 +34,7 @@ export async function main(args: readonly string[], dev?: Programs['dev']): Prom
   const { COMPLETE, run } = await import('./cli/purser.ts');
   const code = await run(args, host, programs);
   if (interruption.signal.aborted) process.exit(INTERRUPTED);
-  // A credential plugin may still run, but the shell waits for this process.
+  // Do not wait for a running credential plugin: the shell waits until this process exits.
   if (args[0] === COMPLETE) process.exit(code);
   process.exitCode = code;
 }

@@ -1,4 +1,4 @@
-// `purser run`: the operator on the cluster that KUBECONFIG selects, or on the cluster of the pod.
+// `purser run`: runs the operator on the cluster that KUBECONFIG selects, or on the cluster of its pod.
 
 import { type App, startApp } from './app/app.ts';
 import { type RunningProgram, runProgram } from './cli/program.ts';
@@ -17,7 +17,7 @@ const STOP_MS = 30_000;
 /** Maximum time for running reconciles to finish at shutdown, in milliseconds. */
 const DRAIN_MS = 20_000;
 
-/** Runs the operator until a signal, then exits the process. */
+/** Runs the operator until a signal arrives, then exits the process. */
 export async function runOperator(config: Config): Promise<void> {
   await runProgram({ host: process, clock: systemClock, stopMs: STOP_MS }, (stopped) => start(config, stopped));
 }

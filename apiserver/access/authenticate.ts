@@ -19,7 +19,7 @@ export type Authentication =
   | { readonly type: 'accepted'; readonly user: User; readonly audiences: readonly string[] }
   | { readonly type: 'rejected'; readonly reason: string };
 
-/** Authenticates an Authorization header: a token must be valid for one of `audiences`, and a request without a token is anonymous. */
+/** Authenticates a request by its Authorization header. A token must be valid for one of `audiences`; no token means anonymous. */
 export async function authenticate(
   authorization: string | undefined,
   audiences: readonly string[],
@@ -42,7 +42,7 @@ export async function authenticate(
 const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 const INVALID_TOKEN = 'invalid bearer token';
 
-/** Parses `Bearer TOKEN`; undefined without a token. One space separates words; kube-apiserver ignores additional words. */
+/** Returns the token in a `Bearer TOKEN` header; undefined if there is none. kube-apiserver ignores words after the token. */
 function parseBearerToken(authorization = ''): string | undefined {
   const [scheme = '', token = ''] = authorization.trim().split(' ');
   return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;

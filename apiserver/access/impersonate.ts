@@ -11,7 +11,7 @@ import { serviceAccountGroups, serviceAccountOf, type User, withGroup } from './
 type Headers = Readonly<Record<string, readonly string[] | undefined>>;
 
 /**
- * Returns the user that a request runs as: `requestor`, or the user in its Impersonate headers.
+ * Returns the user that a request runs as: `requestor`, or the user that the request's Impersonate headers name.
  * Throws 400 for unsupported headers and for groups without a user name, and 403 for a requestor without permission.
  */
 export function impersonate(requestor: User, headers: Headers, attributes: AccessAttributes, policy: Policy): User {
@@ -40,7 +40,7 @@ function impersonation(target: { readonly resource: string; readonly name: strin
   return { type: 'resource', verb: 'impersonate', group: '', subresource: '', namespace: '', ...target };
 }
 
-/** Returns the error of kube-apiserver: it names the verb of the first mode of constrained impersonation. */
+/** Returns kube-apiserver's error: the message names the verb that the first mode of constrained impersonation checks. */
 function rejection(requestor: User, mode: string, attributes: AccessAttributes): Error {
   return accessForbidden(requestor, { ...attributes, verb: `impersonate-on:${mode}:${attributes.verb}` }, '');
 }

@@ -4,10 +4,10 @@ import { accessForbidden } from '../../src/kubernetes/access-forbidden.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import {
   type AccessAttributes,
-  type Binding,
   decide,
   type Policy,
   type PolicyRule,
+  type RbacBinding,
   type RbacSubject,
   type RoleRef,
 } from '../../src/kubernetes/rbac.ts';
@@ -49,10 +49,10 @@ interface StoredBinding extends KubeObject {
   readonly roleRef?: RoleRef;
 }
 
-/** Converted bindings by stored object: every decision reads all bindings, and stored objects are immutable. */
-const bindingCache = new WeakMap<KubeObject, Binding>();
+/** Cache of converted bindings, by stored object: every decision reads all bindings, and stored objects are immutable. */
+const bindingCache = new WeakMap<KubeObject, RbacBinding>();
 
-function* bindings(objects: readonly KubeObject[]): Generator<Binding> {
+function* bindings(objects: readonly KubeObject[]): Generator<RbacBinding> {
   for (const object of objects) {
     const binding = bindingCache.get(object) ?? toBinding(object);
     bindingCache.set(object, binding);
@@ -60,7 +60,7 @@ function* bindings(objects: readonly KubeObject[]): Generator<Binding> {
   }
 }
 
-function toBinding(object: KubeObject): Binding {
+function toBinding(object: KubeObject): RbacBinding {
   const { metadata, subjects = [], roleRef = { kind: '', name: '' } }: StoredBinding = object;
   const { name = '', namespace } = metadata;
   return { name, ...(namespace !== undefined && { namespace }), subjects, roleRef };

@@ -1,4 +1,5 @@
-// Service-account tokens: claims and verification. A token is valid until its expiry, while its service account and bound object exist.
+// Service-account tokens: claims and verification. A token is valid until it expires, or until its service account or bound
+// object is deleted.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { goQuote } from '../../src/std/go-text.ts';
@@ -82,7 +83,7 @@ export interface TokenIssuer {
   readonly objects: ObjectSource;
 }
 
-/** Result of a verification; `unknown` for a token of another issuer. The reason never contains the token. */
+/** Result of a verification; `unknown` if the string is not a token of this issuer. The reason never contains the token. */
 export type TokenVerdict =
   | { readonly type: 'accepted'; readonly user: User; readonly audiences: readonly string[] }
   | { readonly type: 'rejected'; readonly reason: string }

@@ -1,4 +1,4 @@
-// The signing key of service-account tokens: JSON Web Tokens, OIDC discovery and JWKS.
+// The key that signs service-account tokens, and the OIDC discovery document and JWKS that publish the key.
 
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { compactVerify, decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';

@@ -1,4 +1,4 @@
-// Verification of tokens of another cluster, as by a `jwt` authenticator of kube-apiserver's AuthenticationConfiguration.
+// Verification of another cluster's tokens, like a `jwt` authenticator in kube-apiserver's AuthenticationConfiguration.
 
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -11,9 +11,9 @@ import type { User } from './user.ts';
 /** A trusted issuer, and the requirements for its tokens. */
 export interface TrustedIssuer {
   readonly url: string;
-  /** Returns the address of the issuer's discovery document, and its certificate authority as PEM. */
+  /** Returns the URL of the issuer's discovery document, and the CA of the server at that URL as PEM. */
   readonly discovery: () => Promise<{ readonly url: string; readonly ca: string }>;
-  /** Returns the accepted audiences for the URL of this server; a token must have one of them. */
+  /** Returns the audiences that a server with this URL accepts; a token must have one of them. */
   readonly audiences: (serverUrl: string) => readonly string[];
   /** Required `sub` claim of tokens. */
   readonly subject: string;

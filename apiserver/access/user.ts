@@ -20,12 +20,12 @@ export function serviceAccountOf(userName: string): { readonly namespace: string
   return isValid ? { namespace, name } : undefined;
 }
 
-/** Returns the groups of every service account in a namespace. */
+/** Returns the groups that every service account in a namespace belongs to. */
 export function serviceAccountGroups(namespace: string): readonly string[] {
   return ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
 }
 
-/** Returns the user as a member of `group`. */
+/** Returns the user with `group` among its groups. */
 export function withGroup(user: User, group: string): User {
   return user.groups.includes(group) ? user : { ...user, groups: [...user.groups, group] };
 }

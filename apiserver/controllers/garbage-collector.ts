@@ -1,9 +1,9 @@
 // The garbage collector: deletes objects in the background after the deletion of their last owner.
 
 import type { OwnerReference } from '../../src/kubernetes/object.ts';
-import { parseGroupVersion } from '../../src/kubernetes/wire/type-meta.ts';
+import { parseGroupVersion } from '../../src/kubernetes/wire/group-version-kind.ts';
 import { resourceOf } from '../kinds/kind.ts';
-import type { Registry } from '../kinds/registry.ts';
+import type { KindRegistry } from '../kinds/registry.ts';
 import { ALL_RESOURCES, type StoredObject } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
@@ -25,9 +25,9 @@ class OwnerGraph {
   readonly #nodes = new Map<string, Node>();
   /** Uids of dependents by the uid of their owner, even for owners that do not exist. */
   readonly #dependents = new Map<string, Set<string>>();
-  readonly #registry: Registry;
+  readonly #registry: KindRegistry;
 
-  constructor(registry: Registry) {
+  constructor(registry: KindRegistry) {
     this.#registry = registry;
   }
 
@@ -50,7 +50,7 @@ class OwnerGraph {
     return [...(this.#dependents.get(uid) ?? [])].flatMap((dependent) => this.#nodes.get(dependent) ?? []);
   }
 
-  /** Returns the owner references of an object to missing objects; none if any owner has no expected location. */
+  /** Returns an object's references to missing owners; none if the expected location of any owner is unknown. */
   missingOwners({ metadata: { namespace = '', ownerReferences = [] } }: StoredObject): readonly OwnerReference[] {
     const missing: OwnerReference[] = [];
     for (const owner of ownerReferences) {
@@ -62,7 +62,7 @@ class OwnerGraph {
     return missing;
   }
 
-  /** Returns the location of an owner. Undefined for an unknown kind, and for a namespaced owner of a cluster-scoped object. */
+  /** Returns the location where an owner must be stored; undefined if its kind is unknown, or namespaced while the dependent is not. */
   #expectedLocation({ apiVersion, kind: named, name }: OwnerReference, namespace: string): Location | undefined {
     const { group, version } = parseGroupVersion(apiVersion);
     const kind = this.#registry.findKind(group, version, named);

@@ -29,7 +29,7 @@ function aggregate(api: Api, role: ClusterRole): void {
   const rules = aggregatedRules(role, rolesOf(api));
   if (sameValue(rules, role.rules ?? [])) return;
   const { apiVersion, kind: type, metadata } = role;
-  // Without selected roles, the controller owns no rules, and rules of other writers remain.
+  // If there are no rules to copy, the controller owns no rules, and the rules of other writers remain.
   const applied = { apiVersion, kind: type, metadata: { name: metadata.name }, ...(rules.length > 0 && { rules }) };
   const body = Buffer.from(JSON.stringify(applied));
   applyObject(api, targetOf(clusterRoleKind, role), { body, fieldValidation: 'Ignore', force: true }, WRITER);

@@ -1,8 +1,8 @@
-// Start of all controllers, two small controllers, and the creation of bootstrap objects.
+// Starts all controllers and creates the bootstrap objects. Contains the controllers of default service accounts and of Event expiry.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
-import { parseGroupVersion } from '../../src/kubernetes/wire/type-meta.ts';
+import { parseGroupVersion } from '../../src/kubernetes/wire/group-version-kind.ts';
 import { serviceAccountKind } from '../kinds/service-account.ts';
 import type { Api } from '../verbs/api.ts';
 import { createObject } from '../verbs/create.ts';
@@ -25,7 +25,7 @@ const CONTROLLERS: readonly StartController[] = [
 /** Delay before a restart after a failed commit, in milliseconds. */
 const RETRY_MS = 5_000;
 
-/** Creates the bootstrap objects and starts all controllers. Restarts them after a failed commit: each starts from the stored state. */
+/** Creates the bootstrap objects and starts all controllers. Restarts the controllers from the stored state after a failed commit. */
 export function startControllers(api: Api, initial: readonly KubeObject[]): Stop {
   createMissing(api, initial);
   let stops = CONTROLLERS.map((start) => start(api));
@@ -63,7 +63,7 @@ function createMissing(api: Api, objects: readonly KubeObject[]): void {
 
 const WRITER = systemWriter('kube-controller-manager');
 
-/** Creates the service account `default` in every namespace, even after its deletion. */
+/** Creates the service account `default` in every namespace, and re-creates it if it is deleted. */
 function createDefaultServiceAccounts(api: Api): Stop {
   for (const { metadata } of api.store.list('namespaces')) api.attempt(() => createDefaultServiceAccount(api, metadata.name));
   const stops = [

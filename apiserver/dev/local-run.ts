@@ -93,7 +93,8 @@ const KUBECTL = 'kubectl';
 async function startLocalServers(folder: DataFolder, config: Config, log: Logger, closing: AsyncDisposableStack): Promise<Servers> {
   const targetNames = Array.from({ length: config.clusters }, (_, index) => `target-${index + 1}`);
   const tokens = tokensFor([HUB, ...targetNames], folder.state.tokens, () => randomBytes(32).toString('base64url'));
-  // The state marks a new folder as a data folder. Another run may use an existing folder until the servers lock it.
+  // A saved state marks a new folder as a data folder. Another run may be using an existing folder, so its state is saved
+  // only after the servers have locked the folder.
   if (folder.isNew) await folder.saveState({ tokens });
   const servers = await startServers({ folder, apiPort: config.apiPort, targets: targetNames, tokens, log, closing });
   const ports = Object.fromEntries(servers.targets.map(({ name, port }) => [name, port]));
@@ -113,7 +114,7 @@ async function seed({ hub, targets }: Servers, folder: DataFolder, { samples }: 
   await folder.saveState({ sampled: [...sampled, ...unsampled.map(({ name }) => name)] });
 }
 
-/** Publishes the address and the CA of the façade for Purser's commands, unless the user configured its certificate. */
+/** Publishes the address and the CA of the façade for Purser's commands, unless the user configured a certificate for the façade. */
 async function publish(hub: LocalServer, server: string | undefined, { namespace, facadePath, ...config }: Config): Promise<void> {
   if (config.facadeTlsCert !== undefined || config.facadeTlsSecret !== undefined) return;
   await using closing = new AsyncDisposableStack();

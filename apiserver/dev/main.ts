@@ -4,7 +4,7 @@ import { type RunningProgram, runProgram } from '../../src/cli/program.ts';
 import type { Config } from '../../src/config/config.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { HeldLines } from './held-lines.ts';
+import { DeferredLog } from './deferred-log.ts';
 import { startLocalRun } from './local-run.ts';
 
 /** Maximum time to stop after Ctrl-C, in milliseconds. */
@@ -16,7 +16,7 @@ export async function runLocally(config: Config): Promise<void> {
 }
 
 async function start(config: Config, stopped: AbortSignal): Promise<RunningProgram> {
-  const lines = new HeldLines((line) => process.stderr.write(line));
+  const lines = new DeferredLog((line) => process.stderr.write(line));
   const log = createLogger({ level: config.logLevel ?? 'warn', readable: process.stderr.isTTY, write: (line) => lines.write(line) });
   // The finally block does not run if the process exits during startup.
   process.once('exit', () => lines.release());

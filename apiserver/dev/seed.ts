@@ -1,5 +1,5 @@
 // Initial objects of local clusters: CustomResourceDefinitions, registered targets, and samples.
-// Each start applies them through the API; the servers do not write unchanged objects.
+// Each start applies them through the API, except samples that were created before; the servers do not write unchanged objects.
 
 import { DefaultNamespace, FederatedServiceAccount } from '../../src/api/names.ts';
 import { Clusters, ManagedTokenSets, ManagedTokens, Secrets } from '../../src/api/resources.ts';
@@ -17,7 +17,7 @@ export async function installOnHub(hub: KubeClient, signal: AbortSignal): Promis
   await waitUntilServed(hub, [Clusters, ManagedTokens, ManagedTokenSets], { clock: systemClock, random: Math.random, signal });
 }
 
-/** Grants Purser permissions on a target, and registers the target on the hub: with a new token, or without one if it trusts the hub. */
+/** Grants Purser permissions on a target, and registers the target on the hub. Stores a new token, unless the target trusts the hub. */
 export async function registerTarget(hub: KubeClient, target: KubeClient, { name, url, ca }: LocalServer): Promise<void> {
   const access = isFederated(name) ? await federate(hub, target) : await issueCredential(target);
   const credential = { namespace: DefaultNamespace, name: `${name}-credential` };
@@ -39,14 +39,14 @@ export async function registerTarget(hub: KubeClient, target: KubeClient, { name
   );
 }
 
-/** Creates Purser's service account on a target. Returns a new token as data of the credential Secret. */
+/** Creates Purser's service account on a target. Returns the data of the credential Secret: a new token. */
 async function issueCredential(target: KubeClient): Promise<Readonly<Record<string, string>>> {
   await applyAll(target, await readManifests('deploy/target/access.yaml'));
   const { status } = await target.createToken(SERVICE_ACCOUNT, { audiences: [], expirationSeconds: YEAR_SECONDS });
   return { token: status?.token ?? '' };
 }
 
-/** Grants permissions on a target to the federated user, and lets the target read the hub's keys. Returns data of the credential Secret. */
+/** Grants permissions on a target to the federated user, and lets the target read the hub's keys. Returns the credential Secret's data. */
 async function federate(hub: KubeClient, target: KubeClient): Promise<Readonly<Record<string, string>>> {
   await applyAll(target, parseManifests(await renderTargetAccess({ user: FEDERATED_USER })));
   const federation = await readManifests('deploy/components/federation/access.yaml');

@@ -71,10 +71,10 @@ const HUB_ISSUER = 'https://hub.local';
 
 /** User name, on the hub, of the service account with which Purser authenticates to the target that trusts the hub. */
 const FEDERATED_SUBJECT = `system:serviceaccount:${DefaultNamespace}:${FederatedServiceAccount}`;
-/** User name of the same service account on that target. */
+/** User name of the federated service account on the target that trusts the hub. */
 export const FEDERATED_USER = `hub:${FEDERATED_SUBJECT}`;
 
-/** Returns true for the target that trusts the hub, for which the hub stores no token. */
+/** Returns true for the target that trusts the hub; the hub stores no token for that target. */
 export function isFederated(target: string): boolean {
   return target === 'target-2';
 }
@@ -112,7 +112,7 @@ async function startServer(name: string, options: ServerOptions): Promise<Starte
   return { server: { name, url, port, ca, tokens, admin, issueServingCertificate }, close: () => server.close() };
 }
 
-/** Reuses the port of the last run unless another process has taken it. */
+/** Listens on the port of the last run, or on any free port if there is no such port or it cannot be used. */
 async function listenOnLastPort(name: string, options: ServerOptions): Promise<ApiServer> {
   try {
     return await listenOn(options.folder.state.ports[name] ?? 0, name, options);
@@ -140,7 +140,7 @@ export type Tokens = Readonly<Record<string, string>>;
 /** Name of the hub's server. */
 export const HUB = 'hub';
 
-/** Returns the known tokens, and a new token for each user of `servers` without one. */
+/** Returns the known tokens, with a new token for each user of `servers` who has none. */
 export function tokensFor(
   servers: readonly string[],
   known: Readonly<Record<string, Tokens>>,

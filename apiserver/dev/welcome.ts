@@ -1,4 +1,4 @@
-// The text, of at most one screen, that `purser dev` prints when the local run is ready.
+// The text that `purser dev` prints when the local run is ready. It fits on one screen.
 
 import { relative } from 'node:path';
 import type { AccessibleServer } from './access-files.ts';
@@ -23,7 +23,7 @@ export interface WelcomeOptions {
   readonly cwd: string;
 }
 
-/** Returns the addresses, and three commands that can be pasted into a shell. */
+/** Returns the text that a local run prints at startup: the addresses of its servers, and three commands to paste into a shell. */
 export function welcomeText(options: WelcomeOptions): string {
   const { hub, targets, facade, folder, samples, cwd } = options;
   const path = relativePath(hub.kubeconfig, cwd);

@@ -9,10 +9,10 @@ import type { Kind, Subresource } from '../kinds/kind.ts';
 
 export interface Group {
   readonly name: string;
-  readonly versions: readonly GroupVersion[];
+  readonly versions: readonly ServedVersion[];
 }
 
-export interface GroupVersion {
+export interface ServedVersion {
   readonly group: string;
   readonly version: string;
   readonly resources: readonly Resource[];
@@ -63,7 +63,7 @@ function reviewResource({ plural, singular, namespaced, kind }: ReviewKind): Res
 
 /** Returns the hash that clients use to detect a change to the storage version. */
 function hashOfStorageVersion({ group, version, kind }: Kind): string {
-  // kube-apiserver hashes the first version of CustomResourceDefinitions.
+  // For CustomResourceDefinitions, kube-apiserver hashes the kind's first version.
   const stored = kind === 'CustomResourceDefinition' ? 'v1beta1' : version;
   return createHash('sha256').update(`${group}/${stored}/${kind}`).digest().subarray(0, 8).toString('base64');
 }
@@ -99,7 +99,7 @@ export function apiGroup(group: Group): object {
 }
 
 /** Returns the document of `/api/v1` and `/apis/GROUP/VERSION`. */
-export function apiResourceList({ group, version, resources }: GroupVersion): object {
+export function apiResourceList({ group, version, resources }: ServedVersion): object {
   const entries = resources.flatMap((resource) => [resourceEntry(resource), ...subresourceEntries(resource, group, version)]);
   return {
     kind: 'APIResourceList',
@@ -170,9 +170,9 @@ export function groupDiscoveryList(groups: readonly Group[]): object {
   };
 }
 
-function resourceDiscovery(resource: Resource, { group, version }: GroupVersion): object {
+function resourceDiscovery(resource: Resource, { group, version }: ServedVersion): object {
   const { plural, singular, namespaced, kind, verbs, shortNames, categories, subresources, builtIn } = resource;
-  // Built-in kinds omit a group and version that are those of the document.
+  // For built-in kinds, a group and version equal to those of the document are left empty.
   const responseKind = (own: { group: string; version: string; kind: string }) =>
     builtIn && own.group === group && own.version === version ? { group: '', version: '', kind: own.kind } : own;
   const sorted = [...subresources].sort((a, b) => compareUtf8(a.name, b.name));

@@ -122,8 +122,8 @@ function sorted(entries: readonly (readonly [string, object])[]): Readonly<Recor
 }
 
 /**
- * Returns the paths of a kind that kubectl reads: the list, in which `kubectl explain` finds the kind of a resource, and the patch, in which
- * `kubectl apply` finds the supported patches and query parameters.
+ * Returns the paths that kubectl reads for a kind: the list path, in which `kubectl explain` finds the kind of a resource, and the object
+ * path, in which `kubectl apply` finds the supported patches and query parameters.
  */
 function pathsOf({ group, version, kind, plural, namespaced, builtIn }: Kind): Readonly<Record<string, object>> {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
@@ -143,7 +143,7 @@ function pathsOf({ group, version, kind, plural, namespaced, builtIn }: Kind): R
   };
 }
 
-/** Components that published schemas reference. */
+/** Schemas that published schemas reference by name, and the rules for their names. */
 interface Components {
   /** Prefix of struct names. */
   readonly prefix: string;

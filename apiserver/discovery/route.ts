@@ -1,5 +1,5 @@
-// Routes for discovery, version, health and OpenAPI. In kube-apiserver, go-restful serves some of these paths (`routed`), which allow only
-// GET; the others allow any method.
+// Routes for discovery, version, health and OpenAPI. In kube-apiserver, go-restful serves some of these paths (`isRouted`), and
+// allows only GET for them; the other paths allow any method.
 
 import { createHash } from 'node:crypto';
 import { arch, platform } from 'node:os';
@@ -75,17 +75,17 @@ function rootReply(request: DiscoveryRequest, { kinds, serverAddress }: Discover
   if (isCore && request.method !== 'GET') throw methodNotAllowed();
   const aggregated = aggregatedRepresentation(preferencesOf(request));
   if (aggregated !== undefined) return aggregatedReply(request, groupDiscoveryList(groups), aggregated);
-  return documentReply(request, isCore ? apiVersions(serverAddress) : apiGroupList(groups), { routed: isCore });
+  return documentReply(request, isCore ? apiVersions(serverAddress) : apiGroupList(groups), { isRouted: isCore });
 }
 
 function groupReply(request: DiscoveryRequest, groups: readonly Group[], name: string, version?: string): Reply | undefined {
   const group = groups.find((each) => each.name === name);
   if (group === undefined) return undefined;
-  if (version === undefined) return documentReply(request, apiGroup(group), { routed: false });
-  const routed = isBuiltIn(group);
+  if (version === undefined) return documentReply(request, apiGroup(group), { isRouted: false });
+  const isRouted = isBuiltIn(group);
   const groupVersion = group.versions.find((each) => each.version === version);
-  if (groupVersion !== undefined) return documentReply(request, apiResourceList(groupVersion), { routed });
-  if (routed) throw pathNotFound();
+  if (groupVersion !== undefined) return documentReply(request, apiResourceList(groupVersion), { isRouted });
+  if (isRouted) throw pathNotFound();
   return undefined;
 }
 
@@ -93,9 +93,9 @@ function isBuiltIn({ versions }: Group): boolean {
   return versions.every(({ resources }) => resources.every(({ builtIn }) => builtIn));
 }
 
-function documentReply(request: DiscoveryRequest, document: object, { routed }: { readonly routed: boolean }): Reply {
-  if (routed && request.method !== 'GET') throw methodNotAllowed();
-  const representation = negotiateDocument(preferencesOf(request), { routed });
+function documentReply(request: DiscoveryRequest, document: object, { isRouted }: { readonly isRouted: boolean }): Reply {
+  if (isRouted && request.method !== 'GET') throw methodNotAllowed();
+  const representation = negotiateDocument(preferencesOf(request), { isRouted });
   return { status: 200, headers: { 'content-type': representation.contentType }, body: formatBody(goStructJson(document), representation) };
 }
 

@@ -14,7 +14,7 @@ import type { Authenticators } from '../access/authenticate.ts';
 import type { TokenIssuer } from '../access/service-account-tokens.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { ApiRequest, ResourceRequest } from '../request.ts';
-import type { Api, Target, Writer } from '../verbs/api.ts';
+import type { Api, RequestTarget, Writer } from '../verbs/api.ts';
 
 /** The API with authentication, authorization and token issuance. */
 export interface AccessApi extends Api {
@@ -29,7 +29,7 @@ export interface KindRequest extends ApiRequest {
   readonly kind: Kind;
 }
 
-export function targetOf({ kind, info }: KindRequest): Target {
+export function targetOf({ kind, info }: KindRequest): RequestTarget {
   return { kind, namespace: kind.namespaced ? info.namespace : '', name: info.name, subresource: info.subresource };
 }
 
@@ -44,7 +44,7 @@ export function writerOf(request: KindRequest, { dryRun, fieldManager }: WriteOp
   return { dryRun, warn, manager, authorizeCreate: () => request.authorize('create') };
 }
 
-/** Returns the view of the objects in a response. Throws 400 for an invalid `includeObject`. */
+/** Returns the form in which the response shows objects. Throws 400 for an invalid `includeObject`. */
 export function viewOf(api: Api, request: KindRequest, as: Representation['as']): View {
   const view = { kind: request.kind, as, includeObject: request.query.get('includeObject') ?? '', now: api.now() };
   checkView(view);

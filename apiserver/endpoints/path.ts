@@ -1,4 +1,4 @@
-// Endpoints other than resources: discovery, OpenAPI, version, health, OIDC discovery and JWKS.
+// Endpoints other than those of resources: discovery, OpenAPI, version, health, OIDC discovery and JWKS.
 
 import { plainTextReply, type Reply } from '../../src/kubernetes/reply.ts';
 import { methodNotAllowed } from '../../src/kubernetes/status.ts';

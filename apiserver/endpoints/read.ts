@@ -43,7 +43,7 @@ export async function watchEndpoint(api: Api, request: KindRequest): Promise<Rep
   return { status: 200, headers: { 'content-type': representation.contentType }, body: encodeEvents(batches, view) };
 }
 
-/** Waits for the minimum resourceVersion of a get. Throws 400, 500 or 504. */
+/** Waits until the store has reached the resourceVersion that a get requests. Throws 400, 500 or 504. */
 async function waitForRequestedRevision(api: Api, query: URLSearchParams): Promise<void> {
   const requested = Number(parseRequestedVersion(text(query, 'resourceVersion'), unclassified));
   if (requested > api.store.revision) await api.waitForRevision(requested);

@@ -13,7 +13,7 @@ import { createEndpoint, deleteCollectionEndpoint, deleteEndpoint, patchEndpoint
 type Endpoint = (api: AccessApi, request: KindRequest) => Promise<Reply>;
 type Endpoints = Readonly<Record<string, Endpoint>>;
 
-/** Endpoints by verb, for lists across namespaces, collections, objects and subresources. */
+// Endpoints by verb, for each type of path: all namespaces, one collection, one object, and the subresources of an object.
 const ACROSS_NAMESPACES: Endpoints = { list: listEndpoint, watch: watchEndpoint };
 const COLLECTION: Endpoints = { ...ACROSS_NAMESPACES, create: createEndpoint, deletecollection: deleteCollectionEndpoint };
 const OBJECT: Endpoints = { get: getEndpoint, update: updateEndpoint, patch: patchEndpoint, delete: deleteEndpoint };

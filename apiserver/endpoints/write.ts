@@ -7,14 +7,14 @@ import { DELETE_OPTIONS } from '../../src/kubernetes/reviews.ts';
 import { badRequest, hasReason } from '../../src/kubernetes/status.ts';
 import { parseBodyMediaType, parsePatchType } from '../../src/kubernetes/wire/content-type.ts';
 import { messageOf, missingField } from '../../src/kubernetes/wire/document.ts';
+import { apiVersionOf, withDefaultType } from '../../src/kubernetes/wire/group-version-kind.ts';
 import { checkOptions, type DeleteOptions, dryRunErrors, parsePatchOptions, parseWriteOptions } from '../../src/kubernetes/wire/options.ts';
 import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
 import { flag } from '../../src/kubernetes/wire/query.ts';
-import { apiVersionOf, withDefaultType } from '../../src/kubernetes/wire/type-meta.ts';
 import { readTypedBody } from '../../src/kubernetes/wire/typed-body.ts';
 import { goQuote } from '../../src/std/go-text.ts';
 import { notSupported } from '../unsupported.ts';
-import type { Api, Target } from '../verbs/api.ts';
+import type { Api, RequestTarget } from '../verbs/api.ts';
 import { applyObject } from '../verbs/apply.ts';
 import { createObject } from '../verbs/create.ts';
 import { type Deletion, deleteObject } from '../verbs/delete.ts';
@@ -55,7 +55,7 @@ export async function deleteEndpoint(api: Api, request: KindRequest): Promise<Re
   return textReply(200, orderedJson(successStatus(target, deletion)), representation);
 }
 
-/** Deletes the selected objects one by one; responds with the list before the deletion. */
+/** Deletes the selected objects one by one; responds with the objects as they were before the deletion. */
 export async function deleteCollectionEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const representation = negotiateRepresentation(request);
   const target = targetOf(request);
@@ -68,8 +68,8 @@ export async function deleteCollectionEndpoint(api: Api, request: KindRequest): 
   return textReply(200, encodeList(page, viewOf(api, request, representation.as)), representation);
 }
 
-/** Deletes a listed object; ignores that it no longer exists. */
-function deleteListed(api: Api, target: Target, options: DeleteOptions): void {
+/** Deletes a listed object; does nothing if the object no longer exists. */
+function deleteListed(api: Api, target: RequestTarget, options: DeleteOptions): void {
   try {
     deleteObject(api, target, options);
   } catch (error) {
@@ -77,7 +77,7 @@ function deleteListed(api: Api, target: Target, options: DeleteOptions): void {
   }
 }
 
-function successStatus({ kind, name }: Target, { object }: Deletion): object {
+function successStatus({ kind, name }: RequestTarget, { object }: Deletion): object {
   const { group, plural } = kind;
   const details = { name, ...(group !== '' && { group }), kind: plural, uid: object.metadata.uid };
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };

@@ -8,11 +8,11 @@ import { compareObjects } from './comparison.ts';
 import {
   difference,
   type FieldSet,
+  formatPath,
   intersection,
   NO_FIELDS,
   type PathElement,
   pathsOf,
-  printPath,
   recursiveDifference,
   union,
 } from './field-set.ts';
@@ -20,7 +20,7 @@ import { changeOwners, ownersIn, updatedOwnerships, withManagedFields, withoutUn
 import { fieldType, type ListType, type MapType, type MergeType, objectType, partFor } from './merge-type.ts';
 import { entryElement, ownedFields, removeFields, withDeclaredFields } from './owned-fields.ts';
 import { decodeManagedFields, encodeManagedFields, type Owner, type Ownership, type Ownerships, ownerKey } from './ownership.ts';
-import { typeProblems } from './type-check.ts';
+import { formatTypeProblems } from './type-check.ts';
 import { resetFields, type TypedObject, type Typing, toKubeObject, toTypedObject } from './typed-object.ts';
 
 export interface AppliedPatch extends Typing {
@@ -40,7 +40,7 @@ export interface AppliedPatch extends Typing {
   readonly applyDefaults?: (object: KubeObject) => KubeObject;
 }
 
-/** Returns the object to store, with its managedFields. Throws a StatusError for a malformed patch, and 409 for conflicts without `force`. */
+/** Returns the object to store, with its managedFields. Throws a StatusError for a malformed patch, or for conflicts without `force`. */
 export function applyPatch(patch: AppliedPatch): KubeObject {
   checkRequest(patch);
   const live = toTypedObject(patch.live, patch);
@@ -56,7 +56,7 @@ function checkRequest({ applied, apiVersion, kind }: AppliedPatch): void {
 
 function typedPatch(patch: AppliedPatch): TypedObject {
   const applied: TypedObject = { type: objectType(patch.schema), value: patch.applied };
-  const problems = typeProblems(applied.type, applied.value, { duplicates: 'rejected' });
+  const problems = formatTypeProblems(applied.type, applied.value, { duplicates: 'rejected' });
   if (problems !== undefined) throw unclassified(`failed to create typed patch object (${printedName(patch.applied)}): ${problems}`);
   return applied;
 }
@@ -92,7 +92,7 @@ function mergeApplied(
 
 /** Returns the recorded owners. `before-first-apply` owns the fields of an untracked object. */
 function recordedOwnerships(patch: AppliedPatch, live: TypedObject): Ownerships {
-  const problems = typeProblems(live.type, live.value, { duplicates: 'allowed' });
+  const problems = formatTypeProblems(live.type, live.value, { duplicates: 'allowed' });
   if (problems !== undefined)
     throw unclassified(`failed to create typed live object (${printedName(patch.live ?? patch.applied)}): ${problems}`);
   const ownerships = decodeManagedFields(patch.live?.metadata.managedFields);
@@ -100,7 +100,7 @@ function recordedOwnerships(patch: AppliedPatch, live: TypedObject): Ownerships 
   return updatedOwnerships(toTypedObject(undefined, patch), live, { ...patch, ownerships, manager: 'before-first-apply' });
 }
 
-/** Throws 409 for fields of other managers. kubectl may take the fields of its last client-side apply. */
+/** Throws 409 if the apply takes fields from other managers. kubectl may take the fields of its last client-side apply. */
 function rejectConflicts(patch: AppliedPatch, taken: ReadonlyMap<string, FieldSet>, ownerships: Ownerships): void {
   const allowed = patch.manager === 'kubectl' && patch.live !== undefined ? lastAppliedFields(patch.live, patch) : NO_FIELDS;
   const conflicts = [...taken].map(([key, fields]) => [key, difference(fields, allowed)] as const).filter(([, fields]) => fields.size > 0);
@@ -146,7 +146,7 @@ function declaredFields({ type, value }: TypedObject): FieldSet {
 function applyConflict(taken: ReadonlyMap<string, FieldSet>, ownerships: Ownerships): StatusError {
   const conflicts = [...taken]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, fields]) => ({ owner: printOwner(key, ownerships), paths: [...pathsOf(fields)].map(printPath) }));
+    .map(([key, fields]) => ({ owner: printOwner(key, ownerships), paths: [...pathsOf(fields)].map(formatPath) }));
   const causes = conflicts.flatMap(({ owner, paths }) =>
     paths.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${owner}`, field })),
   );
@@ -169,14 +169,14 @@ function printOwner(key: string, ownerships: Ownerships): string {
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 
-/** Returns the fields of the last client-side apply that still have its values. */
+/** Returns the fields of the last client-side apply whose values have not changed since. */
 function lastAppliedFields(live: KubeObject, typing: Typing): FieldSet {
   const text = live.metadata.annotations?.[LAST_APPLIED];
   const last = text === undefined ? undefined : parseObject(text);
   if (last?.['apiVersion'] !== typing.apiVersion) return NO_FIELDS;
   const type = objectType(typing.schema);
   const now = toTypedObject(live, typing).value;
-  if ([last, now].some((value) => typeProblems(type, value, { duplicates: 'rejected' }) !== undefined)) return NO_FIELDS;
+  if ([last, now].some((value) => formatTypeProblems(type, value, { duplicates: 'rejected' }) !== undefined)) return NO_FIELDS;
   const { removed, modified, added } = compareObjects(type, last, now);
   return difference(ownedFields(type, last), union(union(modified, added), removed));
 }

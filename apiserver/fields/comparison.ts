@@ -76,7 +76,7 @@ function compareLists(list: ListType, old: unknown, next: unknown): Difference {
   return assemble(differences, old, next);
 }
 
-/** Compares the entries of one path element. Several entries with one path element are compared as one leaf. */
+/** Compares the list entries that have the same path element. If one list has several of them, they are compared as one leaf. */
 function compareEntries(list: ListType, before: readonly unknown[], after: readonly unknown[]): Difference {
   if (before.length <= 1 && after.length <= 1) return compare(list.items(), before[0], after[0]);
   if (before.length > 1 && after.length > 1) return sameValue(before, after) ? NONE : MODIFIED;

@@ -87,8 +87,8 @@ export function* pathsOf(set: FieldSet, parents: FieldPath = []): Generator<Fiel
   for (const [element, { children }] of nodes) yield* pathsOf(children, [...parents, element]);
 }
 
-export function printPath(path: FieldPath): string {
-  return path.map(printPathElement).join('');
+export function formatPath(path: FieldPath): string {
+  return path.map(formatPathElement).join('');
 }
 
 /** Encodes the set for metadata.managedFields, with keys in Kubernetes' order. */
@@ -170,7 +170,7 @@ function parsePathElement(text: string): PathElement | undefined {
 }
 
 /** Formats an element for messages: `.name`, `[type="Ready"]`, `[="x"]` or `[0]`. */
-export function printPathElement(element: PathElement): string {
+export function formatPathElement(element: PathElement): string {
   const name = fieldNameOf(element);
   if (name !== undefined) return `.${name}`;
   const content = contentOf(element);

@@ -5,13 +5,13 @@ import { sameValue } from '../same-value.ts';
 import type { Comparison } from './comparison.ts';
 import { difference, type FieldSet, fieldElement, fieldSetOfPaths, intersection, union } from './field-set.ts';
 import { decodeManagedFields, encodeManagedFields, type Owner, type Ownership, type Ownerships, ownerKey } from './ownership.ts';
-import { typeProblems } from './type-check.ts';
+import { formatTypeProblems } from './type-check.ts';
 import { compareTyped, type TypedObject, type Typing, toTypedObject, withoutManagedFields } from './typed-object.ts';
 
 export interface TrackedUpdate extends Typing {
   /** Stored object; undefined on create. */
   readonly live: KubeObject | undefined;
-  /** Object to store, with the managedFields of the client. */
+  /** Object to store, with the managedFields that the client sent. */
   readonly next: KubeObject;
   readonly manager: string;
   /** Current time, RFC 3339 in whole seconds. */
@@ -19,14 +19,14 @@ export interface TrackedUpdate extends Typing {
   readonly subresource?: string;
 }
 
-/** Returns `next` with its managedFields after the update; without managedFields if it is untracked or does not match its schema. */
+/** Returns `next` with updated managedFields; without them if the object is untracked, or if `live` or `next` does not match the schema. */
 export function withTrackedUpdate(update: TrackedUpdate): KubeObject {
   const ownerships = previousOwnerships(update);
   const live = toTypedObject(update.live, update);
   const next = toTypedObject(update.next, update);
   // An update does not start to track an existing untracked object; the first apply does.
   const isUntracked = ownerships.size === 0 && Boolean(update.live?.metadata.uid);
-  const isTyped = [live, next].every(({ type, value }) => typeProblems(type, value, { duplicates: 'allowed' }) === undefined);
+  const isTyped = [live, next].every(({ type, value }) => formatTypeProblems(type, value, { duplicates: 'allowed' }) === undefined);
   if (isUntracked || !isTyped) return withManagedFields(update.next, []);
   return withManagedFields(update.next, encodeManagedFields(updatedOwnerships(live, next, { ...update, ownerships })));
 }
@@ -37,7 +37,7 @@ export function withManagedFields(object: KubeObject, managedFields: readonly Ma
   return managedFields.length === 0 ? bare : { ...bare, metadata: { ...bare.metadata, managedFields } };
 }
 
-/** Returns `next`, with the managedFields of `live` if only their times differ: then no write is needed. */
+/** Returns `next`, with the managedFields of `live` if the objects differ only in the times of managedFields: then no write is needed. */
 export function withoutTimeChanges(next: KubeObject, live: KubeObject): KubeObject {
   const timeless = (entry: ManagedFieldsEntry): object => ({ ...entry, time: undefined });
   const managedFields = live.metadata.managedFields ?? [];
@@ -84,7 +84,7 @@ export interface OwnersChange {
   readonly comparison: Comparison;
 }
 
-/** Removes the fields that changed from `old` to `next` from all owners except `self`. */
+/** Removes ownership of the fields that differ between `old` and `next` from all owners except `self`. */
 export function changeOwners(
   old: TypedObject,
   next: TypedObject,

@@ -48,7 +48,7 @@ function keyOf(list: ListType, entry: unknown): JsonObject {
   return Object.fromEntries(key.filter(([, value]) => value !== undefined));
 }
 
-/** Returns all leaves and entries of an object. Structs are members only if they are empty. */
+/** Returns all leaves, list entries and map entries of an object. A struct is a member only if it is empty. */
 export function ownedFields(type: MergeType, object: unknown): FieldSet {
   return nodeOf(type, object).children;
 }
@@ -77,7 +77,7 @@ function fieldsOf(map: MapType, value: unknown): FieldSet {
   return fieldSet(nodes);
 }
 
-/** Returns the set with all declared fields that have members below them. */
+/** Returns the set, extended by all declared fields that have members below them. */
 export function withDeclaredFields(type: MergeType, set: FieldSet): FieldSet {
   return mapNodes(set, (node, element) => {
     if (node.children.size === 0) return node;

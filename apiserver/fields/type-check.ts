@@ -1,14 +1,14 @@
-// Type checks of applied objects.
+// Checks objects against their merge types.
 
 import { isFields } from '../../src/kubernetes/object.ts';
 import { compareUtf8 } from '../../src/std/go-text.ts';
-import { fieldElement, type PathElement, printPathElement } from './field-set.ts';
+import { fieldElement, formatPathElement, type PathElement } from './field-set.ts';
 import { goPrint, jsonTypeName } from './go-print.ts';
 import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
 import { entryElement, entryProblem } from './owned-fields.ts';
 
-/** Returns all problems of a value as one text, as Kubernetes words it; undefined for a valid value. */
-export function typeProblems(
+/** Returns all problems of a value in one text, with Kubernetes' wording; undefined if there are none. */
+export function formatTypeProblems(
   type: MergeType,
   value: unknown,
   options: { readonly duplicates: 'allowed' | 'rejected' },
@@ -71,7 +71,7 @@ function problemsOfList(list: ListType, entries: readonly unknown[], unique: boo
     const keyProblem = list.atomic ? undefined : entryProblem(list, entry);
     if (keyProblem !== undefined) return [...problems, ...problem(`element ${index}: ${keyProblem}`)];
     const element = list.atomic ? `i:${index}` : entryElement(list, entry);
-    if (unique && seen.has(element)) problems.push(...problem(`duplicate entries for key ${printPathElement(element)}`));
+    if (unique && seen.has(element)) problems.push(...problem(`duplicate entries for key ${formatPathElement(element)}`));
     seen.add(element);
     problems.push(...below(element, problemsOf(list.items(), entry, unique)));
   }
@@ -83,5 +83,5 @@ function problem(text: string): readonly Problem[] {
 }
 
 function below(element: PathElement, problems: readonly Problem[]): readonly Problem[] {
-  return problems.map(({ path, text }) => ({ path: printPathElement(element) + path, text }));
+  return problems.map(({ path, text }) => ({ path: formatPathElement(element) + path, text }));
 }

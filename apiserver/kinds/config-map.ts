@@ -3,7 +3,7 @@
 import { type FieldError, forbiddenValue, invalidValue, tooLong } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { bool, bytes, map, objectStruct, pointer, text } from '../../src/kubernetes/schema/go-struct.ts';
-import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { sameValue } from '../same-value.ts';
 import { builtInKind, type Kind } from './kind.ts';
 import { subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
@@ -51,7 +51,7 @@ export const configMapKind: Kind = builtInKind({
     cells: (object: ConfigMap, now) => [
       object.metadata.name,
       Object.keys(object.data ?? {}).length + Object.keys(object.binaryData ?? {}).length,
-      age(object, now),
+      ageOf(object, now),
     ],
   },
   strategy: {

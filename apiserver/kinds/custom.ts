@@ -1,4 +1,4 @@
-// Kinds of CustomResourceDefinitions: names, validation, and the status subresource.
+// Kinds that CustomResourceDefinitions define: names, validation, and the status subresource.
 
 import { toCustomTable } from '../../src/kubernetes/custom-table.ts';
 import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
@@ -18,8 +18,8 @@ import type { Kind, Rules, Verb } from './kind.ts';
 import {
   keepSystemMetadata,
   subdomainNameProblems,
-  validateAnyMetadata,
-  validateAnyMetadataUpdate,
+  validateCommonMetadata,
+  validateCommonMetadataUpdate,
   validateMetadata,
   validateMetadataUpdate,
   withIncrementedGeneration,
@@ -117,17 +117,17 @@ function customRules(version: CustomVersion): Rules {
     validate: (object) => {
       const metadataErrors = validateMetadata(object, { namespaced, nameProblems: subdomainNameProblems });
       const errors = contentErrors(object, version, [...metadataErrors, ...validateSchema(valueOf(object), schema)]);
-      return errors.length > 0 ? errors : validateAnyMetadata(object, namespaced);
+      return errors.length > 0 ? errors : validateCommonMetadata(object, namespaced);
     },
     validateUpdate: (next, old) => {
       const schemaErrors = newErrors(validateSchema(valueOf(next), schema), () => validateSchema(valueOf(old), schema));
       const errors = contentErrors(next, version, [...validateMetadataUpdate(next, old), ...schemaErrors], old);
-      return [...validateAnyMetadataUpdate(next, old, namespaced), ...errors];
+      return [...validateCommonMetadataUpdate(next, old, namespaced), ...errors];
     },
     validateStatusUpdate: (next, old) => {
       const newStatusErrors = newErrors(statusErrors(next, schema), () => statusErrors(old, schema));
       const errors = contentErrors(next, version, [...validateMetadataUpdate(next, old), ...newStatusErrors], old);
-      return [...validateAnyMetadataUpdate(next, old, namespaced), ...errors];
+      return [...validateCommonMetadataUpdate(next, old, namespaced), ...errors];
     },
     unconditionalUpdate: false,
     deleteReturnsObject: false,

@@ -112,7 +112,7 @@ const TERMINATING: NewCondition = {
   message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
 };
 
-/** Returns the conditions with `next`. Its transition time changes only with its status. */
+/** Returns the conditions with `next` added or replaced. The transition time changes only with the status. */
 function withCondition(conditions: readonly DefinitionCondition[], next: NewCondition, now: string): readonly DefinitionCondition[] {
   const index = conditions.findIndex(({ type }) => type === next.type);
   const old = conditions[index];

@@ -1,9 +1,9 @@
-// Kinds: names, schema and lifecycle rules, for built-in kinds and for kinds of CustomResourceDefinitions.
+// Kinds: names, schema and lifecycle rules, for built-in kinds and for kinds that CustomResourceDefinitions define.
 
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { SelectableKind, ServedKind } from '../../src/kubernetes/kind.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
-import { keepSystemMetadata, validateAnyMetadata, validateAnyMetadataUpdate } from './metadata.ts';
+import { keepSystemMetadata, validateCommonMetadata, validateCommonMetadataUpdate } from './metadata.ts';
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 
@@ -40,7 +40,7 @@ export interface Rules {
   prepareForCreate(object: KubeObject): KubeObject;
   /** Keeps fields that an update must not change, and increments the generation. */
   prepareForUpdate(next: KubeObject, old: KubeObject): KubeObject;
-  /** Keeps all fields but the status and some metadata, for the status subresource. */
+  /** Keeps all fields that an update of the status subresource must not change: all except the status and some metadata. */
   prepareForStatusUpdate(next: KubeObject, old: KubeObject): KubeObject;
   validate(object: KubeObject): readonly FieldError[];
   validateUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
@@ -104,9 +104,9 @@ function toRules(strategy: Strategy, namespaced: boolean): Rules {
     prepareForStatusUpdate: (next, old) => prepareForStatusUpdate(keepSystemMetadata(next, old), old),
     validate: (object) => {
       const errors = strategy.validate(object);
-      return errors.length > 0 ? errors : validateAnyMetadata(object, namespaced);
+      return errors.length > 0 ? errors : validateCommonMetadata(object, namespaced);
     },
-    validateUpdate: (next, old) => [...validateAnyMetadataUpdate(next, old, namespaced), ...strategy.validateUpdate(next, old)],
-    validateStatusUpdate: (next, old) => [...validateAnyMetadataUpdate(next, old, namespaced), ...validateStatusUpdate(next, old)],
+    validateUpdate: (next, old) => [...validateCommonMetadataUpdate(next, old, namespaced), ...strategy.validateUpdate(next, old)],
+    validateStatusUpdate: (next, old) => [...validateCommonMetadataUpdate(next, old, namespaced), ...validateStatusUpdate(next, old)],
   };
 }

@@ -3,7 +3,7 @@
 import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { int32, microTime, objectStruct, pointer, struct, text } from '../../src/kubernetes/schema/go-struct.ts';
-import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { builtInKind, type Kind } from './kind.ts';
 import { subdomainNameProblems, validateMetadata, validateMetadataUpdate } from './metadata.ts';
 
@@ -49,7 +49,7 @@ export const leaseKind: Kind = builtInKind({
       ),
       AGE_COLUMN,
     ],
-    cells: (lease: Lease, now) => [lease.metadata.name, lease.spec?.holderIdentity ?? '', age(lease, now)],
+    cells: (lease: Lease, now) => [lease.metadata.name, lease.spec?.holderIdentity ?? '', ageOf(lease, now)],
   },
   strategy: {
     unconditionalUpdate: false,

@@ -28,7 +28,7 @@ const pathSegmentNameProblems: NameProblems = (name, prefix) => (prefix ? pathSe
 /** Validates names and name prefixes of roles and bindings: one path segment. */
 export const rbacNameProblems: NameProblems = (name) => pathSegmentProblems(name);
 
-/** Replaces the dash at the end of a prefix and the character before it. Like kube-apiserver, this accepts some invalid prefixes. */
+/** Replaces the dash at the end of a prefix, and the character before it, with `a`. Like kube-apiserver, accepts some invalid prefixes. */
 function withMaskedDash(name: string): string {
   return name.replace(/[\p{ASCII}]-$/u, 'a');
 }
@@ -65,14 +65,14 @@ export function validateMetadataUpdate(next: KubeObject, old: KubeObject): reado
   ];
 }
 
-/** Validates metadata on create by the rules of all kinds. The errors are reported only if the rules of the kind report none. */
-export function validateAnyMetadata(object: KubeObject, namespaced: boolean): readonly FieldError[] {
+/** Validates metadata on create by the rules common to all kinds. The errors apply only if the kind's own rules find no error. */
+export function validateCommonMetadata(object: KubeObject, namespaced: boolean): readonly FieldError[] {
   return validateMetadata(object, { namespaced, nameProblems: pathSegmentNameProblems });
 }
 
-/** Validates metadata on update by the rules of all kinds. The errors are reported before those of the kind, which may repeat them. */
-export function validateAnyMetadataUpdate(next: KubeObject, old: KubeObject, namespaced: boolean): readonly FieldError[] {
-  return [...validateAnyMetadata(next, namespaced), ...validateMetadataUpdate(next, old)];
+/** Validates metadata on update by the rules common to all kinds. The errors of the kind's own rules follow, and may repeat these. */
+export function validateCommonMetadataUpdate(next: KubeObject, old: KubeObject, namespaced: boolean): readonly FieldError[] {
+  return [...validateCommonMetadata(next, namespaced), ...validateMetadataUpdate(next, old)];
 }
 
 /** Validates metadata, and rejects finalizers that are neither standard nor qualified. */

@@ -3,7 +3,7 @@
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { list, listByKey, named, objectStruct, struct, text, time, withoutOmitempty } from '../../src/kubernetes/schema/go-struct.ts';
-import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { builtInKind, type Kind, type Strategy } from './kind.ts';
 import { labelNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
@@ -58,7 +58,7 @@ function validate(namespace: KubeObject): readonly FieldError[] {
   return validateCoreMetadata(namespace, { namespaced: false, nameProblems: labelNameProblems });
 }
 
-/** Returns the namespace with its name as a label; unchanged without a name. */
+/** Returns the namespace with its name as a label; unchanged if it has no name. */
 function withNameLabel(namespace: KubeObject): KubeObject {
   const { name, labels } = namespace.metadata;
   if (name === undefined || name === '') return namespace;
@@ -75,7 +75,7 @@ export const namespaceKind: Kind = builtInKind({
   selectableFields: { 'status.phase': ({ status }: Namespace) => status?.phase ?? '' },
   table: {
     columns: [NAME_COLUMN, column('Status', 'The status of the namespace'), AGE_COLUMN],
-    cells: (namespace: Namespace, now) => [namespace.metadata.name, namespace.status?.phase ?? '', age(namespace, now)],
+    cells: (namespace: Namespace, now) => [namespace.metadata.name, namespace.status?.phase ?? '', ageOf(namespace, now)],
   },
   strategy,
 });

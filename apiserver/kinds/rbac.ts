@@ -6,7 +6,7 @@ import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { PolicyRule, RbacSubject, RoleRef } from '../../src/kubernetes/rbac.ts';
 import { LABEL_SELECTOR, list, objectStruct, pointer, struct, text, withoutOmitempty } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
-import { AGE_COLUMN, age, column, DEFAULT_TABLE, NAME_COLUMN } from '../../src/kubernetes/table.ts';
+import { AGE_COLUMN, ageOf, column, DEFAULT_TABLE, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { RBAC_GROUP } from '../access/policy.ts';
 import { builtInKind, type Kind, type Strategy } from './kind.ts';
 import { rbacNameProblems, subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
@@ -190,7 +190,7 @@ function bindingTable(kind: string, roleDescription: string): Table {
     cells: (binding: Binding, now) => [
       binding.metadata.name,
       `${binding.roleRef?.kind ?? ''}/${binding.roleRef?.name ?? ''}`,
-      age(binding, now),
+      ageOf(binding, now),
       subjectNames(binding, 'User'),
       subjectNames(binding, 'Group'),
       subjectNames(binding, 'ServiceAccount'),

@@ -1,4 +1,4 @@
-// The registry of served kinds: built-in kinds, and kinds of CustomResourceDefinitions.
+// The registry of served kinds: built-in kinds, and kinds that CustomResourceDefinitions define.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { configMapKind } from './config-map.ts';
@@ -11,7 +11,7 @@ import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } fr
 import { secretKind } from './secret.ts';
 import { serviceAccountKind } from './service-account.ts';
 
-export class Registry {
+export class KindRegistry {
   /** Kinds by resource. */
   readonly #resources = new Map<string, Kind>();
   #all: readonly Kind[] = [];

@@ -3,7 +3,7 @@
 import { type FieldError, invalidValue, requiredValue, tooLong } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { bool, bytes, map, named, objectStruct, pointer, text } from '../../src/kubernetes/schema/go-struct.ts';
-import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { immutabilityErrors, keyErrors, MAX_CONTENT_BYTES } from './config-map.ts';
 import { builtInKind, type Kind } from './kind.ts';
 import { subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
@@ -83,7 +83,7 @@ export const secretKind: Kind = builtInKind({
       ),
       AGE_COLUMN,
     ],
-    cells: (secret: Secret, now) => [secret.metadata.name, secret.type ?? '', Object.keys(secret.data ?? {}).length, age(secret, now)],
+    cells: (secret: Secret, now) => [secret.metadata.name, secret.type ?? '', Object.keys(secret.data ?? {}).length, ageOf(secret, now)],
   },
   strategy: {
     applyDefaults,

@@ -3,7 +3,7 @@
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { bool, list, listByKey, objectStruct, pointer } from '../../src/kubernetes/schema/go-struct.ts';
-import { AGE_COLUMN, age, NAME_COLUMN } from '../../src/kubernetes/table.ts';
+import { AGE_COLUMN, ageOf, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { LOCAL_OBJECT_REFERENCE, OBJECT_REFERENCE } from './event.ts';
 import { builtInKind, type Kind } from './kind.ts';
 import { subdomainNameProblems, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
@@ -24,7 +24,7 @@ export const serviceAccountKind: Kind = builtInKind({
   shortNames: ['sa'],
   schema: SCHEMA,
   subresources: [{ name: 'token', kind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' }, verbs: ['create'] }],
-  table: { columns: [NAME_COLUMN, AGE_COLUMN], cells: (account, now) => [account.metadata.name, age(account, now)] },
+  table: { columns: [NAME_COLUMN, AGE_COLUMN], cells: (account, now) => [account.metadata.name, ageOf(account, now)] },
   strategy: {
     deleteReturnsObject: true,
     validate,

@@ -169,7 +169,7 @@ async function reviewToken(review: KubeObject, { authenticators, now }: ReviewCo
   if (token === '') throw badRequest('token is required for TokenReview in authentication');
   const audiences = requested.length > 0 ? requested : authenticators.audiences;
   const result = await authenticate(`Bearer ${token}`, audiences, authenticators, now);
-  // kube-apiserver keeps status fields of the client that the result does not replace.
+  // kube-apiserver keeps the status fields that the client sent and that the result does not replace.
   if (result.type === 'rejected') return { ...review, status: { user: {}, ...status, authenticated: false, error: result.reason } };
   return { ...review, status: { ...status, authenticated: true, user: toUserInfo(result.user), audiences: result.audiences } };
 }

@@ -54,7 +54,7 @@ export async function createToken(posted: PostedTokenRequest, issuer: TokenIssue
   return toTokenResponse(request, { serviceAccount: referenceTo(serviceAccount), audiences, expirationSeconds, status }, now);
 }
 
-/** Adds managedFields: the manager owns the fields of the client, not the fields that the server fills in. */
+/** Adds managedFields: the manager owns the fields of the request, with their defaults, but not the fields that the response adds. */
 function withManagedFields(request: TokenRequest, manager: string, now: number): TokenRequest {
   const { metadata } = withTrackedUpdate({
     live: undefined,

@@ -8,7 +8,7 @@ import { notSupported } from '../unsupported.ts';
 import { fieldPath } from './field-path.ts';
 import { matchesPattern } from './pattern.ts';
 
-/** Evaluates all rules of a schema on a resource, and its transition rules on the change from `old`. */
+/** Evaluates the rules of a schema on an object. Skips a rule that uses `oldSelf` if there is no old value to compare with. */
 export function validateRules(object: Value, schema: Schema, old?: Value): readonly FieldError[] {
   return checkTree({ value: object, old, schema: withTypeAndName(schema), path: '' });
 }
@@ -107,7 +107,7 @@ function compile(rule: ValidationRule): CompiledRule {
   return { rule, usesOldSelf, evaluate: (variables) => program({ ...variables }) as unknown };
 }
 
-/** Replaces `matches` of the library, which can take exponential time; returns true if the expression uses oldSelf. */
+/** Replaces the library's `matches`, which can take exponential time; returns true if the expression uses `oldSelf`. */
 function prepareExpression(node: unknown): boolean {
   if (typeof node !== 'object' || node === null) return false;
   if ('op' in node && 'args' in node) {
@@ -118,7 +118,7 @@ function prepareExpression(node: unknown): boolean {
   return Object.values(node).reduce<boolean>((found, child) => prepareExpression(child) || found, false);
 }
 
-/** Converts a value for CEL: integers to bigints, times to dates, base64 to bytes, without null fields and fields outside the schema. */
+/** Converts a value for CEL: integers to bigints, times to dates, base64 to bytes. Omits null fields and fields outside the schema. */
 function toCel(value: Value, schema: Schema | undefined): unknown {
   if (isList(value)) return value.map((item) => toCel(item, schema?.items));
   if (isFields(value)) {

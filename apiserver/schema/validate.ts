@@ -21,7 +21,7 @@ export function validateSchema(value: Value, schema: Schema, field = ''): readon
   return check({ value, schema, path: '' }).map((error) => ({ ...error, field: absolutePath(field, error.field) }));
 }
 
-/** Returns the errors of an updated object without those of its old state, which kube-apiserver tolerates. */
+/** Returns the errors of an updated object, except those that it had before the update: kube-apiserver tolerates them. */
 export function newErrors(next: readonly FieldError[], old: () => readonly FieldError[]): readonly FieldError[] {
   if (next.length === 0) return next;
   const known = new Set(old().map(formatFieldError));
@@ -108,7 +108,7 @@ function textErrors(value: string, { minLength = 0, maxLength, pattern = '', typ
   return errors;
 }
 
-/** Checks for string formats. */
+/** Checks of strings, by format. */
 const TEXT_FORMATS: Readonly<Record<string, (text: string) => boolean>> = { byte: isBase64, 'date-time': isDateTime };
 
 /** Returns true for base64 that kube-apiserver accepts; false for the empty string. */

@@ -1,12 +1,12 @@
 // A bounded log of events by revision, from which watches resume.
 
-/** The latest events. `since` returns 'expired' if it would omit a dropped event. */
+/** Keeps the latest events, up to a maximum number. */
 export class EventLog<T extends { readonly revision: number }> {
   readonly #capacity: number;
   #events: T[] = [];
   #start: number;
 
-  /** Creates an empty log of at most `capacity` events, which follow the revision `start`. */
+  /** Creates an empty log for at most `capacity` events after the revision `start`. */
   constructor({ start, capacity }: { readonly start: number; readonly capacity: number }) {
     this.#capacity = capacity;
     this.#start = start;

@@ -1,4 +1,4 @@
-// The journal: one SQLite file in a private folder, which one process can open at a time.
+// The journal: one SQLite file in a private folder. Only one process at a time can open the file.
 // The server reads the journal at startup and serves requests from memory.
 
 import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
@@ -22,13 +22,13 @@ export interface JournalEntry {
 export interface Journal {
   /** Revision of the last commit. */
   readonly revision: number;
-  /** Returns all objects, for the start of the server. */
+  /** Returns all stored objects. The server calls it at startup. */
   load(): Iterable<Required<JournalEntry>>;
-  /** Writes all entries and the revision to disk in one transaction. Returns the length of their JSON. */
+  /** Writes all entries and the revision to disk in one transaction. Returns the total length of their JSON, in characters. */
   commit(revision: number, entries: readonly JournalEntry[]): number;
   /** Returns a value stored in the folder, such as the signing key; undefined for an unknown name. */
   readValue(name: string): string | undefined;
-  /** Writes a value of the folder and returns it. */
+  /** Stores a value in the folder and returns the value. */
   writeValue(name: string, value: string): string;
   close(): void;
 }

@@ -7,7 +7,7 @@ import { goQuote } from '../../src/std/go-text.ts';
 import { type Kind, resourceOf } from '../kinds/kind.ts';
 import type { Change, ObjectStore, StoredObject } from './object-store.ts';
 
-/** Returns the key of a name. Throws 400 for a name that is not a path segment. */
+/** Returns the key of the object with this name. Throws 400 for a name that is not a path segment. */
 function keyOf(kind: Kind, namespace: string, name: string): string {
   if (name === '') throw badRequest('Name parameter required.');
   const [problem] = pathSegmentProblems(name);
@@ -36,7 +36,7 @@ export class KindStore {
     return stored && this.#convert(stored);
   }
 
-  /** Returns objects in the order of their keys, now or at an earlier revision; undefined for a dropped revision. */
+  /** Returns the objects in the order of their keys, at `revision` or now; undefined if `revision` is no longer available. */
   list(namespace: string, revision?: number): readonly StoredObject[] | undefined {
     const within = namespace === '' ? undefined : namespace;
     const objects =

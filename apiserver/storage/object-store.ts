@@ -10,7 +10,7 @@ export interface StoredObject extends KubeObject {
   readonly metadata: ObjectMeta & Required<Pick<ObjectMeta, 'name' | 'uid' | 'resourceVersion' | 'creationTimestamp'>>;
 }
 
-/** A write, for watches and lists at old revisions. */
+/** A write to the store, kept for watches and for lists at old revisions. */
 export interface Change {
   readonly revision: number;
   readonly resource: string;
@@ -25,7 +25,7 @@ export interface Change {
 type Listener = (change: Change) => void;
 type Report = (error: unknown) => void;
 
-/** Name with which `subscribe` includes all resources. */
+/** Argument of `subscribe` for all resources. */
 export const ALL_RESOURCES = '*';
 
 /** Maximum number of changes in the history. */
@@ -128,7 +128,7 @@ export class ObjectStore {
     return stored;
   }
 
-  /** Removes an object; returns its last state at the revision of the removal. */
+  /** Removes an object. Returns its last state with the revision of the removal; undefined if it does not exist. */
   remove(resource: string, key: string): StoredObject | undefined {
     const previous = this.get(resource, key);
     if (previous === undefined) return undefined;
@@ -154,7 +154,7 @@ export class ObjectStore {
     return () => void this.#undoListeners.delete(listener);
   }
 
-  /** Calls `listener`, in order and after the commit, for every change to a resource or to ALL_RESOURCES. */
+  /** Calls `listener` for every change to `resource` (to any resource for ALL_RESOURCES), in order and after the commit. */
   subscribe(resource: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(resource) ?? new Set();
     this.#listeners.set(resource, listeners.add(listener));

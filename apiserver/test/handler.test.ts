@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { internalError, notFound } from '../../src/kubernetes/status.ts';
 import { ApiWorld } from '../../test/support/api-world.ts';
 import { type HandlerDeps, handle } from '../handler.ts';
-import type { Incoming } from '../request.ts';
+import type { IncomingRequest } from '../request.ts';
 
 const OK = { status: 200, headers: {}, body: 'ok' };
 
@@ -25,7 +25,7 @@ describe('handle', () => {
   const incoming = (
     url: string,
     headers: Record<string, string> = { authorization: 'Bearer admintoken' },
-    rest: Partial<Incoming> = {},
+    rest: Partial<IncomingRequest> = {},
   ) => ({
     method: 'GET',
     url,

@@ -9,7 +9,7 @@ import type { Reply } from '../../src/kubernetes/reply.ts';
 import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { FakeClock } from '../../test/support/clock.ts';
 import { type Listener, listenForRequests } from '../listener.ts';
-import type { Incoming } from '../request.ts';
+import type { IncomingRequest } from '../request.ts';
 
 const OK: Reply = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok' };
 const LIMIT = 3 * 1024 * 1024;
@@ -25,7 +25,7 @@ describe('listenForRequests', () => {
 
   let listener: Listener;
   let agent: Agent;
-  let handle: (incoming: Incoming) => Promise<Reply>;
+  let handle: (incoming: IncomingRequest) => Promise<Reply>;
   let faults: unknown[];
   let clock: FakeClock;
   beforeEach(async () => {

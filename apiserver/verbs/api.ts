@@ -5,7 +5,7 @@ import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { invalid } from '../../src/kubernetes/status.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { Registry } from '../kinds/registry.ts';
+import type { KindRegistry } from '../kinds/registry.ts';
 import { KindStore } from '../storage/kind-store.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 
@@ -13,7 +13,7 @@ export interface Api extends Pick<Clock, 'now' | 'wakeAt'> {
   /** Runs background work; reports an error instead of throwing it. */
   attempt(act: () => void): void;
   readonly store: ObjectStore;
-  readonly registry: Registry;
+  readonly registry: KindRegistry;
   /** Returns a random number between 0 and 1. */
   random(): number;
   /** Returns five random characters for generated names. */
@@ -27,7 +27,7 @@ export interface Api extends Pick<Clock, 'now' | 'wakeAt'> {
 }
 
 /** Target of a request: an existing object or a new one. */
-export interface Target {
+export interface RequestTarget {
   readonly kind: Kind;
   readonly namespace: string;
   readonly name: string;
@@ -50,7 +50,7 @@ export function storeOf(api: Api, kind: Kind): KindStore {
   return new KindStore(api.store, kind);
 }
 
-/** Returns the name of a kind in errors about an object or a collection: `secrets`. */
+/** Returns the resource name of a kind for errors about an object or a collection, such as `secrets`. */
 export function resourceName(kind: Kind): { group: string; name: string } {
   return { group: kind.group, name: kind.plural };
 }

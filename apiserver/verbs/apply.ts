@@ -8,7 +8,7 @@ import { parseYaml, type YamlDocument } from '../../src/kubernetes/wire/yaml/par
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { applyPatch } from '../fields/apply.ts';
 import { jsonTypeName } from '../fields/go-print.ts';
-import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
+import { type Api, type RequestTarget, resourceName, storeOf, type Writer } from './api.ts';
 import { storeNew, withNamespace, withoutVersion } from './create.ts';
 import { decodeApplied } from './decode-patched.ts';
 import { typingOf } from './field-tracking.ts';
@@ -26,7 +26,7 @@ export interface ApplyResult {
 }
 
 /** Applies a body to an existing or new object. */
-export function applyObject(api: Api, target: Target, { body, fieldValidation, force }: ApplyRequest, writer: Writer): ApplyResult {
+export function applyObject(api: Api, target: RequestTarget, { body, fieldValidation, force }: ApplyRequest, writer: Writer): ApplyResult {
   const { kind, namespace, name, subresource } = target;
   const live = storeOf(api, kind).get(namespace, name);
   if (live === undefined && subresource !== '') throw notFound(resourceName(kind), name);
@@ -51,7 +51,7 @@ export function applyObject(api: Api, target: Target, { body, fieldValidation, f
 }
 
 /** Throws 409 if the applied object has a uid: no object exists to which it could refer. */
-function checkNew({ kind, name }: Target, { metadata }: KubeObject): void {
+function checkNew({ kind, name }: RequestTarget, { metadata }: KubeObject): void {
   if (metadata?.uid === undefined) return;
   throw conflict(
     resourceName(kind),
@@ -68,7 +68,7 @@ interface AppliedBody {
   readonly checkDuplicates: (validation: FieldValidation, warn: (text: string) => void) => void;
 }
 
-/** Parses the body. Throws 400. */
+/** Parses the body. Throws 400 unless it is a YAML document with an object. */
 function parseApplied(body: Buffer): AppliedBody {
   const { node, duplicates } = parse(body);
   return {

@@ -7,7 +7,7 @@ import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindStore } from '../storage/kind-store.ts';
 import type { StoredObject } from '../storage/object-store.ts';
-import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
+import { type Api, checkValid, type RequestTarget, resourceName, storeOf, type Writer } from './api.ts';
 import { trackFields } from './field-tracking.ts';
 
 /** Maximum length of the prefix in generated names, in characters. */
@@ -16,13 +16,13 @@ const MAX_PREFIX_LENGTH = 58;
 const NAME_ATTEMPTS = 8;
 
 /** Stores the object of a POST; records the writer as the owner of its fields. */
-export function createObject(api: Api, target: Target, decoded: KubeObject, writer: Writer): KubeObject {
+export function createObject(api: Api, target: RequestTarget, decoded: KubeObject, writer: Writer): KubeObject {
   const { kind, namespace } = target;
   const next = withoutDeletion(withNamespace(decoded, kind, namespace));
   return storeNew(api, kind, trackFields(api, target, { next, writer }), writer);
 }
 
-/** Checks and stores a new object, which contains its managedFields. */
+/** Checks and stores a new object, which must already have its managedFields. */
 export function storeNew(api: Api, kind: Kind, object: KubeObject, writer: Writer): KubeObject {
   admitCreate(api, kind, object);
   const store = storeOf(api, kind);
@@ -40,7 +40,7 @@ export function withoutVersion(object: KubeObject): KubeObject {
   return { ...object, metadata };
 }
 
-/** Sets the namespace of the URL; removes the namespace of a cluster-scoped object. Throws 400 for another namespace. */
+/** Sets the namespace from the URL; removes the namespace of a cluster-scoped object. Throws 400 if the object has another namespace. */
 export function withNamespace(object: KubeObject, kind: Kind, namespace: string): KubeObject {
   const { namespace: own = '', ...metadata } = object.metadata;
   if (!kind.namespaced) return { ...object, metadata };

@@ -7,8 +7,8 @@ import { internalError, unclassified } from '../../src/kubernetes/status.ts';
 import { typeProblem } from '../../src/kubernetes/wire/decode-error.ts';
 import { decodeTyped } from '../../src/kubernetes/wire/decode-typed.ts';
 import { missingField, readDocument } from '../../src/kubernetes/wire/document.ts';
+import { withDefaultType } from '../../src/kubernetes/wire/group-version-kind.ts';
 import { type JsonNode, toNode, toValue } from '../../src/kubernetes/wire/json-node.ts';
-import { withDefaultType } from '../../src/kubernetes/wire/type-meta.ts';
 import type { Kind } from '../kinds/kind.ts';
 
 export interface DecodedDocument {
@@ -33,7 +33,7 @@ export function decodePatchedText(text: string, kind: Kind, isRegistered: IsRegi
   return decodeCustom(toValue(node) as Fields, kind, prune);
 }
 
-/** Decodes the result of a strategic merge patch as an object of the kind; ignores its type. */
+/** Decodes the result of a strategic merge patch as an object of the kind; ignores its apiVersion and kind. */
 export function decodeStrategic(document: Fields, kind: Kind): DecodedDocument {
   try {
     const { object, strictErrors } = decodeBuiltIn(toNode(document), kind);

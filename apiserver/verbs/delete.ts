@@ -5,7 +5,7 @@ import { conflict, notFound } from '../../src/kubernetes/status.ts';
 import type { DeleteOptions } from '../../src/kubernetes/wire/options.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { type Api, resourceName, storeOf, type Target } from './api.ts';
+import { type Api, type RequestTarget, resourceName, storeOf } from './api.ts';
 import { admitDelete } from './create.ts';
 import { isRemovable } from './update.ts';
 
@@ -15,7 +15,7 @@ export interface Deletion {
   readonly removed: boolean;
 }
 
-export function deleteObject(api: Api, target: Target, options: DeleteOptions): Deletion {
+export function deleteObject(api: Api, target: RequestTarget, options: DeleteOptions): Deletion {
   const { kind, namespace, name } = target;
   const store = storeOf(api, kind);
   admitDelete(kind, name);
@@ -44,7 +44,7 @@ function markDeleted(object: KubeObject, { rules }: Kind, now: number): KubeObje
   };
 }
 
-function checkPreconditions({ kind, name }: Target, { metadata }: KubeObject, { preconditions = {} }: DeleteOptions): void {
+function checkPreconditions({ kind, name }: RequestTarget, { metadata }: KubeObject, { preconditions = {} }: DeleteOptions): void {
   const { uid, resourceVersion } = preconditions;
   const named = { group: kind.group, name: kind.kind };
   if (uid !== undefined && uid !== metadata.uid) {

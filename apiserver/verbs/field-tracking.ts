@@ -5,7 +5,7 @@ import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { withTrackedUpdate } from '../fields/managed-fields.ts';
 import type { Typing } from '../fields/typed-object.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { Api, Target, Writer } from './api.ts';
+import type { Api, RequestTarget, Writer } from './api.ts';
 
 export interface Write {
   readonly live?: KubeObject | undefined;
@@ -14,13 +14,13 @@ export interface Write {
 }
 
 /** Returns the written object with its managedFields. */
-export function trackFields(api: Api, target: Target, { live, next, writer }: Write): KubeObject {
+export function trackFields(api: Api, target: RequestTarget, { live, next, writer }: Write): KubeObject {
   const { subresource } = target;
   return withTrackedUpdate({ ...typingOf(target), live, next, manager: writer.manager, now: formatTimestamp(api.now()), subresource });
 }
 
 /** Returns the type information for the fields that an endpoint of a kind writes. */
-export function typingOf({ kind, subresource }: Pick<Target, 'kind' | 'subresource'>): Typing {
+export function typingOf({ kind, subresource }: Pick<RequestTarget, 'kind' | 'subresource'>): Typing {
   return {
     schema: kind.schema,
     apiVersion: apiVersionOf(kind),

@@ -1,4 +1,4 @@
-// JSON, merge and strategic merge patches: change the live object, then update it.
+// JSON, merge and strategic merge patches: applies the patch to the live object, then stores the result as an update.
 
 import { invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { Fields, KubeObject } from '../../src/kubernetes/object.ts';
@@ -14,7 +14,7 @@ import { goPrint } from '../fields/go-print.ts';
 import { applyJsonPatch, applyMergePatch } from '../fields/json-patch.ts';
 import { applyStrategicMergePatch } from '../fields/strategic-merge.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
+import { type Api, type RequestTarget, resourceName, storeOf, type Writer } from './api.ts';
 import { withNamespace } from './create.ts';
 import { type DecodedDocument, decodePatchedText, decodeStrategic, type IsRegistered } from './decode-patched.ts';
 import { trackFields } from './field-tracking.ts';
@@ -26,7 +26,7 @@ export interface Patch {
   readonly fieldValidation: FieldValidation;
 }
 
-export function patchObject(api: Api, target: Target, patch: Patch, writer: Writer): KubeObject {
+export function patchObject(api: Api, target: RequestTarget, patch: Patch, writer: Writer): KubeObject {
   const { kind, namespace, name } = target;
   const live = storeOf(api, kind).get(namespace, name);
   if (live === undefined) throw notFound(resourceName(kind), name);

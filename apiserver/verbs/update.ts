@@ -8,12 +8,12 @@ import { withoutTimeChanges } from '../fields/managed-fields.ts';
 import type { Kind, Rules } from '../kinds/kind.ts';
 import { keepSystemMetadata } from '../kinds/metadata.ts';
 import type { StoredObject } from '../storage/object-store.ts';
-import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
+import { type Api, checkValid, type RequestTarget, resourceName, storeOf, type Writer } from './api.ts';
 import { withNamespace } from './create.ts';
 import { trackFields } from './field-tracking.ts';
 
 /** Replaces an object with the object of a PUT. */
-export function updateObject(api: Api, target: Target, decoded: KubeObject, writer: Writer): KubeObject {
+export function updateObject(api: Api, target: RequestTarget, decoded: KubeObject, writer: Writer): KubeObject {
   const { kind, namespace, name } = target;
   const next = withNamespace(checkName(decoded, name), kind, namespace);
   const live = storeOf(api, kind).get(namespace, name);
@@ -29,7 +29,7 @@ export interface Replacement {
 }
 
 /** Checks and stores the next state of an object; does not write an unchanged object. */
-export function replaceObject(api: Api, target: Target, { live, next }: Replacement, writer: Writer): KubeObject {
+export function replaceObject(api: Api, target: RequestTarget, { live, next }: Replacement, writer: Writer): KubeObject {
   const { kind, name, subresource } = target;
   const current = checkVersion(kind, name, next, live);
   const rules = updateRules(kind, subresource);
@@ -39,7 +39,7 @@ export function replaceObject(api: Api, target: Target, { live, next }: Replacem
   const store = storeOf(api, kind);
   if (writer.dryRun) return store.preview(prepared);
   if (!isRemovable(kind, prepared)) return store.put(prepared);
-  // The write removes the last finalizer: it deletes the object, and watchers receive the previous state.
+  // This write removes the last finalizer and thereby deletes the object; watchers receive the previous state.
   store.remove(live);
   return prepared;
 }
@@ -67,7 +67,7 @@ export function isRemovable({ rules }: Kind, object: KubeObject): boolean {
 }
 
 /** Throws 409 if the request contains the uid of another object. */
-function checkUid({ kind, name }: Target, { metadata: { uid } }: KubeObject, live: StoredObject): void {
+function checkUid({ kind, name }: RequestTarget, { metadata: { uid } }: KubeObject, live: StoredObject): void {
   if (uid === undefined || uid === live.metadata.uid) return;
   const detail = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid}`;
   throw conflict(resourceName(kind), name, detail);
@@ -81,7 +81,10 @@ export function checkName(object: KubeObject, name: string): KubeObject {
   return object;
 }
 
-/** Returns the object with its resourceVersion, by default that of the live object. Throws 409 for any other version. */
+/**
+ * Returns the object, with the live object's resourceVersion if it has none. Throws 409 if its resourceVersion is not that of the live
+ * object, and 422 if the kind requires one and it is missing.
+ */
 function checkVersion(kind: Kind, name: string, next: KubeObject, live: StoredObject): KubeObject {
   const { resourceVersion = '' } = next.metadata;
   if (resourceVersion !== '' && !/^\d+$/.test(resourceVersion)) {

@@ -180,7 +180,7 @@ export class WatchQueue<T> {
     this.#wake?.();
   }
 
-  /** Returns all items since the last call; waits for at least one. Undefined at the end. */
+  /** Returns all items since the last call; waits for at least one. Returns undefined after the end of the queue. */
   async take(): Promise<readonly T[] | undefined> {
     while (this.#waiting.length === 0) {
       if (this.#closed) return undefined;

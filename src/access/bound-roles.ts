@@ -1,7 +1,7 @@
-// The roles that bindings grant to each subject, by the namespace of the bindings, with the number of bindings.
+// Counts the bindings that grant each role to each subject, by namespace.
 
 /** The part of a binding that `BoundRoles` needs. */
-export interface Binding {
+export interface ReducedBinding {
   /** Key of the role. */
   readonly role: string;
   /** Namespace in which the binding grants its role; empty for all namespaces. */
@@ -9,11 +9,13 @@ export interface Binding {
   readonly subjects: readonly string[];
 }
 
-/** Roles of subjects. The cost of reading the roles of one subject does not depend on the number of bindings. */
+/**
+ * The roles that bindings grant to each subject. The cost of reading the roles of one subject does not depend on the number of bindings.
+ */
 export class BoundRoles {
   readonly #counts = new Map<string, Map<string, Map<string, number>>>();
 
-  add({ role, namespace, subjects }: Binding): void {
+  add({ role, namespace, subjects }: ReducedBinding): void {
     for (const subject of subjects) {
       const namespaces = getOrAdd(this.#counts, subject, () => new Map<string, Map<string, number>>());
       const roles = getOrAdd(namespaces, namespace, () => new Map<string, number>());
@@ -22,7 +24,7 @@ export class BoundRoles {
   }
 
   /** Removes a binding that was added. */
-  remove({ role, namespace, subjects }: Binding): void {
+  remove({ role, namespace, subjects }: ReducedBinding): void {
     for (const subject of subjects) {
       const namespaces = this.#counts.get(subject);
       const roles = namespaces?.get(namespace);
@@ -35,8 +37,8 @@ export class BoundRoles {
     }
   }
 
-  /** Yields the roles of a subject with the namespaces of their bindings. */
-  *of(subject: string): Generator<Pick<Binding, 'role' | 'namespace'>> {
+  /** Yields each role of a subject with the namespace of its bindings, up to MAX_ROLES roles for each namespace. */
+  *of(subject: string): Generator<Pick<ReducedBinding, 'role' | 'namespace'>> {
     for (const [namespace, roles] of this.#counts.get(subject) ?? []) {
       let left = namespace === '' ? Infinity : MAX_ROLES;
       for (const role of roles.keys()) {
@@ -52,8 +54,8 @@ export class BoundRoles {
 }
 
 /**
- * Maximum number of roles that the bindings in one namespace grant to one subject; additional bindings, which users of the namespace can
- * create, grant nothing.
+ * Maximum number of roles that RoleBindings in one namespace grant to one subject; additional roles are ignored. The limit is needed
+ * because users can create RoleBindings in their namespaces. It does not apply to ClusterRoleBindings.
  */
 const MAX_ROLES = 256;
 

@@ -7,16 +7,16 @@ import { labelValueProblems } from '../kubernetes/names.ts';
 /** Prefix of set names in RBAC rules. No Cluster has a name with a colon. */
 const CLUSTER_SET_PREFIX = 'set:';
 
-/** Set of Clusters without a set label, and of Clusters that do not exist. It is not a valid label value, so no label can select it. */
+/** Set of a Cluster that does not exist or has no valid set label. Not a valid label value, so no label can assign it. */
 export const NO_CLUSTER_SET = '-';
 
-/** Returns the set of a Cluster; NO_CLUSTER_SET for a Cluster without a set, and for undefined (the Cluster does not exist). */
+/** Returns the set of a Cluster, or NO_CLUSTER_SET if the Cluster does not exist (undefined) or has no valid set label. */
 export function clusterSetOf(cluster: Pick<ApiObject, 'metadata'> | undefined): string {
   const clusterSet = cluster?.metadata.labels?.[Label.clusterSet] ?? '';
   return clusterSet === '' || labelValueProblems(clusterSet).length > 0 ? NO_CLUSTER_SET : clusterSet;
 }
 
-/** Returns the name of a set in RBAC rules. */
+/** Returns the name that RBAC rules use for a set. */
 export function toClusterSetName(clusterSet: string): string {
   return `${CLUSTER_SET_PREFIX}${clusterSet}`;
 }

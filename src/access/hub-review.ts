@@ -8,8 +8,8 @@ import { omitUndefined } from '../std/omit-undefined.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { User } from './user.ts';
 
-/** Action in a SubjectAccessReview. */
-export type AccessAttributes = Pick<SubjectAccessReview['spec'], 'resourceAttributes' | 'nonResourceAttributes'>;
+/** The action that a SubjectAccessReview checks. */
+export type ReviewAttributes = Pick<SubjectAccessReview['spec'], 'resourceAttributes' | 'nonResourceAttributes'>;
 
 export interface AccessDecision {
   readonly allowed: boolean;
@@ -18,13 +18,13 @@ export interface AccessDecision {
 }
 
 /** Kind of a review, as it appears in messages. */
-export type ReviewKind = 'TokenReview' | 'SubjectAccessReview';
+export type HubReviewKind = 'TokenReview' | 'SubjectAccessReview';
 
-/** Thrown for a review whose response cannot be read. Callers must not derive a decision from it. */
+/** Thrown if the response to a review cannot be parsed. Callers must treat the result of the review as unknown. */
 export class UnreadableReviewError extends Error {
   override readonly name = 'UnreadableReviewError';
 
-  constructor(kind: ReviewKind) {
+  constructor(kind: HubReviewKind) {
     super(`the response to a ${kind} could not be read`);
   }
 }
@@ -32,11 +32,11 @@ export class UnreadableReviewError extends Error {
 /** Timeout of a review, in milliseconds. */
 export const REVIEW_MS = 10_000;
 
-/** Returns the hub's decision about a user. Throws the error of the request, or an UnreadableReviewError. */
+/** Returns the hub's decision about an action of a user. Throws the error of the request, or an UnreadableReviewError. */
 export async function reviewAccess(
   hub: Pick<KubeClient, 'createReview'>,
   { username, uid, groups, extra }: User,
-  attributes: AccessAttributes,
+  attributes: ReviewAttributes,
   options: CallOptions = { timeoutMs: REVIEW_MS },
 ): Promise<AccessDecision> {
   const extras = Object.entries(extra).map(([key, values]) => [key, [...values]] as const);
@@ -52,7 +52,7 @@ export async function reviewAccess(
   return decision;
 }
 
-/** Returns the decision of a review; undefined for a response without one. `denied` overrides `allowed`. */
+/** Returns the decision in the response to a review, or undefined if the response contains none. `denied` overrides `allowed`. */
 export function parseAccessDecision(review: unknown): AccessDecision | undefined {
   const status = isFields(review) ? review['status'] : undefined;
   if (!isFields(status)) return undefined;
@@ -75,7 +75,7 @@ export async function readTokenReviewStatus(response: Promise<unknown>): Promise
  * Waits for a review of a caller of the façade. If the review fails, logs the error and throws 503: the caller is neither allowed nor
  * denied.
  */
-export async function awaitReview<T>(kind: ReviewKind, review: Promise<T>, log: Logger): Promise<T> {
+export async function awaitReview<T>(kind: HubReviewKind, review: Promise<T>, log: Logger): Promise<T> {
   try {
     return await review;
   } catch (error) {
@@ -89,7 +89,7 @@ export async function awaitReview<T>(kind: ReviewKind, review: Promise<T>, log: 
 export async function isAllowed(
   hub: Pick<KubeClient, 'createReview'>,
   user: User,
-  attributes: AccessAttributes,
+  attributes: ReviewAttributes,
   log: Logger,
 ): Promise<boolean> {
   return (await awaitReview('SubjectAccessReview', reviewAccess(hub, user, attributes), log)).allowed;

@@ -1,16 +1,16 @@
-// Informers of ClusterRoles and ClusterRoleBindings on the hub, reduced to the fields that the index of permissions reads.
+// Informers of ClusterRoles and ClusterRoleBindings on the hub. They keep only the fields that RbacIndex reads.
 
 import { type ClusterRole, type ClusterRoleBinding, ClusterRoleBindings, ClusterRoles } from '../api/resources.ts';
 import type { StoredIdentity } from '../api/wire.ts';
 import { createReducedInformer, type Informer, type InformerOptions } from '../kube/informer.ts';
 
-/** Informers of RBAC for the whole hub. */
+/** Informers of the hub's ClusterRoles and ClusterRoleBindings. */
 export interface ClusterRbacInformers {
   readonly roles: Informer<ClusterRole>;
   readonly bindings: Informer<ClusterRoleBinding>;
 }
 
-/** Creates the informers, which start on subscription. */
+/** Creates the informers. An informer starts on its first subscription. */
 export function createClusterRbacInformers(
   options: Pick<InformerOptions<ClusterRole>, 'client' | 'clock' | 'random'>,
 ): ClusterRbacInformers {

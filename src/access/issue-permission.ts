@@ -1,6 +1,6 @@
-// The permission to issue a token for a service account on a target cluster: `issue clusters/token`, for up to three resource names with
-// the cluster and three with its set. Callers of the façade are authorized here; tokens/authority.ts reviews the requesters of
-// ManagedTokens.
+// The permission to issue a token for a service account on a target cluster: the verb `issue` on `clusters/token`. Each of up to six
+// resource names is enough: three with the name of the cluster, and three with its set. Callers of the façade are authorized here;
+// tokens/authorizer.ts reviews the requesters of ManagedTokens.
 
 import { RegistryGroup } from '../api/names.ts';
 import { Clusters } from '../api/resources.ts';
@@ -9,11 +9,11 @@ import { rejectOnAbort } from '../kube/deadline.ts';
 import { accessForbidden } from '../kubernetes/access-forbidden.ts';
 import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Clock } from '../std/clock.ts';
-import { FreshCache } from '../std/fresh-cache.ts';
+import { ExpiringCache } from '../std/expiring-cache.ts';
 import { goQuote } from '../std/go-text.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { NO_CLUSTER_SET, toClusterSetName } from './cluster-set.ts';
-import { type AccessAttributes, isAllowed } from './hub-review.ts';
+import { isAllowed, type ReviewAttributes } from './hub-review.ts';
 import type { Permission } from './rbac-index.ts';
 import { type User, userKeyOf } from './user.ts';
 
@@ -32,14 +32,15 @@ export interface IssueTarget {
   readonly serviceAccount: string;
 }
 
-/** The service account of a review, and the set of its cluster at the time of the review. */
+/** The service account in a review, and the set of its cluster at the time of the review. */
 export interface ReviewedTarget extends IssueTarget {
   /** Set of the cluster; NO_CLUSTER_SET if the cluster has none or does not exist. */
   readonly clusterSet: string;
 }
 
 /**
- * Default of the protected namespaces, which an RBAC rule must name: a rule for the whole cluster does not cover their service accounts.
+ * Namespaces that are protected by default: a rule for a whole cluster or set does not cover their service accounts. A rule must name the
+ * namespace or the service account.
  */
 export const PROTECTED_NAMESPACES: readonly string[] = ['kube-system', 'kube-public', 'kube-node-lease'];
 
@@ -49,8 +50,8 @@ export function exactNameOf({ cluster, namespace, serviceAccount }: IssueTarget)
 }
 
 /**
- * Returns the reason why a rule for the whole cluster does not cover a protected namespace, for messages about a missing permission; empty
- * for other namespaces.
+ * Returns the reason why a rule for the whole cluster does not cover the namespace, for messages about a missing permission. Returns an
+ * empty string if the namespace is not protected.
  */
 export function explainProtection({ namespace }: IssueTarget, protectedNamespaces: readonly string[]): string {
   return protectedNamespaces.includes(namespace)
@@ -59,9 +60,9 @@ export function explainProtection({ namespace }: IssueTarget, protectedNamespace
 }
 
 /**
- * Returns the resource names to review, in order: the name that was allowed last time, then the names with the cluster and those with its
- * set, from the most to the least specific. One allowed name is enough, except for the names of NO_CLUSTER_SET, which `grantsPermission`
- * excludes.
+ * Returns the resource names to review, in order: the name that was allowed last time, then the names with the cluster, then those with its
+ * set, each from the most to the least specific. One allowed name is enough, unless it is a name of NO_CLUSTER_SET: `grantsPermission`
+ * excludes these names.
  */
 export function toIssueNames(target: ReviewedTarget, lastAllowed?: string, protectedNamespaces = PROTECTED_NAMESPACES): readonly string[] {
   const { cluster, namespace, serviceAccount, clusterSet } = target;
@@ -74,7 +75,7 @@ export function toIssueNames(target: ReviewedTarget, lastAllowed?: string, prote
   return lastAllowed !== undefined && names.includes(lastAllowed) ? [...new Set([lastAllowed, ...names])] : names;
 }
 
-/** Returns those of the reviewed names that can grant the permission. */
+/** Returns only the names that can grant the permission. */
 export function filterGrantingNames(names: readonly string[]): readonly string[] {
   return names.filter(grantsPermission);
 }
@@ -88,10 +89,10 @@ function grantsPermission(name: string): boolean {
   return name !== toClusterSetName(NO_CLUSTER_SET) && !name.startsWith(`${toClusterSetName(NO_CLUSTER_SET)}/`);
 }
 
-/** Reviews one name after another. Returns the first name that grants the permission; undefined if none does. */
+/** Reviews one name after another. Returns the first name that grants the permission, or undefined if none does. */
 export async function findAllowedName(
   names: readonly string[],
-  review: (attributes: AccessAttributes) => Promise<boolean>,
+  review: (attributes: ReviewAttributes) => Promise<boolean>,
 ): Promise<string | undefined> {
   const { verbs, group, resource, subresource } = IssueTokens;
   const [verb] = verbs;
@@ -114,16 +115,16 @@ export interface AuthorizerOptions {
 export class Authorizer {
   readonly #options: AuthorizerOptions;
   /** Decisions by user, cluster set and service account. The set is part of the key, so that a change of the set requires new reviews. */
-  readonly #decisions: FreshCache<boolean>;
-  /** Names that were allowed last, by the same keys as decisions. */
+  readonly #decisions: ExpiringCache<boolean>;
+  /** The name that was allowed last, by the same keys as `#decisions`. */
   readonly #allowedAs = new BoundedCache<string>(MAX_NAMES);
 
   constructor(options: AuthorizerOptions) {
     this.#options = options;
-    this.#decisions = new FreshCache({ clock: options.clock, ttlMs: TTL_MS, maxEntries: MAX_DECISIONS });
+    this.#decisions = new ExpiringCache({ clock: options.clock, ttlMs: TTL_MS, maxEntries: MAX_DECISIONS });
   }
 
-  /** Resolves if the user is permitted to issue a token for this service account. Throws 403, or 503 if the review fails. */
+  /** Resolves if the user is permitted to issue a token for this service account. Otherwise throws 403, or 503 if the review fails. */
   async authorize(user: User, target: ReviewedTarget, signal: AbortSignal): Promise<void> {
     const key = `${userKeyOf(user)}/${target.clusterSet}/${exactNameOf(target)}`;
     // Several requests may wait for one review, so none of them can cancel it.
@@ -146,11 +147,11 @@ export class Authorizer {
 }
 
 const TTL_MS = 10_000;
-/** Maximum number of cached decisions, about ten megabytes. */
+/** Maximum number of cached decisions, which take about ten megabytes. */
 const MAX_DECISIONS = 50_000;
 const MAX_NAMES = 10_000;
 
-/** Returns the error that the target cluster would return, followed by the permission that is missing on the hub. */
+/** Returns the error that the target cluster would return, with the permission that is missing on the hub at the end of its message. */
 function forbidden({ username }: User, target: IssueTarget, protection: string): Error {
   const attributes = {
     type: 'resource',

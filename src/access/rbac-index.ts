@@ -8,16 +8,16 @@ import { objectKey } from '../kube/paths.ts';
 import { dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { groupMatches, type PolicyRule, type RbacSubject, resourceMatches, SUPERUSERS, verbMatches } from '../kubernetes/rbac.ts';
 import { BoundedCache } from '../std/bounded-cache.ts';
-import { type Binding, BoundRoles } from './bound-roles.ts';
+import { BoundRoles, type ReducedBinding } from './bound-roles.ts';
 import type { User } from './user.ts';
-import { type Grant, toAnyNamespaceEntry, Visibility } from './visibility.ts';
+import { type RoleGrant, toAnyNamespaceEntry, Visibility } from './visibility.ts';
 
 /** A permission on named objects. A rule with any of the verbs grants it. */
 export interface Permission {
   readonly verbs: readonly string[];
   readonly group: string;
   readonly resource: string;
-  /** Subresource; undefined for the resource itself, whose requests without a name (lists) cover all names. */
+  /** Subresource; undefined for the resource itself, where a rule for `list` with the empty resource name covers all names. */
   readonly subresource?: string;
   /** True for a namespaced kind: a name in a ClusterRole covers the objects with this name in any namespace. False by default. */
   readonly namespaced?: boolean;
@@ -46,9 +46,9 @@ export type IndexedBinding = Pick<RoleBinding, 'roleRef' | 'subjects'>;
 export interface RbacChange {
   /** Keys of the roles that grant different names than before. */
   readonly roles: ReadonlySet<string>;
-  /** Subjects of the changed bindings, if their role grants names. */
+  /** Subjects of the changed bindings whose role grants names. */
   readonly subjects: ReadonlySet<string>;
-  /** True if a ClusterRole or a ClusterRoleBinding changed, which may grant lists in all namespaces. */
+  /** True if a ClusterRole or a ClusterRoleBinding changed. Such a change may grant lists in all namespaces. */
   readonly isClusterWide: boolean;
 }
 
@@ -61,16 +61,19 @@ export class RbacIndex {
   readonly #permission: Permission;
   /** Names that each role grants; roles that grant nothing are absent. */
   readonly #roles = new Map<string, Visibility>();
-  readonly #bindings = new Map<string, Binding>();
+  readonly #bindings = new Map<string, ReducedBinding>();
   /** Keys of bindings by role. */
   readonly #byRole = new Map<string, Set<string>>();
   readonly #boundRoles = new BoundRoles();
-  /** Names of users by their subjects, with the number of the last change that they contain. */
+  /** Cached results of `namesFor`, by the subjects of the user. */
   #views = new BoundedCache<View>(MAX_VIEWS, weightOf);
-  /** Instances in use by fingerprint: users with the same names share one. */
+  /** Instances in use, by fingerprint. Users with the same names share one instance. */
   readonly #shared = new BoundedCache<WeakRef<Visibility>, number>(MAX_VIEWS);
   #changes = 0;
-  /** Number of the last change to each role, and to the bindings of each subject. Changes up to `#forgottenAt` are unknown. */
+  /**
+   * Number of the last change to each role, and to the bindings of each subject. Changes up to the number `#forgottenAt` are no longer
+   * recorded.
+   */
   readonly #changedAt = { roles: new Map<string, number>(), subjects: new Map<string, number>() };
   #forgottenAt = 0;
 
@@ -96,7 +99,7 @@ export class RbacIndex {
     });
   }
 
-  /** Stores the current state of a role; undefined if it was deleted. */
+  /** Stores the current state of a role (undefined if it was deleted), and returns the resulting change. */
   setRole(key: string, role: Pick<ClusterRole, 'rules'> | undefined): RbacChange {
     const before = this.#roles.get(key) ?? Visibility.nothing;
     // The rules of an aggregated role without any rules are null.
@@ -110,7 +113,7 @@ export class RbacIndex {
     return { roles: new Set([key]), subjects: NONE, isClusterWide: namespace === '' };
   }
 
-  /** Stores the current state of a binding; undefined if it was deleted. */
+  /** Stores the current state of a binding (undefined if it was deleted), and returns the resulting change. */
   setBinding(key: string, binding: IndexedBinding | undefined): RbacChange {
     const before = this.#bindings.get(key);
     const now = binding && toBinding(key, binding);
@@ -129,7 +132,7 @@ export class RbacIndex {
     return this.#changes;
   }
 
-  /** Returns true if the names of a subject may have changed since the change with the number `since`. */
+  /** Returns true if the names granted to a subject may have changed since the change with the number `since`. */
   hasChanged(subject: string, since: number): boolean {
     if (since === this.#changes) return false;
     if (since < this.#forgottenAt || (this.#changedAt.subjects.get(subject) ?? 0) > since) return true;
@@ -164,7 +167,7 @@ export class RbacIndex {
   }
 
   /** Yields the names that each role grants to these subjects. */
-  *#grantsOf(subjects: readonly string[]): Generator<Grant> {
+  *#grantsOf(subjects: readonly string[]): Generator<RoleGrant> {
     for (const subject of subjects)
       for (const { role, namespace } of this.#boundRoles.of(subject)) {
         const granted = this.#roles.get(role);
@@ -174,7 +177,7 @@ export class RbacIndex {
   }
 
   /** Returns the distinct grants of these subjects: several bindings may grant a user the same role. */
-  #distinctGrantsOf(subjects: readonly string[]): readonly Grant[] {
+  #distinctGrantsOf(subjects: readonly string[]): readonly RoleGrant[] {
     const namespaces = new Map<Visibility, Set<string | undefined>>();
     return [...this.#grantsOf(subjects)].filter(({ granted, namespace }) => {
       const known = namespaces.get(granted) ?? new Set();
@@ -183,7 +186,7 @@ export class RbacIndex {
     });
   }
 
-  /** Returns the instance with the same names that other users share, if there is one; otherwise, shares the given instance. */
+  /** Returns the shared instance with the same names. If there is none, shares and returns the given instance. */
   #share(visibility: Visibility): Visibility {
     if (visibility.isEverything) return Visibility.everything;
     const known = this.#shared.get(visibility.fingerprint)?.deref();
@@ -192,20 +195,20 @@ export class RbacIndex {
     return visibility;
   }
 
-  /** Records a change of these roles or subjects. */
+  /** Records a change to these roles, or to the bindings of these subjects. */
   #record(kind: 'roles' | 'subjects', keys: readonly string[]): void {
     this.#changes += 1;
     if (this.#changedAt[kind].size > MAX_CHANGED) this.#forget();
     for (const key of keys) this.#changedAt[kind].set(key, this.#changes);
   }
 
-  #add(key: string, binding: Binding): void {
+  #add(key: string, binding: ReducedBinding): void {
     this.#bindings.set(key, binding);
     addTo(this.#byRole, binding.role, key);
     this.#boundRoles.add(binding);
   }
 
-  #remove(key: string, binding: Binding): void {
+  #remove(key: string, binding: ReducedBinding): void {
     this.#bindings.delete(key);
     removeFrom(this.#byRole, binding.role, key);
     this.#boundRoles.remove(binding);
@@ -229,13 +232,15 @@ export function subjectsOf({ username, groups }: Pick<User, 'username' | 'groups
   return [`User/${username}`, ...groups.map((group) => `Group/${group}`)];
 }
 
-/** Names of a user, with the number of the last change that they contain. */
+/** Names of a user, with the number of the last change that they reflect. */
 interface View {
   readonly visibility: Visibility;
   readonly changes: number;
 }
 
-/** Maximum number of cached results with up to a hundred names each; fewer if they have more names. */
+/**
+ * Maximum number of shared instances, and maximum total weight of cached results. A result weighs 1, plus 1 for every NAMES_PER_VIEW names.
+ */
 const MAX_VIEWS = 10_000;
 const NAMES_PER_VIEW = 100;
 /** Number of changed roles, and of changed subjects, above which all cached results are dropped. */
@@ -248,16 +253,16 @@ function weightOf({ visibility }: View): number {
   return 1 + Math.floor(visibility.size / NAMES_PER_VIEW);
 }
 
-function isSame(a: Binding, b: Binding): boolean {
+function isSame(a: ReducedBinding, b: ReducedBinding): boolean {
   return a.role === b.role && a.subjects.length === b.subjects.length && a.subjects.every((subject, at) => subject === b.subjects[at]);
 }
 
-/** Returns the namespace in a key; empty for a cluster-scoped object. */
+/** Returns the namespace in a key, or an empty string for a cluster-scoped object. */
 function namespaceOf(key: string): string {
   return key.slice(0, Math.max(key.indexOf('/'), 0));
 }
 
-function toBinding(key: string, { roleRef, subjects }: IndexedBinding): Binding {
+function toBinding(key: string, { roleRef, subjects }: IndexedBinding): ReducedBinding {
   const namespace = namespaceOf(key);
   const { kind, name } = roleRef;
   return {
@@ -268,7 +273,7 @@ function toBinding(key: string, { roleRef, subjects }: IndexedBinding): Binding 
   };
 }
 
-/** Returns the key of a binding's subject in the format of `subjectsOf`; none for a subject that matches no user. */
+/** Returns the key of a binding's subject in the format of `subjectsOf`, or no key if the subject matches no user. */
 function subjectKeys({ kind, name, namespace }: RbacSubject, bindingNamespace: string): readonly string[] {
   if (kind === 'User' || kind === 'Group') return [`${kind}/${name}`];
   const own = namespace || bindingNamespace;
@@ -282,7 +287,7 @@ function grantedBy(rules: readonly PolicyRule[], permission: Permission): Visibi
   return new Visibility(permission.namespaced === true ? new Set([...names].map(toAnyNamespaceEntry)) : names);
 }
 
-/** Reduces rules to at most one, which grants the same names for a permission. The rules of a role may be long. */
+/** Reduces rules to at most one rule that grants the same names for a permission. This saves memory, because a role may have long rules. */
 export function reduceRules(permission: Permission, rules: readonly PolicyRule[]): readonly PolicyRule[] {
   const names = grantedNames(rules, permission);
   if (names?.size === 0) return [];
@@ -292,8 +297,8 @@ export function reduceRules(permission: Permission, rules: readonly PolicyRule[]
 }
 
 /**
- * Returns the names that rules grant for a permission; undefined for all names. For a namespaced kind, omits strings that Kubernetes
- * accepts in rules but that cannot be the name of an object.
+ * Returns the names that rules grant for a permission, or undefined if they grant all names. For a namespaced kind, omits strings that
+ * Kubernetes accepts in rules but that cannot be the name of an object.
  */
 function grantedNames(rules: readonly PolicyRule[], permission: Permission): ReadonlySet<string> | undefined {
   const granted = new Set<string>();
@@ -311,7 +316,10 @@ function appliesTo(rule: PolicyRule, { verbs, group, resource, subresource }: Pe
   return subresource === undefined ? resourceMatches(rule, resource) : resourceMatches(rule, `${resource}/${subresource}`, subresource);
 }
 
-/** Passes all objects of an informer to `set`, then those of each batch. Emits the change of each batch that has one. */
+/**
+ * Passes all objects of an informer to `set`, then the changed objects of each batch. Emits the combined change of each batch, unless it
+ * affects no role and no subject.
+ */
 function followInformer<T extends ApiObject>(
   { store, batches$ }: ListSource<T>,
   set: (key: string, object: T | undefined) => RbacChange,

@@ -2,7 +2,7 @@
 
 import { digestOf } from '../std/digest.ts';
 
-/** A user with the attributes that a TokenReview returned. */
+/** A user with the attributes that a TokenReview returns. */
 export interface User {
   readonly username: string;
   readonly uid: string;
@@ -10,7 +10,7 @@ export interface User {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Returns the User of a service account on the hub. */
+/** Returns the User for a service account on the hub. */
 export function toServiceAccountUser(namespace: string, name: string): User {
   return {
     username: `system:serviceaccount:${namespace}:${name}`,
@@ -23,7 +23,9 @@ export function toServiceAccountUser(namespace: string, name: string): User {
 /** Service accounts that a subject of a binding matches: all, all in a namespace, or one. */
 export type ServiceAccountScope = 'all' | { readonly namespace: string; readonly name?: string };
 
-/** Returns the service accounts that a subject in the format of `subjectsOf` matches; undefined for other users and groups. */
+/**
+ * Returns the service accounts that a subject in the format of `subjectsOf` matches, or undefined if the subject is another user or group.
+ */
 export function serviceAccountsOf(subject: string): ServiceAccountScope | undefined {
   if (subject === 'Group/system:serviceaccounts' || subject === 'Group/system:authenticated') return 'all';
   const [, namespace, name] = SERVICE_ACCOUNT.exec(subject) ?? [];

@@ -4,7 +4,7 @@ import { compareUtf8 } from '../std/go-text.ts';
 import { fnv1a, mix } from '../std/hash.ts';
 import { isClusterSetName } from './cluster-set.ts';
 
-/** Fingerprint of versions that no caller can resume from. */
+/** Fingerprint in resource versions from which no caller can resume. */
 export const NOT_RESUMABLE = 0;
 /** Fingerprint of a caller who sees everything. */
 const EVERYTHING = 1;
@@ -17,12 +17,14 @@ const ANY_NAMESPACE = '*/';
 /** Placeholder for all names in a salted fingerprint. No entry equals this string. */
 const ANY_NAME = '\n';
 
-/** Returns the entry of a Visibility for all objects with this name. */
+/** Returns the entry of a Visibility for all objects with this name, in any namespace. */
 export function toAnyNamespaceEntry(name: string): string {
   return `${ANY_NAMESPACE}${name}`;
 }
 
-/** Returns the entry of a Visibility for all objects in a namespace. It ends with a slash, so it never equals the key of an object. */
+/**
+ * Returns the entry of a Visibility for all objects in a namespace. The entry ends with a slash, so it never equals the key of an object.
+ */
 export function toNamespaceEntry(namespace: string): string {
   return `${namespace}${SLASH}`;
 }
@@ -35,15 +37,15 @@ export function isNamespaceEntry(entry: string): boolean {
 /** Separator between namespace and name in keys. Neither contains it. */
 const SLASH = '/';
 
-/** The names by which rules can grant an object. */
+/** The names by which rules can grant access to an object. */
 export interface VisibleObject {
-  /** `namespace/name`; the name alone without a namespace. */
+  /** `namespace/name`, or the name alone for a cluster-scoped object. */
   readonly key: string;
-  /** Name that rules use for the cluster set of the object; undefined without a set. */
+  /** Name that rules use for the cluster set of the object; undefined if the object has no set. */
   readonly clusterSetName: string | undefined;
 }
 
-/** A set of names, whether or not their objects exist. Users with the same names share one instance. */
+/** The set of names that a user may see, whether or not objects with these names exist. Users with the same names share one instance. */
 export class Visibility {
   static readonly everything = new Visibility();
   static readonly nothing = new Visibility(new Set());
@@ -54,18 +56,18 @@ export class Visibility {
   #spansNamespaces: boolean | undefined;
   #hasClusterSets: boolean | undefined;
 
-  /** Creates the visibility of these names; undefined for all names. A salt other than 0 changes the fingerprint. */
+  /** Creates a Visibility of these names, or of all names if `names` is undefined. A salt other than 0 changes the fingerprint. */
   constructor(names?: ReadonlySet<string>, salt = 0) {
     this.#names = names;
     this.#salt = salt;
   }
 
-  /** Returns the same names with a fingerprint that other replicas do not accept. */
+  /** Returns the same names with another fingerprint, which replicas with another salt do not accept. */
   withSalt(salt: number): Visibility {
     return new Visibility(this.#names, salt);
   }
 
-  /** Fingerprint of the names, as part of the façade's resource versions. */
+  /** Fingerprint of the names. It is part of the façade's resource versions. */
   get fingerprint(): number {
     this.#fingerprint ??= this.#names === undefined && this.#salt === 0 ? EVERYTHING : fingerprintOf(this.#names ?? [ANY_NAME], this.#salt);
     return this.#fingerprint;
@@ -98,7 +100,10 @@ export class Visibility {
     return end >= 0 && (this.includes(toNamespaceEntry(key.slice(0, end))) || this.includes(toAnyNamespaceEntry(key.slice(end + 1))));
   }
 
-  /** Restricts the names to one namespace, as a binding in it does. This visibility must be everything, or names in any namespace. */
+  /**
+   * Returns these names restricted to one namespace, for a Role or a RoleBinding in that namespace. This Visibility must contain all names,
+   * or only entries for names in any namespace.
+   */
   within(namespace: string): Visibility {
     return new Visibility(new Set(this.#entriesIn(namespace)));
   }
@@ -108,7 +113,7 @@ export class Visibility {
     else for (const name of this.#names) yield `${namespace}${SLASH}${name.slice(ANY_NAMESPACE.length)}`;
   }
 
-  /** True if one of the names is a name in any namespace, which is not the key of an object. */
+  /** True if one of the entries stands for a name in any namespace. */
   get spansNamespaces(): boolean {
     this.#spansNamespaces ??= this.names.some((name) => name.startsWith(ANY_NAMESPACE));
     return this.#spansNamespaces;
@@ -135,7 +140,7 @@ export class Visibility {
   }
 
   /** Combines all names of these grants. A user may have a grant in each of many thousands of namespaces. */
-  static union(grants: Iterable<Grant>): Visibility {
+  static union(grants: Iterable<RoleGrant>): Visibility {
     const names = new Set<string>();
     for (const { granted, namespace } of grants) {
       if (granted.#names === undefined && namespace === undefined) return Visibility.everything;
@@ -145,14 +150,14 @@ export class Visibility {
   }
 }
 
-/** Names that a role grants. */
-export interface Grant {
+/** Names that a role grants through a binding. */
+export interface RoleGrant {
   readonly granted: Visibility;
   /** Namespace of the binding, to which the names are restricted; undefined for no restriction. */
   readonly namespace: string | undefined;
 }
 
-/** Returns the fingerprint of a set of names, in any order; never EVERYTHING or NOT_RESUMABLE. */
+/** Returns the fingerprint of a set of names. The order of the names does not matter. Never returns EVERYTHING or NOT_RESUMABLE. */
 function fingerprintOf(names: Iterable<string>, salt: number): number {
   let sum = salt;
   for (const name of names) sum = (sum + mix(fnv1a(name))) | 0;

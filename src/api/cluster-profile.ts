@@ -12,7 +12,7 @@ export interface ClusterProfile {
 
 export interface ClusterProfileSpec {
   readonly displayName?: string;
-  /** Immutable. */
+  /** Manager of the cluster; immutable. */
   readonly clusterManager: { readonly name: string };
 }
 

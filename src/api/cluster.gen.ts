@@ -25,11 +25,11 @@ export interface ClusterSpec {
  */
 export interface ClusterOrchestratorApiEndpoints {
   /**
-   * PEM certificates of the CAs that sign the API server's certificate, encoded in base64. If this field is absent, Purser trusts only the public root certificates bundled with Node.js; list a private CA here. TLS is always verified. Purser writes a change into kubeconfig and Argo CD Secrets without issuing new tokens.
+   * PEM certificates of the CAs that sign the API server's certificate, encoded in base64. If this field is absent, Purser trusts only the public root certificates bundled with Node.js; list a private CA here. TLS is always verified. After a change, Purser updates the Secrets of ManagedTokens without issuing new tokens.
    */
   readonly caBundle?: string;
   /**
-   * Addresses of the API server, by client network. A client uses the address whose clientCIDR contains the client's own address; the longest prefix wins. Addresses with the same clientCIDR are tried in the listed order.
+   * Addresses of the API server, by client network. A client uses the address whose clientCIDR contains the client's own address; if several match, the longest prefix wins. If an address does not respond, Purser tries the others; addresses with the same clientCIDR are tried in the listed order.
    *
    * @minItems 1
    * @maxItems 16
@@ -58,7 +58,7 @@ export interface ClusterAuthInfo {
  */
 export interface ClusterController {
   /**
-   * Kind of the credential. Secret: the keys of the Secret contain the credential (token, or tls.crt and tls.key) or, for a cluster that accepts tokens of the hub, the name of a service account on the hub (serviceAccount). Other keys limit the use of the credential: addresses (server), CAs (ca.crt: PEM certificates, or the word system for public CAs), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces). The key proxy is optional: the URL of a proxy for all connections to the cluster. ServiceAccount: the cluster is the hub. Only the Cluster that the --hub-cluster option names can have this kind. For this Cluster, Purser uses its own connection to the hub, and never connects to the addresses in serverEndpoints.
+   * Kind of the credential. Secret: the keys of the Secret contain the credential (token, or tls.crt and tls.key) or, for a cluster that trusts tokens issued by the hub, the name of a service account on the hub (serviceAccount). Other keys limit the use of the credential: addresses (server), CAs (ca.crt: PEM certificates, or the word system for public CAs), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces). The optional key proxy contains the URL of a proxy for all connections to the cluster. ServiceAccount: the cluster is the hub. Only the Cluster that the --hub-cluster option names can have this kind. For this Cluster, Purser uses its own connection to the hub, and never connects to the addresses in serverEndpoints.
    */
   readonly kind: 'Secret' | 'ServiceAccount';
   /**
@@ -66,12 +66,12 @@ export interface ClusterController {
    */
   readonly name: string;
   /**
-   * Namespace of the Secret or service account. Purser reads credentials only from the namespaces in the --credential-namespaces option, by default only from its own namespace.
+   * Namespace of the Secret or service account. Purser reads credentials only from the namespaces in the --credential-namespaces option. The default is Purser's own namespace.
    */
   readonly namespace: string;
 }
 /**
- * Hint for users about access to the cluster, such as a group to join. Purser stores this field and never reads it.
+ * Hint for users about access to the cluster, such as a group to join. Purser does not use this field.
  */
 export interface ClusterUser {
   /**
@@ -88,11 +88,11 @@ export interface ClusterUser {
   readonly namespace?: string;
 }
 /**
- * Renewal of Purser's own credential for the cluster. If the credential is a token for a service account, Purser renews it and writes the new token into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed. Purser never changes the Secret in authInfo.controller. Purser immediately replaces a token that you supply, and renews the tokens that it obtained itself at half of their granted lifetime. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and renewal Manual in one of them stops the renewal for all. A new value of the registry.purser.dev/renew-credential annotation on the Secret in authInfo.controller renews the token immediately; a new value of registry.purser.dev/revoke-credential also revokes all earlier tokens that Purser obtained. Each value takes effect once.
+ * Renewal of Purser's own credential for the cluster. If the credential is a token for a service account, Purser renews it and writes the new token into a second Secret. The name of the second Secret is that of the Secret in authInfo.controller with the suffix -renewed. Purser never changes the Secret in authInfo.controller. Purser immediately replaces a token that you supply; it renews its own tokens when an eighth to a half of their granted lifetime has passed. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Purser does not renew the credential if one of these Clusters sets renewal to Manual. To renew the token immediately, set the registry.purser.dev/renew-credential annotation on the Secret in authInfo.controller to a new value; to also revoke all earlier tokens that Purser obtained, set registry.purser.dev/revoke-credential. Each value takes effect once.
  */
 export interface ClusterCredential {
   /**
-   * Auto: Purser renews the credential if it is a token for a service account. Manual: Purser does not renew the credential, and switches back to the token in the Secret if it renewed the token before. Write a new credential into the Secret before the old one expires. Client certificates and tokens of other users are never renewed.
+   * Auto: Purser renews the credential if it is a token for a service account. Manual: Purser does not renew the credential. If Purser renewed it before, Purser switches back to the token in the Secret in authInfo.controller. Write a new credential into that Secret before the old one expires. Purser never renews client certificates, or tokens of users that are not service accounts.
    */
   readonly renewal: 'Auto' | 'Manual';
   /**
@@ -100,7 +100,7 @@ export interface ClusterCredential {
    */
   readonly lifetime: string;
   /**
-   * Time for which the replaced token stays valid after a renewal, from 0s to 24h, so that all replicas of Purser receive the new token. Purser applies at most half of the granted lifetime, and at least the probe interval. After the overlap, Purser revokes the replaced token: it deletes the anchor, the Secret on the cluster that the token is bound to.
+   * Time for which the replaced token stays valid after a renewal, from 0s to 24h, so that all replicas of Purser receive the new token. Purser limits the overlap to half of the granted lifetime, but never to less than the probe interval. After the overlap, Purser revokes the replaced token by deleting its anchor: the Secret that the token is bound to, on the cluster.
    */
   readonly overlap: string;
 }
@@ -109,7 +109,7 @@ export interface ClusterCredential {
  */
 export interface ClusterStatus {
   /**
-   * Distribution of the cluster, derived from its version: Kubernetes, K3s, EKS, GKE, AKS, OpenShift and others.
+   * Distribution of the cluster, derived from its version, such as Kubernetes, K3s, EKS, GKE, AKS or OpenShift.
    */
   readonly type?: string;
   /**
@@ -117,13 +117,13 @@ export interface ClusterStatus {
    */
   readonly version?: string;
   /**
-   * Audiences that the cluster's API server accepts: those of the token that Purser uses on the cluster, or, if the cluster accepts tokens of the hub, those that the API server returns in a TokenReview. Absent if Purser uses a client certificate, and for the hub. Purser's own commands, and ManagedTokens without audiences, request tokens for these audiences.
+   * Audiences that the cluster's API server accepts: those of the token that Purser uses on the cluster or, if the cluster trusts tokens issued by the hub, those that the API server returns in a TokenReview. Absent for the hub, and if the audiences are unknown, for example because Purser uses a client certificate. By default, ManagedTokens and the purser command-line tool request tokens for these audiences.
    *
    * @maxItems 16
    */
   readonly apiAudiences?: readonly string[];
   /**
-   * Address of the cluster's API server that Purser currently uses, one of spec.orchestratorApiEndpoints.serverEndpoints. Purser switches to another address while this one does not respond. The cluster list of the façade omits this field.
+   * Address of the cluster's API server that Purser currently uses, one of spec.orchestratorApiEndpoints.serverEndpoints. If this address stops responding, Purser switches to another one. The cluster list of the façade omits this field.
    */
   readonly activeEndpoint?: string;
   /**
@@ -135,7 +135,7 @@ export interface ClusterStatus {
    */
   readonly probeLatencyMilliseconds?: number;
   /**
-   * Expiry of the credential that Purser uses; absent if the credential does not expire, if its expiry is unknown, and for a cluster that accepts tokens of the hub. The cluster list of the façade omits this field.
+   * Expiry of the credential that Purser uses; absent if the credential does not expire, if its expiry is unknown, and for a cluster that trusts tokens issued by the hub. The cluster list of the façade omits this field.
    */
   readonly credentialExpirationTime?: string;
   /**
@@ -143,7 +143,7 @@ export interface ClusterStatus {
    */
   readonly credentialRenewalTime?: string;
   /**
-   * Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the cluster's API server responds. Authorized: the cluster accepts Purser's credential, which is permitted to issue tokens. CredentialFresh: Purser's credential does not expire soon, and its renewal succeeds. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods. A period is 5 minutes, or longer with more than 1020 Clusters.
+   * Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the cluster's API server responds. Authorized: the cluster accepts Purser's credential and permits it to issue tokens. CredentialFresh: Purser's credential does not expire soon, and its renewal succeeds. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods. A period is 5 minutes; with more than 1,020 Clusters, it is the number of Clusters divided by 3.4, in seconds.
    *
    * @maxItems 16
    */

@@ -23,7 +23,7 @@ const BANNER =
 const SCHEMA_BANNER =
   "// Generated from crds/ by `npm run generate`; do not edit. Descriptions and constraints of the façade's OpenAPI document, and columns of its tables.";
 
-/** Kinds that the façade lists. Their schemas are part of its OpenAPI document, and their columns of its tables. */
+/** Kinds that the façade lists. Its OpenAPI document contains their schemas, and its tables have their columns. */
 const LISTED_KINDS = new Set(['Cluster', 'ManagedToken']);
 
 /** Returns the TypeScript text of each generated file, by file name. */
@@ -113,7 +113,7 @@ function withTitles(schema: JSONSchema, field: string, kind: string): JSONSchema
     ...rest,
     ...(properties.length > 0 && {
       title: `${kind}${field.charAt(0).toUpperCase()}${field.slice(1)}`,
-      // The fields of a template have the same names as those of the object.
+      // The fields of a template have the same names as those of the object, so their titles contain `Template`.
       properties: Object.fromEntries(
         properties.map(([name, property]) => [name, withTitles(property, name, field === 'template' ? `${kind}Template` : kind)]),
       ),

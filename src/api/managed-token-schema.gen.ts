@@ -3,7 +3,7 @@
 /** Schema of ManagedToken. */
 export const ManagedTokenSchema = {
   "type": "object",
-  "description": "ManagedToken declares that a workload needs a token for a service account on a registered cluster. Purser issues the token through the TokenRequest API of that cluster, stores it in a Secret in the namespace of the ManagedToken, renews it before the granted expiry, and removes it when the permission is withdrawn. A new value of the tokens.purser.dev/rotate annotation requests a new token. With revocation BoundSecret, a new value of the tokens.purser.dev/revoke annotation revokes the current token. Each value takes effect once.",
+  "description": "ManagedToken declares that a workload needs a token for a service account on a registered cluster. Purser issues the token through the TokenRequest API of that cluster, stores it in a Secret in the namespace of the ManagedToken, renews it before the granted expiry, and removes it when the requester loses the permission to issue it. A new value of the tokens.purser.dev/rotate annotation requests a new token. With revocation BoundSecret, a new value of the tokens.purser.dev/revoke annotation revokes the current token. Each value takes effect once.",
   "required": [
     "spec"
   ],
@@ -35,7 +35,7 @@ export const ManagedTokenSchema = {
         },
         "serviceAccount": {
           "type": "object",
-          "description": "Service account on the target cluster that the token authenticates as. It must exist. After a change, Purser removes the old token and issues one for the new service account.",
+          "description": "Service account that the token authenticates as, on the target cluster. It must exist. After a change, Purser removes the old token and issues one for the new service account.",
           "required": [
             "namespace",
             "name"
@@ -57,7 +57,7 @@ export const ManagedTokenSchema = {
         },
         "audiences": {
           "type": "array",
-          "description": "Intended recipients of the token. Without this field, the token is for the cluster's API server: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. The Kubeconfig and ArgoCD outputs are for the API server, and need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.",
+          "description": "Intended recipients of the token. Without this field, the token is for the cluster's API server: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. The Kubeconfig and ArgoCD outputs require a token that the API server accepts: omit this field, or include one of its audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.",
           "minItems": 1,
           "maxItems": 16,
           "items": {
@@ -77,7 +77,7 @@ export const ManagedTokenSchema = {
         },
         "boundObjectRef": {
           "type": "object",
-          "description": "Object on the target cluster that the token is bound to, in the namespace of the service account. The token becomes invalid when the object is deleted. After a change, Purser issues a new token. Cannot be combined with revocation BoundSecret.",
+          "description": "Pod or Secret that the token is bound to, in the namespace of the service account on the target cluster. The token becomes invalid when the object is deleted. After a change, Purser issues a new token. This field cannot be combined with revocation BoundSecret, which binds the token to a Secret that Purser creates.",
           "required": [
             "kind",
             "name"
@@ -115,14 +115,14 @@ export const ManagedTokenSchema = {
         },
         "requesterServiceAccountName": {
           "type": "string",
-          "description": "Name of the service account that requests the token, on the hub in the namespace of the ManagedToken. RBAC must grant this service account the verb issue on clusters/token in the API group registry.purser.dev, for the resource name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>. For a Cluster with the label registry.purser.dev/set, set:<set> can replace <cluster>. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.",
+          "description": "Name of the service account that requests the token. It is on the hub, in the namespace of the ManagedToken. RBAC must grant this service account the verb issue on clusters/token in the API group registry.purser.dev, for the resource name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>. For a Cluster with the label registry.purser.dev/set, set:<set> can replace <cluster>. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.",
           "default": "default",
           "maxLength": 253,
           "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
         },
         "rotation": {
           "type": "object",
-          "description": "Schedule of renewals. A change moves the next rotation and does not issue a token.",
+          "description": "Schedule of renewals. After a change, Purser reschedules the next rotation without issuing a token.",
           "default": {},
           "properties": {
             "renewBefore": {
@@ -133,7 +133,7 @@ export const ManagedTokenSchema = {
             },
             "suspend": {
               "type": "boolean",
-              "description": "Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the cluster, service account, audiences or revocation in the spec changes. Purser does not repair the Secret in the meantime.",
+              "description": "Suspends rotation if true. The token then stays in its Secret until it expires, or until the cluster, service account, audiences, boundObjectRef or revocation in the spec changes. Purser does not repair the Secret in the meantime.",
               "default": false
             }
           }
@@ -170,7 +170,7 @@ export const ManagedTokenSchema = {
             },
             "outputs": {
               "type": "array",
-              "description": "Formats of the Secret, in any combination. Every format has the key token. Token adds ca.crt, server and namespace. Kubeconfig adds kubeconfig and value, which Flux and Cluster API read. ArgoCD adds name, server and config, the settings in spec.secret.argocd, and the label by which Argo CD recognizes a cluster; create such a ManagedToken in the namespace of Argo CD.",
+              "description": "Formats of the Secret, in any combination. Every format has the key token. Token adds ca.crt, server and namespace. Kubeconfig adds kubeconfig and value, which Flux and Cluster API read. ArgoCD adds name, server and config, the settings in spec.secret.argocd, and the label by which Argo CD recognizes a cluster; create a ManagedToken with this output in the namespace of Argo CD.",
               "default": [
                 "Token"
               ],
@@ -193,7 +193,7 @@ export const ManagedTokenSchema = {
             },
             "keys": {
               "type": "array",
-              "description": "Additional keys of the Secret, for consumers that read other key names than those of the outputs. When Purser removes the token from the Secret, it also removes these keys, except keys that an output uses for a value without the token, such as server.",
+              "description": "Additional keys of the Secret, for consumers that do not read the keys of the outputs. When Purser removes the token from the Secret, it also removes these keys, except keys such as server, under which an output stores a value without the token.",
               "maxItems": 16,
               "items": {
                 "type": "object",
@@ -210,7 +210,7 @@ export const ManagedTokenSchema = {
                   },
                   "from": {
                     "type": "string",
-                    "description": "Value of the key. Token: the token. CA: certificates of the cluster's CA, as PEM; the key is absent for a cluster without a CA bundle. Server: URL of the API server. Namespace: namespace of the service account. ClusterName: name of the Cluster. ExpiresAt: expiry of the token, in RFC 3339. Kubeconfig: kubeconfig that contains the token.",
+                    "description": "Value of the key. Token: the token. CA: certificates of the cluster's CA, as PEM; the key is absent for a cluster without a CA bundle. Server: URL of the API server. Namespace: namespace of the service account. ClusterName: name of the Cluster. ExpiresAt: expiry of the token, as an RFC 3339 timestamp. Kubeconfig: kubeconfig that contains the token.",
                     "enum": [
                       "Token",
                       "CA",
@@ -226,7 +226,7 @@ export const ManagedTokenSchema = {
             },
             "argocd": {
               "type": "object",
-              "description": "Settings of the cluster in Argo CD, for the ArgoCD output. The fields have the same meaning as the keys in Argo CD's cluster Secrets.",
+              "description": "Settings of the cluster in Argo CD. Requires the ArgoCD output. The fields have the same meaning as the keys in Argo CD's cluster Secrets, except labelsFromCluster, which is specific to Purser.",
               "properties": {
                 "project": {
                   "type": "string",
@@ -252,13 +252,13 @@ export const ManagedTokenSchema = {
                 "shard": {
                   "type": "integer",
                   "format": "int32",
-                  "description": "Number of the shard that manages the cluster: a replica of Argo CD's application controller. Without this field, Argo CD assigns a shard.",
+                  "description": "Number of the shard (the replica of Argo CD's application controller) that manages the cluster. Without this field, Argo CD assigns a shard.",
                   "minimum": 0,
                   "maximum": 2147483647
                 },
                 "labelsFromCluster": {
                   "type": "array",
-                  "description": "Names of labels that Purser copies from the Cluster to the Secret, so that generators of ApplicationSets can select clusters. A label that the Cluster does not have is omitted, and spec.secret.labels take precedence. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.",
+                  "description": "Names of labels that Purser copies from the Cluster to the Secret, so that ApplicationSet generators can select clusters by label. Purser omits labels that the Cluster does not have. Labels in spec.secret.labels take precedence. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.",
                   "maxItems": 16,
                   "items": {
                     "type": "string",
@@ -273,7 +273,7 @@ export const ManagedTokenSchema = {
         },
         "revocation": {
           "type": "string",
-          "description": "Method for revoking the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the tokens.purser.dev/revoke annotation, then invalidates the token within seconds. After a change to this field, Purser issues a new token.",
+          "description": "Method for revoking the token before it expires. None: Purser cannot revoke the token, and the token stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the tokens.purser.dev/revoke annotation, then invalidates the token within seconds. After a change to this field, Purser issues a new token.",
           "default": "None",
           "enum": [
             "None",
@@ -397,22 +397,22 @@ export const ManagedTokenSchema = {
         },
         "tokenDigest": {
           "type": "string",
-          "description": "SHA-256 digest of the token that Purser issued last, of its expiry, and of the cluster, service account and audiences that it was issued for. Removal limits and revocations recognize the token by this digest, because users of the namespace can write the Secret.",
+          "description": "SHA-256 digest of the last token that Purser issued, its expiry, and the request that it was issued for. Removal limits and revocations identify the token by this digest, because users of the namespace can change the record in the Secret.",
           "maxLength": 128
         },
         "tokenSignature": {
           "type": "string",
-          "description": "HMAC-SHA-256 of the UID of the ManagedToken and of tokenDigest, with the key in the Secret purser-record-key in Purser's namespace. Purser ignores a tokenDigest without a valid signature.",
+          "description": "HMAC-SHA-256 of the UID of the ManagedToken and tokenDigest. The key is in the Secret purser-record-key in Purser's namespace. Purser ignores a tokenDigest without a valid signature.",
           "maxLength": 128
         },
         "secretDigest": {
           "type": "string",
-          "description": "SHA-256 digest of the data that Purser wrote into the Secret last, and of the outputs that the data was rendered from. Purser rewrites a Secret whose data differs.",
+          "description": "SHA-256 digest of the data that Purser last wrote into the Secret, and of the outputs that the data was rendered from. Purser rewrites a Secret whose data does not match the digest.",
           "maxLength": 128
         },
         "secretRef": {
           "type": "object",
-          "description": "The Secret that Purser wrote last. When permission is withdrawn, Purser deletes it even if users of the namespace have removed its label or its owner reference.",
+          "description": "The Secret that Purser wrote last. When the permission is withdrawn, Purser deletes this Secret even if users of the namespace have removed its label or owner reference.",
           "required": [
             "name",
             "uid"
@@ -458,18 +458,18 @@ export const ManagedTokenSchema = {
               },
               "serviceAccount": {
                 "type": "string",
-                "description": "Name of the service account. Purser deletes the anchor before it adds an entry for another service account in the namespace.",
+                "description": "Name of the service account. Purser deletes the anchor before it adds an entry for another service account in the same namespace.",
                 "minLength": 1,
                 "maxLength": 253
               },
               "clusterUID": {
                 "type": "string",
-                "description": "UID of the Cluster when Purser added this entry. If the Cluster was re-created and its cluster has no such anchor, Purser cannot confirm that the anchor was deleted.",
+                "description": "UID of the Cluster when Purser added this entry. If the Cluster has been re-created since, and the anchor is not found on its cluster, Purser cannot confirm that the anchor was deleted.",
                 "maxLength": 128
               },
               "credential": {
                 "type": "string",
-                "description": "Digest of the namespace, name and UID of the credential Secret; empty for Purser's own service account on the hub. Purser treats a Cluster that refers to another credential as re-created.",
+                "description": "Digest of the namespace, name and UID of the credential Secret; empty for Purser's own service account on the hub. If the Cluster now refers to another credential, Purser treats the Cluster as re-created.",
                 "maxLength": 128
               }
             }

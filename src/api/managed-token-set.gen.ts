@@ -3,7 +3,7 @@
 import type { NamespacedMeta } from './wire.ts';
 
 /**
- * ManagedTokenSet declares that a workload needs a token on each of many clusters. Purser keeps one ManagedToken <set>-<cluster> for each Cluster that clusterSelector selects and that the requester of the template may issue tokens for. A set grants no permission: Purser authorizes each ManagedToken separately. To confirm the removal of many ManagedTokens, set the tokens.purser.dev/confirm-removal annotation to the value that the Progressing condition names.
+ * ManagedTokenSet declares that a workload needs a token for each of many clusters. Purser keeps one ManagedToken <set>-<cluster> for each Cluster that clusterSelector selects and that the requester in the template may issue tokens for. A set grants no permission: Purser authorizes each ManagedToken separately. To confirm the removal of many ManagedTokens, set the tokens.purser.dev/confirm-removal annotation to the value that the Progressing condition names.
  */
 export interface ManagedTokenSet {
   readonly apiVersion: 'tokens.purser.dev/v1alpha1';
@@ -20,7 +20,7 @@ export interface ManagedTokenSetSpec {
   readonly template: ManagedTokenSetTemplate;
   readonly rollout: ManagedTokenSetRollout;
   /**
-   * If true, Purser publishes a ClusterProfile (multicluster.x-k8s.io/v1alpha1) for each cluster with a ready token, under the name of the ManagedToken. Consumers of the cluster inventory API use the ClusterProfile to connect to the cluster: its access provider secretreader names the Secret of the ManagedToken, which must have the Token output. The hub needs the CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api. After a change to false, Purser removes the ClusterProfiles.
+   * If true, Purser publishes a ClusterProfile (multicluster.x-k8s.io/v1alpha1) for each cluster with a ready token. The ClusterProfile has the name of the ManagedToken. Consumers of the cluster inventory API use the ClusterProfile to connect to the cluster: its access provider secretreader names the Secret of the ManagedToken, so the template must have the Token output. The hub needs the CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api. After a change to false, Purser removes the ClusterProfiles.
    */
   readonly clusterProfiles: boolean;
 }
@@ -51,14 +51,14 @@ export interface ManagedTokenSetMatchExpression {
    */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
   /**
-   * Values of the label, for In and NotIn.
+   * Values that the label is compared with.
    *
    * @maxItems 64
    */
   readonly values?: readonly string[];
 }
 /**
- * The ManagedToken of each cluster. In secret.name, and in values of labels and annotations, {{cluster}} stands for the name of the Cluster, and {{label "name"}} for the value of a label of the Cluster, which is empty if the Cluster lacks the label. Changes are rolled out as spec.rollout allows.
+ * The ManagedToken of each cluster. In secret.name, and in values of labels and annotations, {{cluster}} stands for the name of the Cluster, and {{label "name"}} for the value of the Cluster's label with this name, or for an empty string if the Cluster lacks the label. Purser rolls out changes as spec.rollout allows.
  */
 export interface ManagedTokenSetTemplate {
   readonly metadata: ManagedTokenSetTemplateMetadata;
@@ -87,7 +87,7 @@ export interface ManagedTokenSetTemplateMetadata {
 export interface ManagedTokenSetTemplateSpec {
   readonly serviceAccount: ManagedTokenSetTemplateServiceAccount;
   /**
-   * Intended recipients of the token. Without this field, the token is for the cluster's API server: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. The Kubeconfig and ArgoCD outputs are for the API server, and need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.
+   * Intended recipients of the token. Without this field, the token is for the cluster's API server: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. The Kubeconfig and ArgoCD outputs require a token that the API server accepts: omit this field, or include one of its audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.
    *
    * @minItems 1
    * @maxItems 16
@@ -99,18 +99,18 @@ export interface ManagedTokenSetTemplateSpec {
   readonly expirationSeconds: number;
   readonly boundObjectRef?: ManagedTokenSetTemplateBoundObjectRef;
   /**
-   * Name of the service account that requests the token, on the hub in the namespace of the ManagedToken. RBAC must grant this service account the verb issue on clusters/token in the API group registry.purser.dev, for the resource name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>. For a Cluster with the label registry.purser.dev/set, set:<set> can replace <cluster>. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.
+   * Name of the service account that requests the token. It is on the hub, in the namespace of the ManagedToken. RBAC must grant this service account the verb issue on clusters/token in the API group registry.purser.dev, for the resource name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>. For a Cluster with the label registry.purser.dev/set, set:<set> can replace <cluster>. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.
    */
   readonly requesterServiceAccountName: string;
   readonly rotation: ManagedTokenSetTemplateRotation;
   readonly secret: ManagedTokenSetTemplateSecret;
   /**
-   * Method for revoking the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the tokens.purser.dev/revoke annotation, then invalidates the token within seconds. After a change to this field, Purser issues a new token.
+   * Method for revoking the token before it expires. None: Purser cannot revoke the token, and the token stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the tokens.purser.dev/revoke annotation, then invalidates the token within seconds. After a change to this field, Purser issues a new token.
    */
   readonly revocation: 'None' | 'BoundSecret';
 }
 /**
- * Service account on the target cluster that the token authenticates as. It must exist. After a change, Purser removes the old token and issues one for the new service account.
+ * Service account that the token authenticates as, on the target cluster. It must exist. After a change, Purser removes the old token and issues one for the new service account.
  */
 export interface ManagedTokenSetTemplateServiceAccount {
   /**
@@ -123,7 +123,7 @@ export interface ManagedTokenSetTemplateServiceAccount {
   readonly name: string;
 }
 /**
- * Object on the target cluster that the token is bound to, in the namespace of the service account. The token becomes invalid when the object is deleted. After a change, Purser issues a new token. Cannot be combined with revocation BoundSecret.
+ * Pod or Secret that the token is bound to, in the namespace of the service account on the target cluster. The token becomes invalid when the object is deleted. After a change, Purser issues a new token. This field cannot be combined with revocation BoundSecret, which binds the token to a Secret that Purser creates.
  */
 export interface ManagedTokenSetTemplateBoundObjectRef {
   /**
@@ -144,7 +144,7 @@ export interface ManagedTokenSetTemplateBoundObjectRef {
   readonly uid?: string;
 }
 /**
- * Schedule of renewals. A change moves the next rotation and does not issue a token.
+ * Schedule of renewals. After a change, Purser reschedules the next rotation without issuing a token.
  */
 export interface ManagedTokenSetTemplateRotation {
   /**
@@ -152,7 +152,7 @@ export interface ManagedTokenSetTemplateRotation {
    */
   readonly renewBefore: string;
   /**
-   * Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the cluster, service account, audiences or revocation in the spec changes. Purser does not repair the Secret in the meantime.
+   * Suspends rotation if true. The token then stays in its Secret until it expires, or until the cluster, service account, audiences, boundObjectRef or revocation in the spec changes. Purser does not repair the Secret in the meantime.
    */
   readonly suspend: boolean;
 }
@@ -161,7 +161,7 @@ export interface ManagedTokenSetTemplateRotation {
  */
 export interface ManagedTokenSetTemplateSecret {
   /**
-   * Name of the Secret. The default is the name of the ManagedToken. After a change, Purser writes the new Secret before it deletes the old one. {{cluster}} stands for the name of the Cluster, {{label "name"}} for the value of a label of the Cluster. A name of more than 253 characters is truncated and ends with a hash.
+   * Name of the Secret. The default is the name of the ManagedToken. After a change, Purser writes the new Secret before it deletes the old one. {{cluster}} stands for the name of the Cluster, and {{label "name"}} for the value of the Cluster's label with this name. A name of more than 253 characters is truncated and ends with a hash.
    */
   readonly name?: string;
   /**
@@ -177,7 +177,7 @@ export interface ManagedTokenSetTemplateSecret {
     readonly [k: string]: string;
   };
   /**
-   * Formats of the Secret, in any combination. Every format has the key token. Token adds ca.crt, server and namespace. Kubeconfig adds kubeconfig and value, which Flux and Cluster API read. ArgoCD adds name, server and config, the settings in spec.secret.argocd, and the label by which Argo CD recognizes a cluster; create such a ManagedToken in the namespace of Argo CD.
+   * Formats of the Secret, in any combination. Every format has the key token. Token adds ca.crt, server and namespace. Kubeconfig adds kubeconfig and value, which Flux and Cluster API read. ArgoCD adds name, server and config, the settings in spec.secret.argocd, and the label by which Argo CD recognizes a cluster; create a ManagedToken with this output in the namespace of Argo CD.
    *
    * @minItems 1
    * @maxItems 3
@@ -188,7 +188,7 @@ export interface ManagedTokenSetTemplateSecret {
    */
   readonly server?: string;
   /**
-   * Additional keys of the Secret, for consumers that read other key names than those of the outputs. When Purser removes the token from the Secret, it also removes these keys, except keys that an output uses for a value without the token, such as server.
+   * Additional keys of the Secret, for consumers that do not read the keys of the outputs. When Purser removes the token from the Secret, it also removes these keys, except keys such as server, under which an output stores a value without the token.
    *
    * @maxItems 16
    */
@@ -201,12 +201,12 @@ export interface ManagedTokenSetTemplateKey {
    */
   readonly key: string;
   /**
-   * Value of the key. Token: the token. CA: certificates of the cluster's CA, as PEM; the key is absent for a cluster without a CA bundle. Server: URL of the API server. Namespace: namespace of the service account. ClusterName: name of the Cluster. ExpiresAt: expiry of the token, in RFC 3339. Kubeconfig: kubeconfig that contains the token.
+   * Value of the key. Token: the token. CA: certificates of the cluster's CA, as PEM; the key is absent for a cluster without a CA bundle. Server: URL of the API server. Namespace: namespace of the service account. ClusterName: name of the Cluster. ExpiresAt: expiry of the token, as an RFC 3339 timestamp. Kubeconfig: kubeconfig that contains the token.
    */
   readonly from: 'Token' | 'CA' | 'Server' | 'Namespace' | 'ClusterName' | 'ExpiresAt' | 'Kubeconfig';
 }
 /**
- * Settings of the cluster in Argo CD, for the ArgoCD output. The fields have the same meaning as the keys in Argo CD's cluster Secrets.
+ * Settings of the cluster in Argo CD. Requires the ArgoCD output. The fields have the same meaning as the keys in Argo CD's cluster Secrets, except labelsFromCluster, which is specific to Purser.
  */
 export interface ManagedTokenSetTemplateArgocd {
   /**
@@ -225,11 +225,11 @@ export interface ManagedTokenSetTemplateArgocd {
    */
   readonly clusterResources?: boolean;
   /**
-   * Number of the shard that manages the cluster: a replica of Argo CD's application controller. Without this field, Argo CD assigns a shard.
+   * Number of the shard (the replica of Argo CD's application controller) that manages the cluster. Without this field, Argo CD assigns a shard.
    */
   readonly shard?: number;
   /**
-   * Names of labels that Purser copies from the Cluster to the Secret, so that generators of ApplicationSets can select clusters. A label that the Cluster does not have is omitted, and spec.secret.labels take precedence. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.
+   * Names of labels that Purser copies from the Cluster to the Secret, so that ApplicationSet generators can select clusters by label. Purser omits labels that the Cluster does not have. Labels in spec.secret.labels take precedence. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.
    *
    * @maxItems 16
    */
@@ -240,7 +240,7 @@ export interface ManagedTokenSetTemplateArgocd {
  */
 export interface ManagedTokenSetRollout {
   /**
-   * Maximum number of ManagedTokens that the rollout has changed and that are neither Ready nor failed yet. The rollout stops when the number of ManagedTokens that failed after the change reaches a third of maxConcurrent, or of the number of clusters if that is smaller. The default is 10.
+   * Maximum number of ManagedTokens that the rollout has changed and that are neither Ready nor failed yet. The rollout stops when the number of ManagedTokens that failed after the change reaches a third of maxConcurrent, or a third of the number of clusters if there are fewer clusters than maxConcurrent. The default is 10.
    */
   readonly maxConcurrent: number;
 }

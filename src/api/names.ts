@@ -11,13 +11,14 @@ export const Version = 'v1alpha1';
 /** Default namespace of Purser and of cluster credentials. */
 export const DefaultNamespace = 'purser-system';
 
-/** Purser's field manager. */
 export const FieldManager = 'purser';
 
-/** Finalizer of ManagedTokens with revocation BoundSecret. It stays until the anchor on the target cluster is deleted. */
+/**
+ * Finalizer of ManagedTokens with revocation BoundSecret. It stays until Purser has deleted the anchor: the Secret on the target cluster
+ * that the token is bound to.
+ */
 export const AnchorFinalizer = `${TokensGroup}/anchor`;
 
-/** Purser's labels. */
 export const Label = {
   /** On every Secret that Purser writes for a ManagedToken, and on anchors; informers select by this label. */
   managedBy: `${TokensGroup}/managed-by`,
@@ -35,7 +36,7 @@ export const LabelValue = {
   renewed: 'true',
 } as const;
 
-/** Suffix that Purser appends to the name of the registered Secret, for the name of the Secret with the renewed token. */
+/** Suffix that turns the name of a registered Secret, to which a Cluster refers, into the name of the Secret with the renewed token. */
 export const RenewedSuffix = '-renewed';
 
 /** Name prefix of the anchors of Purser's own tokens on targets. */
@@ -43,7 +44,7 @@ export const OwnAnchorPrefix = 'purser-credential-';
 
 /**
  * Annotation on a registered Secret, by administrators: a new value renews Purser's token immediately. The replaced token stays valid for
- * the overlap. Each value takes effect once.
+ * the `overlap` in the Cluster's spec. Each value takes effect once.
  */
 export const RenewCredentialAnnotation = `${RegistryGroup}/renew-credential`;
 
@@ -71,17 +72,17 @@ export const RenewalAnnotation = {
   revokeRequest: `${RegistryGroup}/revoke-request`,
   /** Value of `revoke-credential` for which all earlier tokens were revoked. */
   revoked: `${RegistryGroup}/revoked`,
-  /** Namespace, name and UID of the anchor on the target that the token is bound to, as JSON; absent for a token that is not bound. */
+  /** Anchor that the token is bound to: its namespace, name and UID on the target, as JSON; absent if the token is not bound. */
   anchor: `${RegistryGroup}/anchor`,
-  /** Namespaces, names and UIDs of the anchors to delete, those of replaced tokens, with the times of replacement, as a JSON list. */
+  /** Anchors of replaced tokens, which Purser must delete: namespace, name, UID and time of replacement of each, as a JSON list. */
   replacedAnchors: `${RegistryGroup}/replaced-anchors`,
 } as const;
 
-/** Names of the global removal limit, which pauses the removal of Secrets. */
+/** ConfigMap and annotation of the global removal limit, which pauses the removal of Secrets. */
 export const RemovalLimit = {
   /** ConfigMap in Purser's namespace with the state of the limit. */
   configMap: 'purser-removal-limit',
-  /** Annotation on the ConfigMap, by administrators: a new value allows Purser to remove the held Secrets. */
+  /** Annotation on the ConfigMap, by administrators: a new value allows Purser to remove the Secrets whose removal is paused. */
   release: `${RegistryGroup}/release`,
 } as const;
 
@@ -92,7 +93,6 @@ export const RecordKeySecret = {
   key: 'key',
 } as const;
 
-/** Purser's annotations. */
 export const Annotation = {
   /** On a ManagedToken, by users: a new value requests a new token immediately. */
   rotate: `${TokensGroup}/rotate`,
@@ -108,7 +108,7 @@ export const Annotation = {
   issuedAt: `${TokensGroup}/issued-at`,
   /** On the Secret: number of rotations. */
   rotations: `${TokensGroup}/rotations`,
-  /** On the Secret: the cluster, digest of the credential's name, service account, audiences and bound object of the token, as JSON. */
+  /** On the Secret, as JSON: cluster, credential (as a digest), requester, service account, audiences and bound object of the token. */
   issuedFor: `${TokensGroup}/issued-for`,
   /** On the Secret: `sha256:` and the digest of the token, to detect a replaced token. */
   tokenDigest: `${TokensGroup}/token-digest`,
@@ -168,13 +168,13 @@ export const ClusterConditionType = {
 /** Keys of the Secret that holds Purser's credential for a cluster. */
 export const CredentialSecretKey = {
   token: 'token',
-  /** Name of a service account in Purser's namespace on the hub whose tokens the cluster accepts, in place of a stored credential. */
+  /** Name of a service account on the hub, in Purser's namespace. The cluster accepts its tokens, so the Secret stores no credential. */
   serviceAccount: 'serviceAccount',
   clientCertificate: 'tls.crt',
   clientKey: 'tls.key',
   /** Addresses that the credential, and tokens issued with it, may be sent to. Required. */
   server: 'server',
-  /** PEM certificates of the CAs that sign the certificates of the addresses in `server`, or `system` for public CAs. Required. */
+  /** PEM certificates of the CAs that sign the certificates of the servers at these addresses, or `system` for public CAs. Required. */
   authority: 'ca.crt',
   /** Names of the Clusters that may use the credential. Required. */
   cluster: 'cluster',
@@ -184,13 +184,13 @@ export const CredentialSecretKey = {
   proxy: 'proxy',
 } as const;
 
-/** Prefix of the audience of tokens that Purser requests from the hub for a cluster; the address of the cluster follows. */
+/** Audience of the tokens that Purser requests from the hub for a cluster: this prefix, followed by the address of the cluster. */
 export const OwnAudiencePrefix = 'purser:';
 
-/** Service accounts of Purser itself on the hub, in the manifests and in the chart. */
+/** Names of Purser's own service accounts on the hub, as in the manifests and in the chart. */
 export const OwnServiceAccounts: readonly string[] = ['purser', 'purser-controller', 'purser-facade'];
 
-/** Default name of the service account on the hub whose tokens Purser sends to clusters that trust the hub. */
+/** Default name of the service account whose tokens Purser requests from the hub and sends to clusters that trust the hub. */
 export const FederatedServiceAccount = 'purser-federated';
 
 /** Value of the `ca.crt` key for public CAs. */
@@ -205,6 +205,6 @@ export const FacadeConfigMap = {
   server: 'server',
   /** First path segment of token requests. */
   path: 'path',
-  /** Audiences accepted in callers' tokens, separated by commas; absent for those of the hub. */
+  /** Audiences accepted in callers' tokens, separated by commas; absent if the hub's own audiences apply. */
   audiences: 'audiences',
 } as const;

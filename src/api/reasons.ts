@@ -7,7 +7,7 @@ export const ReadyReason = {
   Pending: 'no token has been issued for this spec yet',
   Expired: 'the token expired before it was renewed',
   Forbidden: 'the requester is not authorized to issue this token',
-  SecretConflict: 'a Secret with this name exists and is not owned by the ManagedToken',
+  SecretConflict: 'the ManagedToken does not own the Secret that its spec names, or the Secret exceeds a size limit',
   Suspended: 'rotation is suspended',
   InvalidSpec: 'the spec is invalid',
 } as const;
@@ -28,7 +28,7 @@ export const IssueReason = {
   TokenRejected: 'the target cluster rejects the token',
 } as const;
 
-/** Reasons for which a token could not be issued, verified or written. */
+/** Reasons why a token could not be issued, verified or written. */
 export const FailureReason = {
   ClusterNotFound: 'the Cluster was not found',
   ClusterUnreachable: 'no address of the cluster responds',
@@ -36,27 +36,27 @@ export const FailureReason = {
   TLSVerifyFailed: "Purser could not verify the cluster's TLS certificate",
   CredentialMissing: "Purser's credential for the cluster is missing or unusable",
   CredentialRejected: "the cluster rejects Purser's credential",
-  CredentialNotForCluster: 'Purser has no credential that names this Cluster',
+  CredentialNotForCluster: 'Purser has no credential that names the Cluster',
   EndpointNotPinned: "Purser's credential does not name every address of the cluster",
   CANotPinned: "Purser's credential does not contain every certificate authority of the cluster",
-  EndpointConflict: 'two credential Secrets that name a service account on the hub list the same address',
-  HubTokenForbidden: 'Purser is not permitted to request tokens for the service account from the hub',
-  HubTokenFailed: 'Purser could not request a token for the service account from the hub',
-  NamespaceNotAllowed: "Purser's credential for the cluster does not allow service accounts in this namespace",
-  AddressNotAllowed: 'Purser is not allowed to connect to this address',
+  EndpointConflict: 'two credential Secrets with the key serviceAccount list the same address',
+  HubTokenForbidden: 'the hub does not permit Purser to request tokens for the service account that the credential Secret names',
+  HubTokenFailed: 'the hub issued no token for the service account that the credential Secret names',
+  NamespaceNotAllowed: "Purser's credential for the cluster does not allow the namespace of the service account",
+  AddressNotAllowed: 'Purser is not allowed to connect to the address of the cluster',
   IdentityUnknown: 'Purser could not determine its own user on the cluster',
   OwnNamespace: "the service account is in the namespace of Purser's own service account on the cluster",
-  TargetForbidden: "Purser's credential is not permitted to issue tokens for this service account",
+  TargetForbidden: "Purser's credential is not permitted to issue tokens for the service account",
   ServiceAccountNotFound: 'the service account was not found',
   BoundObjectNotFound: 'the object to bind the token to was not found, or has a different UID',
-  AudienceNotAccepted: "the cluster's API server does not accept tokens for these audiences",
+  AudienceNotAccepted: "the cluster's API server does not accept tokens for the requested audiences",
   RequestRejected: 'the cluster rejected the request',
   TargetThrottled: 'the cluster throttles requests',
   TargetFailed: 'the cluster responded with a server error',
   ResponseUntrusted: "the cluster's response is not the requested token",
   AnchorDeletionUnconfirmed:
     'the deletion of the anchor is unconfirmed: the Cluster was re-created or has another credential, and the anchor was not found',
-  TooManyAnchors: 'the status lists 16 other anchors that could not be deleted',
+  TooManyAnchors: 'the status already lists 16 anchors that Purser could not delete, the maximum',
   AuthorizationFailed: "the requester's permission could not be reviewed",
   SecretReadFailed: 'the Secret could not be read',
   SecretWriteFailed: 'the Secret could not be written',
@@ -67,14 +67,14 @@ export const FailureReason = {
 export const ClusterReason = {
   ClusterReady: 'tokens can be issued for the cluster',
   Responding: "the cluster's API server responds",
-  PermissionsGranted: "the cluster accepts Purser's credential, which is permitted to issue tokens",
+  PermissionsGranted: "the cluster accepts Purser's credential and permits it to issue tokens",
   CredentialValid: "Purser's credential is valid and does not expire soon",
   CredentialExpiring: "Purser's credential expires soon",
   CredentialExpired: "Purser's credential has expired",
   CredentialRenewalPending: 'the credential is valid, and Purser is about to replace it with its own token',
   CredentialRenewalFailed: 'Purser could not renew its credential',
-  CredentialRenewalForbidden: "Purser's credential is not permitted to renew itself",
-  CredentialRenewalUntrusted: "the cluster responded to the renewal of Purser's credential with a token that is not usable",
+  CredentialRenewalForbidden: 'Purser is not permitted to renew its credential',
+  CredentialRenewalUntrusted: 'the cluster returned an unusable token when Purser renewed its credential',
   CredentialNotStored: 'the renewed credential could not be written to the hub',
   CredentialNotRetired: 'Purser could not switch back to the token in the registered Secret',
   CredentialNotRevoked: "Purser's earlier tokens could not be revoked on the cluster",
@@ -102,7 +102,7 @@ export const ClusterReason = {
   Throttled: FailureReason.TargetThrottled,
   NoResponse: 'the cluster does not respond, so permissions could not be reviewed',
   NotProbed: 'the cluster is not probed because its registration is not usable',
-  ProbeFailed: 'Purser itself is unable to probe the cluster',
+  ProbeFailed: 'Purser lacks the system resources to probe the cluster',
 } as const;
 
 /** Reasons of events about the renewal of Purser's credentials. */
@@ -119,12 +119,12 @@ export const AlertReason = {
   WithdrawalPending: 'the requester lost permission; a second review decides whether the Secret is removed',
   Withdrawn: 'the requester lost permission, and Purser removed the Secret, or its token if finalizers keep the Secret',
   AnchorOrphaned: 'the anchor Secret could not be deleted on the target cluster and remains there',
-  RevocationUnavailable: 'only tokens with revocation BoundSecret can be revoked; this token remains valid until its expiry',
+  RevocationUnavailable: 'the token was issued without revocation BoundSecret, so Purser cannot revoke it; it stays valid until it expires',
   LifetimeShortened: 'the requested lifetime exceeds --max-token-lifetime and is shortened',
-  RenewBeforeClamped: 'renewBefore leaves too little of the granted lifetime and is shortened',
+  RenewBeforeClamped: 'renewBefore is too long for the granted lifetime, so Purser shortens it',
 } as const;
 
-/** Reasons for a ManagedTokenSet's conditions and its failing clusters, except those of ManagedTokens. */
+/** Reasons for a ManagedTokenSet's conditions and its failing clusters, except those that come from its ManagedTokens. */
 export const SetReason = {
   AllReady: 'the tokens of all clusters are ready',
   NotAllReady: 'some clusters have no valid token',
@@ -133,9 +133,10 @@ export const SetReason = {
   Complete: 'there is no ManagedToken to create, change or remove',
   RollingOut: 'Purser creates, changes or removes ManagedTokens, or waits for their tokens',
   RolloutStopped: 'the rollout of the template stopped because ManagedTokens failed after the change',
-  RemovalPaused: 'removal of ManagedTokens is paused: more than ten and more than a third of the set would be removed at once',
-  NameConflict: 'a ManagedToken with this name exists and is not controlled by the set',
-  TemplateInvalid: 'the template renders no valid ManagedToken for this cluster',
+  RemovalPaused:
+    'removal of ManagedTokens is paused: more than ten ManagedTokens, and more than a third of the set, would be removed within a minute',
+  NameConflict: 'the ManagedToken for the cluster already exists and is not controlled by the set',
+  TemplateInvalid: 'the template renders no valid ManagedToken for the cluster',
   WriteFailed: 'the ManagedToken could not be written',
 } as const;
 
@@ -145,7 +146,7 @@ export const ProfileReason = {
   Publishing: 'Purser has not yet written or removed all ClusterProfiles',
   CustomResourceMissing: 'the hub does not serve ClusterProfiles',
   Forbidden: 'Purser is not permitted to publish ClusterProfiles',
-  NameConflict: 'a ClusterProfile with this name exists and is not controlled by the set',
+  NameConflict: 'a ClusterProfile that the set would publish already exists and is not controlled by the set',
   WriteFailed: 'a ClusterProfile could not be written',
 } as const;
 
@@ -158,7 +159,6 @@ export type AlertReason = keyof typeof AlertReason;
 export type SetReason = keyof typeof SetReason;
 export type ProfileReason = keyof typeof ProfileReason;
 
-/** Any reason. */
 export type Reason =
   | ReadyReason
   | IssueReason

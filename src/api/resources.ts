@@ -33,7 +33,7 @@ export interface Resource<T> {
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** Never set: the compiler infers `T` from it. */
+  /** Never set; lets the compiler infer `T`. */
   readonly [objectType]?: T;
 }
 

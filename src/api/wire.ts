@@ -11,7 +11,6 @@ export type Wire<T> = T extends Date
       ? { readonly [Field in keyof T]: Wire<T[Field]> }
       : T;
 
-/** Metadata of an object. */
 export interface ObjectMeta extends Wire<V1ObjectMeta> {}
 
 /** Metadata of an object of a namespaced kind. */

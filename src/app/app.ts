@@ -1,23 +1,29 @@
 // Composition root: creates Purser's components, and determines the order in which they start and stop.
 
 import { Subscription } from 'rxjs';
+import { createClusterRbacInformers } from '../access/informers.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import { FieldManager } from '../api/names.ts';
+import { createFacade, type FacadeOptions } from '../facade/facade.ts';
+import { computeWatchLimits } from '../facade/limits/concurrency.ts';
 import { ReviewLimit } from '../facade/limits/review-limit.ts';
+import { createLists, createListsOnDemand, LISTS } from '../facade/lists.ts';
 import { KubeClient } from '../kube/client.ts';
-import type { Informer } from '../kube/informer.ts';
+import type { Informer, ListWatchProblem } from '../kube/informer.ts';
 import { createTransport } from '../kube/transport.ts';
-import { type Component, Lifecycle } from '../runtime/lifecycle.ts';
+import { type Component, Lifecycle, STOP_MS } from '../runtime/lifecycle.ts';
+import { createSetInformer } from '../sets/informers.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import { ClusterClients } from '../targets/cluster-clients.ts';
 import { createProxyPolicy } from '../targets/dial-policy.ts';
 import { FederatedAddresses } from '../targets/federated-addresses.ts';
+import { createRegistryInformers, Registry, type RegistryInformersOptions } from '../targets/registry.ts';
 import { readBuild } from '../telemetry/build.ts';
 import { Metrics } from '../telemetry/metrics.ts';
-import { createCertificateRenewal, selectCertificateSource } from './certificate.ts';
+import { createTokenInformers, type TokenInformersOptions } from '../tokens/informers.ts';
+import { createCertificateRenewal, selectCertificateSource, waitForCertificate } from './certificate.ts';
 import { createLeaderComponents } from './controllers.ts';
-import { createFacadeComponents, selectFacadeInformers } from './facade.ts';
-import { createCaches, createCrdInstaller, createHubInformers, type HubInformers } from './hub.ts';
+import { createCaches, createCrdInstaller, type HubInformers, logProblem } from './hub.ts';
 import { createOperations, ProcessState } from './operations.ts';
 import type { AppOptions } from './options.ts';
 
@@ -107,6 +113,17 @@ function createComponents(options: AppOptions, { client, state, served }: Parts)
   ];
 }
 
+/** Creates all of Purser's informers on the hub. An informer starts on its first subscription. */
+export function createHubInformers(options: RegistryInformersOptions & TokenInformersOptions): HubInformers {
+  const { credentialNamespaces, annotationPrefixes, namespaces, ...common } = options;
+  return {
+    ...createRegistryInformers({ ...common, credentialNamespaces, annotationPrefixes }),
+    ...createTokenInformers({ ...common, namespaces }),
+    ...createClusterRbacInformers(common),
+    sets: createSetInformer({ ...common, namespaces }),
+  };
+}
+
 function createClusterClients({ clock, settings }: AppOptions, client: KubeClient, { credentials }: HubInformers): ClusterClients {
   const { credentialNamespaces, allowLoopback, hubCluster, namespace, ownAddress } = settings;
   const hub = { clusterName: hubCluster, client, namespace };
@@ -116,7 +133,10 @@ function createClusterClients({ clock, settings }: AppOptions, client: KubeClien
   return new ClusterClients({ clock, ...reach, credentialNamespaces, hub, federatedAddresses });
 }
 
-/** Creates the component that closes connections to deleted Clusters, on the leader and on followers, and all connections at shutdown. */
+/**
+ * Creates the component that closes the connections to a deleted Cluster, and all connections at shutdown. It runs on the leader and on
+ * followers.
+ */
 export function createConnectionCloser(clients: ClusterClients, { changes$ }: Pick<Informer<Cluster>, 'changes$'>): Component {
   const following = new Subscription();
   const start = async () => {
@@ -126,5 +146,64 @@ export function createConnectionCloser(clients: ClusterClients, { changes$ }: Pi
     following.unsubscribe();
     await clients.close();
   };
-  return { name: 'target clusters', start, stop };
+  return { name: 'connections to targets', start, stop };
+}
+
+interface FacadeParts extends Pick<Required<FacadeOptions>, 'hub' | 'clients' | 'certificate' | 'reviewLimit'> {
+  readonly informers: FacadeInformers;
+  readonly metrics: Metrics;
+  readonly onListening: (url: string) => void;
+}
+
+/** Informers that the façade needs: those of its lists, of credentials and of RBAC. */
+type FacadeInformers = Pick<HubInformers, keyof typeof LISTS | 'credentials' | 'roles' | 'bindings'>;
+
+/** Returns the informers that a process without controllers needs. */
+function selectFacadeInformers(informers: HubInformers): FacadeInformers {
+  const { credentials, roles, bindings } = informers;
+  const listed = (Object.keys(LISTS) as readonly (keyof typeof LISTS)[]).map((name) => [name, informers[name]] as const);
+  return { ...(Object.fromEntries(listed) as Pick<HubInformers, keyof typeof LISTS>), credentials, roles, bindings };
+}
+
+/** Creates the components of the façade. They run on the leader and on followers, and start after the caches are synced. */
+function createFacadeComponents(
+  { clock, random, log, settings }: AppOptions,
+  { informers, metrics, certificate, onListening, ...parts }: FacadeParts,
+): readonly Component[] {
+  const { hub } = parts;
+  const { namespaces, facadeAnnotations: annotationPrefixes, memoryBytes, drainMs } = settings;
+  const { roles, bindings } = informers;
+  const { registered } = new Registry(informers);
+  const onProblem = (problem: ListWatchProblem, forbiddenRemedy: string) => logProblem(log, problem, forbiddenRemedy);
+  const lists = createLists({
+    lists: LISTS,
+    informers,
+    listsOnDemand: createListsOnDemand({ hub, clock, random, log, namespaces, onProblem }),
+    roles,
+    bindings,
+    hub,
+    clock,
+    random,
+    log,
+    annotationPrefixes,
+    watchLimits: computeWatchLimits(memoryBytes),
+  });
+  metrics.observeWatches(() => lists.watching());
+  const served = createFacade({ ...parts, registered, clock, log, settings, metrics, lists, certificate });
+  const graceMs = drainMs / 4;
+  return [
+    {
+      name: 'certificate',
+      check: 'certificate',
+      start: (signal) => waitForCertificate(certificate, clock, signal),
+      stop: async () => {},
+    },
+    {
+      name: 'façade',
+      check: 'facade',
+      start: async () => onListening(await served.listen()),
+      stop: () => served.close(graceMs),
+      stopMs: graceMs + STOP_MS,
+    },
+  ];
 }

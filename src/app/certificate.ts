@@ -45,7 +45,7 @@ export async function waitForCertificate(certificate: CertificateSource, clock: 
 
 const RETRY_MS = 1_000;
 
-/** Creates the component that creates and renews the Secret with the façade's certificate in a process that does not run the façade. */
+/** Creates the component that creates and renews the Secret with the certificate of a façade that runs in another process. */
 export function createCertificateRenewal({ clock, log }: AppOptions, certificate: CertificateSource): Component {
   let stop = () => {};
   return {
@@ -57,7 +57,7 @@ export function createCertificateRenewal({ clock, log }: AppOptions, certificate
   };
 }
 
-/** Wraps a source so that its first certificate is self-signed and available immediately. */
+/** Wraps a source so that the first call returns a temporary self-signed certificate immediately. */
 export function withFallback(certificate: CertificateSource, now: number): CertificateSource {
   const fallback = createSelfSignedCertificateSource([], now);
   let shown: ServingCertificate | undefined;

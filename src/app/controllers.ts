@@ -31,7 +31,7 @@ export interface WorkParts {
   readonly metrics: Metrics;
 }
 
-/** Returns the components of the leader: events, election and controllers. */
+/** Creates the components that a controller process needs: event recorder, leader election and controllers. */
 export function createLeaderComponents(options: AppOptions, { hub, informers, clients, metrics }: WorkParts): readonly Component[] {
   const { clock, random, log, settings, onDefect = (error) => log.fatal({ error }, 'controllers failed') } = options;
   // Unique for each start of the process.
@@ -75,7 +75,7 @@ function createRecorder({ clock, random, log }: AppOptions, client: KubeClient, 
 
 /** A component that takes part in the leader election and releases the Lease when it stops. */
 export interface Leadership extends Component {
-  /** Current and later leadership. The election runs while this observable has subscribers. */
+  /** True while this process leads: emits the current state, then each change. The election runs while this observable has subscribers. */
   readonly leads$: Observable<boolean>;
   /** Returns whether this process holds the Lease now. */
   leads(): boolean;
@@ -126,7 +126,7 @@ function joinElection({ clock, random, log, settings }: AppOptions, client: Kube
   });
 }
 
-/** Logs changes of leadership; the initial state is not a change. */
+/** Returns a function that logs when this process acquires or loses leadership. */
 function logLeadership(log: Logger): (leads: boolean) => void {
   let logged = false;
   return (leads) => {

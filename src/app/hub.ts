@@ -1,21 +1,18 @@
-// The hub: its informers, and the prerequisites of the controllers and the façade: Purser's CustomResourceDefinitions and synced caches.
+// Prerequisites of the controllers and the façade on the hub: Purser's CustomResourceDefinitions and synced caches.
 
 import { combineLatest, filter, firstValueFrom, merge, Subscription } from 'rxjs';
-import { createClusterRbacInformers } from '../access/informers.ts';
 import { type ApiObject, Clusters, ManagedTokenSets, ManagedTokens } from '../api/resources.ts';
 import { isExpired, type KubeClient } from '../kube/client.ts';
 import { rejectOnAbort } from '../kube/deadline.ts';
 import { waitUntilServed } from '../kube/discovery.ts';
-import type { Informer, Problem } from '../kube/informer.ts';
+import type { Informer, ListWatchProblem } from '../kube/informer.ts';
 import { applyAll, readManifests } from '../kube/manifests.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Component } from '../runtime/lifecycle.ts';
-import { createSetInformer, type SetInformers } from '../sets/informers.ts';
+import type { SetInformers } from '../sets/informers.ts';
 import { retryUntilDone } from '../std/backoff.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
-import { createRegistryInformers, type RegistryInformersOptions } from '../targets/registry.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { createTokenInformers, type TokenInformersOptions } from '../tokens/informers.ts';
 import type { AppOptions, AppSettings } from './options.ts';
 
 /** Creates the component that installs the CustomResourceDefinitions, if enabled, and waits until the hub serves them. */
@@ -62,19 +59,8 @@ async function install({ clock, random, log }: Tools, client: KubeClient, signal
 
 type Tools = Pick<AppOptions, 'clock' | 'random' | 'log'>;
 
-/** All informers on the hub. The controller of sets needs all of them. */
+/** All informers on the hub. The controller of ManagedTokenSets needs all of them. */
 export type HubInformers = SetInformers;
-
-/** Creates the informers, which start on subscription. */
-export function createHubInformers(options: RegistryInformersOptions & TokenInformersOptions): HubInformers {
-  const { credentialNamespaces, annotationPrefixes, namespaces, ...common } = options;
-  return {
-    ...createRegistryInformers({ ...common, credentialNamespaces, annotationPrefixes }),
-    ...createTokenInformers({ ...common, namespaces }),
-    ...createClusterRbacInformers(common),
-    sets: createSetInformer({ ...common, namespaces }),
-  };
-}
 
 /** Informers of this process; a façade without a controller needs none for ManagedTokens. */
 type Watched = Pick<HubInformers, 'clusters' | 'credentials' | 'roles' | 'bindings'> & Partial<HubInformers>;
@@ -122,8 +108,8 @@ function logUnsynced(named: readonly Named[], { clock, log }: Pick<Tools, 'clock
 
 const LOG_INTERVAL_MS = 10_000;
 
-/** Logs a failed watch, with the remedy for missing permissions. */
-export function logProblem(log: Logger, { error }: Problem, forbiddenRemedy?: string): void {
+/** Logs a failed watch, with `forbiddenRemedy` if the hub forbids the watch. */
+export function logProblem(log: Logger, { error }: ListWatchProblem, forbiddenRemedy?: string): void {
   if (isExpired(error)) log.debug({ error }, 'watch expired');
   // kube-apiserver responds with 429 just after it starts to serve a new kind.
   else if (hasReason(error, 'TooManyRequests')) log.info({ error }, 'watch throttled');

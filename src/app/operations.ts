@@ -3,7 +3,7 @@
 import { Authenticator } from '../facade/authenticate.ts';
 import type { CertificateSource } from '../facade/certificate.ts';
 import type { ReviewLimit } from '../facade/limits/review-limit.ts';
-import type { Check, Health } from '../facade/operations/health.ts';
+import type { Check, HealthChecks } from '../facade/operations/health.ts';
 import { listenForOperations, type Operations } from '../facade/operations/listener.ts';
 import { createMetricsAccessCheck } from '../facade/operations/metrics-access.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -12,13 +12,13 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { withFallback } from './certificate.ts';
 import type { AppOptions } from './options.ts';
 
-/** Readiness of the process. It stays ready while the hub is unreachable, because it serves from its caches. */
+/** Health checks of the process. The process stays ready while the hub is unreachable, because it serves from its caches. */
 export class ProcessState {
   #isStopping = false;
   readonly #readyz: Check[] = [PING, { name: 'shutdown', passes: () => !this.#isStopping }];
-  readonly health: Health = { livez: [PING], readyz: this.#readyz };
+  readonly health: HealthChecks = { livez: [PING], readyz: this.#readyz };
 
-  /** Adds the component's readiness check, which passes once the component has started. */
+  /** Adds the readiness check of a component, if it has one. The check passes once the returned component has started. */
   track(component: Component): Component {
     const { check: name } = component;
     if (name === undefined) return component;
@@ -41,9 +41,9 @@ const PING = { name: 'ping', passes: () => true };
 export interface OperationsParts {
   readonly hub: KubeClient;
   readonly metrics: Metrics;
-  readonly health: Health;
+  readonly health: HealthChecks;
   readonly certificate: CertificateSource;
-  /** Limit on TokenReviews, shared with the façade, which reviews tokens for other audiences. */
+  /** Limit on TokenReviews, shared with the façade's Authenticator, which accepts other audiences. */
   readonly reviewLimit: ReviewLimit;
   readonly onListening: (url: string) => void;
 }

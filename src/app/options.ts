@@ -25,7 +25,7 @@ export interface AppOptions {
 
 /** Settings that administrators configure, and settings that depend on the environment of the process. */
 export interface AppSettings extends Omit<Config, ProcessSetting> {
-  /** Authorization for /metrics. */
+  /** Authorization that /metrics requires: a bearer token with permission, or none. */
   readonly metricsAuth: 'token' | 'none';
   /** Local IP address of connections to the hub; undefined if unknown. */
   readonly ownAddress?: string | undefined;
@@ -35,7 +35,7 @@ export interface AppSettings extends Omit<Config, ProcessSetting> {
   readonly drainMs: number;
 }
 
-/** Settings that only the process itself uses. */
+/** Settings that the composition root does not read, and `metricsAuth`, which AppSettings redefines. */
 type ProcessSetting =
   | 'kubeConfig'
   | 'dataDir'

@@ -8,7 +8,10 @@ export interface Terminal {
   readonly stderr: NodeJS.WritableStream;
 }
 
-/** Prints a question to stderr, and returns the line that the user enters; empty at the end of the input. Throws if the signal aborts. */
+/**
+ * Prints a question to stderr, and returns the line that the user enters, or an empty string if the input ends. Throws if the signal is
+ * aborted.
+ */
 export async function askUser(question: string, { stdin, stderr }: Terminal, signal: AbortSignal): Promise<string> {
   // With `terminal: true`, readline would switch the terminal to raw mode, in which Ctrl-C sends no SIGINT.
   const lines = createInterface({ input: stdin, output: stderr, terminal: false });

@@ -8,23 +8,26 @@ import { isClusterLocalIssuer } from '../targets/policy/token-claims.ts';
 export interface AuthenticationOptions {
   /** Issuer of the hub's tokens. */
   readonly issuer: string;
-  /** Issuer of the target cluster's tokens; undefined to skip the comparison. */
+  /** Issuer of the target cluster's tokens; undefined to skip the comparison with `issuer`. */
   readonly targetIssuer?: string;
   /** Addresses of the target cluster, spelled as in the credential Secret. */
   readonly server: readonly string[];
-  /** Service account on the hub; undefined for the default. */
+  /** Name of the service account on the hub whose tokens the target accepts; undefined for the default. */
   readonly serviceAccount?: string;
   /** Purser's namespace on the hub; undefined for the default. */
   readonly namespace?: string;
-  /** Path of a PEM file with the CA of the issuer's URL; undefined for public CAs. */
+  /** Path of a PEM file with the CA certificates for the issuer's URL; undefined for public CAs. */
   readonly ca?: string;
   /** URL of the discovery document; undefined to derive it from the issuer. */
   readonly discoveryUrl?: string;
-  /** Minor version of the target cluster; undefined for 1.34 or later. */
+  /** Kubernetes minor version of the target cluster, such as 33; undefined for 1.34 or later. */
   readonly kubernetesVersion?: number;
 }
 
-/** Returns the configuration, with instructions in comments. Throws a StartError for incompatible options or an unusable CA file. */
+/**
+ * Returns the configuration file (before Kubernetes 1.30, the flags), with instructions in comments. Throws a StartError for incompatible
+ * options or an unusable CA file.
+ */
 export async function renderAuthenticationConfig(options: AuthenticationOptions): Promise<string> {
   const { issuer, targetIssuer, server, discoveryUrl, ca: caFile, kubernetesVersion: minor = V1_MINOR } = options;
   if (targetIssuer === issuer) throw new StartError(sameIssuer(issuer));
@@ -82,9 +85,9 @@ const FILE = 'Write this file to the control plane nodes, and start kube-apiserv
 /** Returns the flags for kube-apiserver before 1.30. Throws a StartError for options that the flags do not support. */
 function renderFlags(trust: Trust): string {
   const { issuer, subject, audiences, discoveryUrl, caFile } = trust;
-  if (audiences.length > 1) throw new StartError('before Kubernetes 1.30, an API server accepts one audience; set --server once');
+  if (audiences.length > 1) throw new StartError('before Kubernetes 1.30, an API server accepts only one audience; set --server once');
   if (discoveryUrl !== undefined)
-    throw new StartError('before Kubernetes 1.30, an API server reads the discovery document of the issuer only; omit --discovery-url');
+    throw new StartError('before Kubernetes 1.30, an API server reads the discovery document only at the issuer URL; omit --discovery-url');
   return `${renderInstructions(trust, 'Start kube-apiserver with these flags.')}--oidc-issuer-url=${issuer}
 --oidc-client-id=${audiences[0]}
 --oidc-username-claim=sub
@@ -95,7 +98,8 @@ ${caFile === undefined ? '' : `--oidc-ca-file=${caFile}\n`}`;
 
 function renderInstructions({ issuer, isDistinct, subject }: Trust, use: string): string {
   const local = isClusterLocalIssuer(issuer) && !isDistinct ? LOCAL_ISSUER : '';
-  return `# Makes the target cluster accept tokens that the hub issues for one service account and for this cluster's addresses. ${use}
+  return `# Makes the target cluster accept tokens that the hub issues for one service account and for audiences derived from
+# this cluster's addresses. ${use}
 # The issuer must differ from --service-account-issuer of the target cluster.
 ${local}# The target cluster reads the hub's discovery document and keys without authentication. Allow this on the hub:
 #   kubectl --context HUB create clusterrolebinding purser-issuer-discovery \\

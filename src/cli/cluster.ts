@@ -27,7 +27,7 @@ import {
 /** Returns `purser cluster` with its commands. */
 export function clusterCommand(host: CommandHost): Command {
   return defineCommand(host, 'cluster', 'manage registered clusters')
-    .description('Manage registered clusters with the contexts of your kubeconfig.')
+    .description('Manage registered clusters. The commands connect to the hub and to target clusters with contexts in your kubeconfig.')
     .addCommand(addCommand(host))
     .addCommand(listCommand(host))
     .addCommand(showCommand(host))
@@ -59,7 +59,7 @@ function addCommand(host: CommandHost): Command {
       "Register a target cluster: create Purser's service account and permissions on it, create a credential Secret and a Cluster on the hub, and wait until the Cluster is Ready.",
     )
     .addArgument(nameArgument('<NAME>'))
-    .addOption(targetContextOption('context of the target cluster, with permission to create cluster roles').makeOptionMandatory())
+    .addOption(targetContextOption('context of the target cluster, for a user who may create cluster roles').makeOptionMandatory())
     .addOption(hubContextOption())
     .addOption(kubeconfigOption())
     .addOption(ownNamespaceOption())
@@ -93,7 +93,7 @@ function addCommand(host: CommandHost): Command {
   });
 }
 
-/** Throws a StartError for an option without the option that it requires. */
+/** Throws a StartError if an option is set without the option that it requires. */
 function checkCombination({ serviceAccount, federated, output, dryRun }: AddOptions): void {
   if (serviceAccount !== undefined && federated !== true)
     throw new StartError('--service-account needs --federated; set --federated, or omit --service-account');
@@ -109,7 +109,7 @@ async function registrationFor(connections: Connections, name: string, options: 
 }
 
 const ADDRESS = 'address at which Purser reaches the target cluster';
-const FEDERATED = "service account in Purser's namespace on the hub that the target cluster trusts, with --federated";
+const FEDERATED = "with --federated, service account in Purser's namespace on the hub; the target cluster must accept its tokens";
 
 function listCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'list', 'list registered clusters with their health')
@@ -119,7 +119,7 @@ function listCommand(host: CommandHost): Command {
     .addOption(contextOption())
     .addOption(kubeconfigOption());
   addExamples(command, {
-    'List all clusters with their addresses and credentials': 'purser cluster list -o wide',
+    'List all clusters with their addresses and credential Secrets': 'purser cluster list -o wide',
     'List the production clusters': 'purser cluster list -l env=prod',
     'Print the names for a script': 'purser cluster list -o name',
   });
@@ -155,7 +155,7 @@ function renewCommand(host: CommandHost): Command {
     .addArgument(nameArgument('[NAME]'))
     .option(
       '--all',
-      'renew the credentials of all Clusters; if a context has the address of a Cluster, supply a new token with that context',
+      "renew the credentials of all Clusters with renewal Auto; if a context has a Cluster's address, issue a new token with that context",
     )
     .addOption(targetContextOption(SUPPLY))
     .addOption(hubContextOption())
@@ -181,7 +181,7 @@ function renewCommand(host: CommandHost): Command {
   });
 }
 
-const SUPPLY = "supply a new token for Purser's service account on the target cluster, with this context";
+const SUPPLY = "context of the target cluster; if set, issues a new token for Purser's service account there and writes it into the Secret";
 
 function revokeCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'revoke', "revoke Purser's earlier tokens for a cluster")
@@ -204,8 +204,7 @@ function revokeCommand(host: CommandHost): Command {
   });
 }
 
-const RECREATE =
-  "also re-create Purser's service account on the target cluster, with this context; this revokes every token for the service account";
+const RECREATE = "context of the target cluster; if set, also re-creates Purser's service account there, which revokes all of its tokens";
 
 interface RemoveOptions extends SharedOptions {
   readonly purgeTarget?: true;

@@ -7,9 +7,8 @@ import { findSimilar } from '../std/edit-distance.ts';
 import type { CommandHost } from './command.ts';
 
 /**
- * Returns a new command that prints to the host and never exits the process. Incorrect usage throws a StartError that names the nearest
- * spelling. `summary` is a lowercase imperative for the list of commands; the caller sets the description for `--help`, which is a
- * sentence.
+ * Returns a new command that prints to the host and never exits the process. Incorrect usage throws a StartError that suggests the nearest
+ * spelling. `summary` is a lowercase imperative for the list of commands. The caller sets the description, a full sentence for `--help`.
  */
 export function defineCommand(host: CommandHost, name: string, summary: string): Command {
   return new CommandLine(name)
@@ -34,7 +33,7 @@ export function parsedOption<T>(flags: string, description: string, parser: Pars
   return option.argParser((text: string) => parseValue(option, parser, text));
 }
 
-/** Returns an option that must not be set twice, because one value would silently replace the other. */
+/** Returns an option that can be set only once, because a second value would silently replace the first. */
 export function singleOption<T>(flags: string, description: string, parser: Parser<T>): Option {
   const option = new Option(flags, description);
   return option.argParser((text: string, earlier: T | undefined) => {
@@ -83,7 +82,7 @@ class CommandLine extends Command {
     return Object.assign(new CommandHelp(), this.configureHelp());
   }
 
-  /** Throws a one-line StartError; commander reports all incorrect usage here. */
+  /** Throws a one-line StartError. Commander calls this method for all incorrect usage. */
   override error(message: string, options?: ErrorOptions): never {
     const text = this.#causeOf(message, options?.code)
       .replace(/^error: /, '')

@@ -13,7 +13,7 @@ export interface CommandHost {
   print(text: string): void;
   /** Prints to standard error. */
   warn(text: string): void;
-  /** Asks the user a question and returns the line that the user enters; undefined without a terminal. */
+  /** Asks the user a question and returns the line that the user enters. Without a terminal, this property is undefined. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** Aborted by SIGINT and SIGTERM; the process exits with 130 shortly after. */
   readonly signal: AbortSignal;
@@ -22,8 +22,8 @@ export interface CommandHost {
 /** Exit codes of all commands. */
 export const ExitCode = { done: 0, failed: 1, wrongUse: 2, notReady: 3 } as const;
 
-/** Remedy for messages about an object that Purser has not changed in time. */
-export const CHECK_PURSER = 'check that Purser is running: kubectl get pods -n purser-system';
+/** Remedy for messages about an object that Purser has not changed in time: a sentence without a full stop. */
+export const CHECK_PURSER = 'Check that Purser is running: kubectl get pods -n purser-system';
 
 /** A failed command, with its exit code. The message is one line: cause, then remedy. An empty message prints nothing. */
 export class CommandError extends Error {

@@ -11,7 +11,7 @@ type Candidate = readonly [value: string, description: string];
 
 /**
  * Prints one candidate per line, with a tab before its description, and a last line with a directive for the shell. Candidates come from
- * the commands below `root`, from the kubeconfig, and from the hub. Prints no candidates if a request fails.
+ * the commands below `root`, from the kubeconfig, and from the hub. Prints no candidates if a request fails or times out.
  */
 export async function complete(root: Command, words: readonly string[], host: CommandHost): Promise<void> {
   const line = parseLine(root, words.slice(0, -1));
@@ -76,7 +76,7 @@ function findOption(command: Command, flag: string): Option | undefined {
   return command.options.find(({ long, short }) => flag === long || flag === short);
 }
 
-/** Kind of the last word: one of fixed candidates, a file name, or the name of an object whose kind the placeholder determines. */
+/** Kind of the last word: one of a fixed list of candidates, a file name, or a name to look up by its placeholder in the help. */
 type Kind =
   | { readonly type: 'fixed'; readonly candidates: readonly Candidate[] }
   | { readonly type: 'files' }
@@ -144,7 +144,7 @@ async function candidatesOf(kind: Kind, line: Line, host: CommandHost): Promise<
   return await lookUp(new Lookup(connections, line));
 }
 
-/** Requests names with the contexts of a command line. */
+/** Looks up names in the kubeconfig and on the hub, with the options of a command line. */
 class Lookup {
   readonly #connections: Connections;
   readonly #line: Line;
@@ -159,7 +159,7 @@ class Lookup {
     return contexts.map(({ name, cluster }) => [name, cluster]);
   }
 
-  /** Returns the names of all objects of a kind on the hub; for a namespaced kind, only those in one namespace. */
+  /** Returns the names of objects of a kind on the hub, at most MAX_NAMES; for a namespaced kind, only those in the selected namespace. */
   async names(resource: Resource<ApiObject>): Promise<readonly string[]> {
     const { command, values } = this.#line;
     const context = values.get(findOption(command, '--hub-context') === undefined ? '--context' : '--hub-context');

@@ -17,7 +17,7 @@ export function completionCommand(host: CommandHost): Command {
   return command.action((shell: keyof typeof SCRIPTS) => host.print(SCRIPTS[shell]));
 }
 
-/** Script for bash. It splits COMP_LINE at spaces, because COMP_WORDS is also split at `:` and `=`, which names of contexts contain. */
+/** Script for bash. It splits COMP_LINE at spaces, because bash splits COMP_WORDS also at `:` and `=`, which context names can contain. */
 const BASH = `# bash completion for purser
 _purser() {
   local line=\${COMP_LINE:0:COMP_POINT} words candidates directive current prefix

@@ -1,4 +1,4 @@
-// Connections of a command to the clusters of the user's kubeconfig.
+// Connections of a command to the clusters in the user's kubeconfig.
 
 import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
@@ -9,7 +9,9 @@ import { createTransport } from '../kube/transport.ts';
 import { serverUrl } from '../targets/policy/registration.ts';
 import type { CommandHost } from './command.ts';
 
-/** Opens clients for contexts of one kubeconfig, and closes them all: `await using connections = new Connections(host, kubeconfig)`. */
+/**
+ * Opens clients for contexts of one kubeconfig, and closes them on disposal: `await using connections = new Connections(host, kubeconfig)`.
+ */
 export class Connections implements AsyncDisposable {
   readonly #host: CommandHost;
   readonly #paths: string;
@@ -24,7 +26,9 @@ export class Connections implements AsyncDisposable {
     this.#paths = kubeconfig ?? (host.env['KUBECONFIG'] || defaultFile());
   }
 
-  /** Returns a client for the cluster of a context; undefined selects the current context. Throws a StartError. */
+  /**
+   * Returns a client for the cluster of `context`; undefined means the current context. Throws a StartError if the kubeconfig is unusable.
+   */
   async open(context: string | undefined): Promise<KubeClient> {
     const { clock, env } = this.#host;
     return await this.#use(async (paths) => {
@@ -34,12 +38,15 @@ export class Connections implements AsyncDisposable {
     });
   }
 
-  /** Returns the API server of a context. Sends no request. Throws a StartError. */
+  /** Returns the API server of a context. Sends no request. Throws a StartError if the kubeconfig is unusable. */
   async serverOf(context: string | undefined): Promise<ContextServer> {
     return await this.#use(async (paths) => await readServer(await loadKubeConfig(paths, context)));
   }
 
-  /** Returns the first context whose API server has one of the addresses; undefined if there is none. Sends no request; throws a StartError. */
+  /**
+   * Returns the first context whose API server has one of the addresses; undefined if there is none. Sends no request. Throws a StartError
+   * if the kubeconfig is unusable.
+   */
   async contextAt(addresses: readonly string[]): Promise<string | undefined> {
     const wanted = new Set(addresses.map(serverUrl));
     for (const { name } of (await this.contexts()).contexts) {
@@ -50,12 +57,12 @@ export class Connections implements AsyncDisposable {
     return undefined;
   }
 
-  /** Returns the contexts of the kubeconfig. Throws a StartError. */
+  /** Returns the contexts of the kubeconfig. Throws a StartError if the kubeconfig is unusable. */
   async contexts(): Promise<Contexts> {
     return await this.#use(readContexts);
   }
 
-  /** Returns the namespace of a context; undefined selects the current context. Throws a StartError. */
+  /** Returns the namespace of `context`; undefined means the current context. Throws a StartError if the kubeconfig is unusable. */
   async namespaceOf(context: string | undefined): Promise<string> {
     const { current, contexts } = await this.contexts();
     return contexts.find(({ name }) => name === (context ?? current))?.namespace || 'default';
@@ -69,7 +76,7 @@ export class Connections implements AsyncDisposable {
       .map((path) => resolve(path));
   }
 
-  /** Returns all files that the credential of a context depends on. Throws a StartError. */
+  /** Returns all files that the credential of a context depends on. Throws a StartError if the kubeconfig is unusable. */
   async credentialFiles(context: string | undefined): Promise<readonly string[]> {
     const source = await this.#use((paths) => loadKubeConfig(paths, context));
     return [...this.files, ...credentialFilesOf(source)];
@@ -94,5 +101,5 @@ function defaultFile(): string {
   return join(home, '.kube', 'config');
 }
 
-/** Field manager of commands. It differs from the operator's, which never writes registered Secrets. */
+/** Field manager of commands. It differs from the operator's: commands write registered Secrets, but the operator never does. */
 const FIELD_MANAGER = 'purser-cli';

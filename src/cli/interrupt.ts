@@ -1,15 +1,15 @@
-// Signals and uncaught errors of a command that runs to completion. program.ts handles those of `run` and `dev`.
+// Handles signals and uncaught errors of a command that runs to completion. program.ts handles those of `run` and `dev`.
 
 import type { Clock } from '../std/clock.ts';
 import { redactTokens } from '../std/sensitive.ts';
 import type { Host } from './program.ts';
 import { removeInvisible } from './visible-text.ts';
 
-/** Handling of signals until `release`. */
-export interface Interruption {
+/** Handles SIGINT and SIGTERM until `release` is called. */
+export interface InterruptHandler {
   /** Aborted by SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
-  /** Stops handling signals, for a program that handles them itself. */
+  /** Stops the handling, for a program that handles the signals itself. */
   release(): void;
 }
 
@@ -20,7 +20,7 @@ export const INTERRUPTED = 130;
  * Makes SIGINT and SIGTERM abort a command: the process exits with 130 within a second. Exits with 141 if the reader of the output has
  * exited, and with 1 on any other uncaught error.
  */
-export function handleInterrupts(host: Host, clock: Clock): Interruption {
+export function handleInterrupts(host: Host, clock: Clock): InterruptHandler {
   const stopping = new AbortController();
   let isReleased = false;
   const onSignal = (): void => {

@@ -8,12 +8,12 @@ import { addExamples, defineCommand } from './command-line.ts';
 import { contextOption, kubeconfigOption, namespaceOption, type SharedOptions, timeoutOption } from './options.ts';
 import type { TokenAction } from './token-actions.ts';
 
-/** Returns the name in `mt/NAME`, `managedtoken/NAME` or `NAME`. Throws a StartError for another resource. */
+/** Returns the name in `mt/NAME`, `managedtoken/NAME` or `NAME`. Throws a StartError for any other text. */
 export function parseManagedTokenName(text: string): string {
   const [resource = '', name = '', ...rest] = text.includes('/') ? text.split('/') : ['mt', text];
   const [kind = ''] = resource.split('.');
   if (!['mt', 'managedtoken', 'managedtokens'].includes(kind.toLowerCase()) || dns1123SubdomainProblems(name).length > 0 || rest.length > 0)
-    throw new StartError(`${JSON.stringify(text)} is not a ManagedToken; write mt/NAME`);
+    throw new StartError(`${JSON.stringify(text)} is not a ManagedToken; write mt/NAME, and select its namespace with -n`);
   return name;
 }
 

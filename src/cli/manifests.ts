@@ -7,7 +7,7 @@ import { resolveRepositoryPath } from '../kube/manifests.ts';
 export interface TargetAccessOptions {
   /** Namespaces of the service accounts that Purser can issue tokens for; undefined for all. */
   readonly namespaces?: readonly string[];
-  /** Name of the user that Purser has on the target with federation; undefined for a service account on the target. */
+  /** Purser's user name on the target with federation; undefined if Purser uses a service account on the target. */
   readonly user?: string;
 }
 
@@ -15,13 +15,13 @@ export interface TargetAccessOptions {
 export async function renderTargetAccess({ namespaces: names, user }: TargetAccessOptions): Promise<string> {
   const documents = (await readManifest('deploy/target/access.yaml')).split(SEPARATOR);
   const limited = names === undefined ? documents : documents.flatMap((document) => limitToNamespaces(document, names));
-  // A federated Purser has no credential to renew, and no service account on the target.
+  // With federation, Purser has no credential to renew, and no service account on the target.
   const granted = user === undefined ? limited : limited.flatMap((document) => grantToUser(document, user));
   const renewal = names === undefined || user !== undefined ? [] : [await readManifest(RENEWAL)];
   return targetRecipe(names, user) + [...granted, ...renewal].join(SEPARATOR);
 }
 
-/** Returns the manifest of a Cluster to edit, with the label of `set` if it is given. */
+/** Returns a Cluster manifest for the user to edit, with the cluster set label if `set` is given. */
 export async function renderRegistration(set?: string): Promise<string> {
   const cluster = await readManifest('deploy/samples/cluster.yaml');
   // Quoted: YAML would read some names as numbers.
@@ -69,10 +69,13 @@ function registrationRecipe(set: string | undefined): string {
 `;
 }
 
-/** Manifest of the permissions to renew Purser's credential. Permissions in all namespaces include them. */
+/**
+ * Manifest of the permissions to renew Purser's credential. They are needed only with --namespaces: permissions in all namespaces include
+ * them.
+ */
 const RENEWAL = 'deploy/target/namespaces/renewal.yaml';
 
-/** Name of Purser's service account on a target cluster, of its role and of the role binding. */
+/** Name of Purser's service account, role and role binding on a target cluster. */
 const SERVICE_ACCOUNT = 'purser';
 
 function targetRecipe(names: readonly string[] | undefined, user: string | undefined): string {
@@ -91,18 +94,19 @@ ${user === undefined ? TOKEN_RECIPE : federationRecipe(user)}# If a public CA si
 ${wide}`;
 }
 
-const TOKEN_RECIPE = `# On the hub, create a Secret with a token for the service account, and the Cluster, addresses and CA that the token is for:
+const TOKEN_RECIPE = `# On the hub, create a Secret that contains a token for the service account, and the name, addresses and CA of the Cluster:
 #   kubectl --context HUB -n purser-system create secret generic target-1-credential \\
 #     --from-literal=token="$(kubectl --context TARGET -n purser-system create token purser --duration 1h)" \\
 #     --from-literal=cluster=target-1 --from-literal=server=https://target-1.example.com:6443 --from-file=ca.crt=ca.crt
-# Purser replaces the token immediately and renews it; the Secret itself stays unchanged.
+# Purser immediately obtains its own token, and stores and renews it in the Secret target-1-credential-renewed. It never changes your
+# Secret.
 `;
 
 function federationRecipe(user: string): string {
   const serviceAccount = user.split(':').at(-1);
   return `# For the configuration of the target's API server, run purser print authentication-config; for the permissions on the hub, run
 # purser print hub-rbac.
-# On the hub, create a Secret with the name of the service account, and the Cluster, addresses and CA that its tokens are for:
+# On the hub, create a Secret that contains the names of the service account and the Cluster, and the Cluster's addresses and CA:
 #   kubectl --context HUB -n purser-system create secret generic target-1-credential --from-literal=serviceAccount=${serviceAccount} \\
 #     --from-literal=cluster=target-1 --from-literal=server=https://target-1.example.com:6443 --from-file=ca.crt=ca.crt
 `;
@@ -116,8 +120,8 @@ function limitToNamespaces(document: string, names: readonly string[]): readonly
 }
 
 /**
- * Replaces Purser's service account with a user in the subjects of a binding. Omits the service account, its namespace, and the permission
- * to list anchors of its tokens.
+ * Returns a manifest with a user in place of Purser's service account as the subject of a binding. Returns no manifest for the service
+ * account, its namespace, and the permission to list the anchors of its tokens.
  */
 function grantToUser(document: string, user: string): readonly string[] {
   if (/^kind: (Namespace|ServiceAccount)$|^ {2}name: purser-anchors$/m.test(document)) return [];
@@ -125,7 +129,7 @@ function grantToUser(document: string, user: string): readonly string[] {
   return [document.replace(SUBJECT, () => `  - kind: User\n    apiGroup: rbac.authorization.k8s.io\n    name: '${user}'\n`)];
 }
 
-/** Purser's service account in the subjects of a binding, on the hub and on a target. */
+/** YAML of Purser's service account as a subject of a binding, on the hub and on a target. */
 const SUBJECT = `  - kind: ServiceAccount\n    namespace: ${DefaultNamespace}\n    name: ${SERVICE_ACCOUNT}\n`;
 
 const SEPARATOR = '---\n';

@@ -58,13 +58,9 @@ export function issuableNamespacesOption(): Option {
   return singleOption('--namespaces <NS,NS>', ISSUABLE, namespaces).default(undefined, 'all');
 }
 
-/** Defines `--set` of a Cluster. */
+/** Defines `--set`: the cluster set that a Cluster belongs to. */
 export function setOption(): Option {
-  return singleOption(
-    '--set <NAME>',
-    `cluster set of the Cluster, which RBAC rules can name; sets the label ${Label.clusterSet}`,
-    labelValue,
-  );
+  return singleOption('--set <NAME>', `cluster set of the Cluster, for use in RBAC rules; sets the label ${Label.clusterSet}`, labelValue);
 }
 
 /** Parses a label value that is not empty. */
@@ -74,7 +70,7 @@ const labelValue: Parser<string> = (text) => {
   return text;
 };
 
-/** Parses the name of a service account for federation, which must differ from those that Purser runs as. */
+/** Parses the name of a service account for federation. Rejects the service accounts that Purser runs as. */
 export const federatedServiceAccount: Parser<string> = (text) => {
   const name = objectName(text);
   if (OwnServiceAccounts.includes(name)) throw new ValueError('a service account that Purser does not run as');
@@ -86,13 +82,13 @@ export function allNamespacesOption(): Option {
   return new Option('-A, --all-namespaces', 'all namespaces');
 }
 
-/** Defines `-o` with one of the formats; its value is undefined if it is not set. */
+/** Defines `-o`, which accepts one of `formats`; the value is undefined if the option is not set. */
 export function outputOption(formats: readonly OutputFormat[] = OUTPUT_FORMATS): Option {
   return parsedOption('-o, --output <FORMAT>', `output format: ${formats.join(', ')}`, oneOf(formats));
 }
 
-/** Defines `--timeout`, in milliseconds. */
-export function timeoutOption(initial: string, description = 'maximum time to wait for Purser'): Option {
+/** Defines `--timeout`; the parsed value is in milliseconds. */
+export function timeoutOption(initial: string, description = 'maximum time to wait for Purser to finish'): Option {
   return parsedOption('--timeout <DURATION>', description, timeout).default(parseDuration(initial), initial);
 }
 

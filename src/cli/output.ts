@@ -7,26 +7,25 @@ import type { CommandHost } from './command.ts';
 import type { OutputFormat } from './options.ts';
 import { toVisibleLine } from './visible-text.ts';
 
-/** A column of a table. */
 export interface Column<T> {
   /** Heading in capital letters. */
   readonly name: string;
   /** True for a column of `-o wide` only. */
   readonly wide?: true;
-  /** Returns the text of a cell; an empty text is printed as `<none>`. */
+  /** Returns the text of a cell; an empty string is printed as `<none>`. */
   readonly text: (row: T) => string;
 }
 
 /** Resource, columns and format of printed objects. */
-export interface Printing<T extends ApiObject> {
+export interface PrintOptions<T extends ApiObject> {
   readonly resource: Resource<T>;
   readonly columns: readonly Column<T>[];
   /** Default: `table`. */
   readonly output?: OutputFormat | undefined;
 }
 
-/** Prints a list of objects in the format of `-o`; JSON and YAML are a List. */
-export function printList<T extends ApiObject>(host: CommandHost, objects: readonly T[], printing: Printing<T>): void {
+/** Prints a list of objects in the format of `-o`; JSON and YAML output is a List. */
+export function printList<T extends ApiObject>(host: CommandHost, objects: readonly T[], printing: PrintOptions<T>): void {
   const { resource, columns, output = 'table' } = printing;
   if (output === 'json' || output === 'yaml') {
     const items = objects.map((object) => toPrinted(resource, object));
@@ -36,8 +35,8 @@ export function printList<T extends ApiObject>(host: CommandHost, objects: reado
   else host.print(formatTable(columns, objects, output === 'wide'));
 }
 
-/** Prints one object in the format of `-o`; JSON and YAML are the object itself. */
-export function printObject<T extends ApiObject>(host: CommandHost, object: T, printing: Printing<T>): void {
+/** Prints one object in the format of `-o`; JSON and YAML output is the object itself. */
+export function printObject<T extends ApiObject>(host: CommandHost, object: T, printing: PrintOptions<T>): void {
   const { resource, output } = printing;
   if (output === 'json' || output === 'yaml') host.print(formatDocument(toPrinted(resource, object), output));
   else printList(host, [object], printing);
@@ -72,14 +71,14 @@ export function formatDocument(value: unknown, output: 'json' | 'yaml'): string 
   return escapeControls(document.toString({ lineWidth: 0 }), toYamlEscape);
 }
 
-/** A control, format, private or unassigned character, except for newlines. */
+/** Matches control, format, private-use and unassigned characters, surrogates and line separators, but not newlines. */
 const CONTROL = /(?!\n)[\p{C}\u2028\u2029]/u;
 
 function escapeControls(text: string, toEscape: (character: string) => string): string {
   return text.replace(new RegExp(CONTROL, 'gu'), toEscape);
 }
 
-/** Returns the JSON escape of a character; a surrogate pair for a character beyond 16 bits. */
+/** Returns the JSON escape of a character; two escapes, a surrogate pair, for a character beyond 16 bits. */
 function toJsonEscape(character: string): string {
   const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');

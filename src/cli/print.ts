@@ -34,7 +34,8 @@ function targetAccessCommand(host: CommandHost): Command {
   });
 }
 
-const FEDERATED_USER = 'user name of a federated Purser on the target cluster, instead of a service account';
+const FEDERATED_USER =
+  "user to grant the permissions to instead of a service account: Purser's user name on the target cluster, for federation";
 
 function registrationCommand(host: CommandHost): Command {
   return defineCommand(host, 'registration', 'print a Cluster manifest to apply to the hub')
@@ -97,7 +98,7 @@ function authenticationCommand(host: CommandHost): Command {
 const TARGET_ISSUER = "issuer of the target cluster's service account tokens, to check that it differs from --issuer";
 const ADDRESS = 'address of the target cluster, exactly as in the server key of the Secret';
 
-/** Parses the name of a user, which is quoted in manifests and commands. */
+/** Parses a user name. Rejects quotes and whitespace, because manifests and commands contain the name in quotes. */
 const userName: Parser<string> = (text) => {
   if (!/^[^\p{C}\s'"]+$/u.test(text)) throw new ValueError('a user name without quotes and whitespace');
   return text;
@@ -106,7 +107,7 @@ const userName: Parser<string> = (text) => {
 const httpsUrl: Parser<string> = (text) => {
   const url = URL.parse(text);
   const isPlain = url !== null && url.protocol === 'https:' && url.search === '' && url.hash === '' && url.username === '';
-  if (!isPlain || /[\s"\\]/.test(text)) throw new ValueError('an https URL without user, query and fragment');
+  if (!isPlain || /[\s"\\]/.test(text)) throw new ValueError('an https URL without user, query or fragment');
   return text;
 };
 

@@ -26,9 +26,9 @@ export interface ProgramOptions {
 }
 
 /**
- * Runs the program that `start` returns until SIGINT or SIGTERM, then stops it and exits with 0; a second signal exits immediately. `start`
- * receives an AbortSignal that aborts the startup. Prints a StartError on one line and exits with 2. Exits with 1 on any other error, so
- * that Kubernetes restarts the process.
+ * Runs the program that `start` returns until SIGINT or SIGTERM, then stops it and exits with 0; a second signal exits immediately. The
+ * first signal also aborts the AbortSignal that `start` receives. Prints a StartError on one line and exits with 2. Exits with 1 on any
+ * other error, so that Kubernetes restarts the process.
  */
 export async function runProgram(
   options: ProgramOptions,
@@ -51,7 +51,7 @@ export async function runProgram(
   }
 }
 
-/** Returns a handler of uncaught exceptions and unhandled rejections, which logs the error and exits with 1. */
+/** Returns a handler that logs an uncaught exception or unhandled rejection and exits with 1. */
 function handleUncaught(host: Host): (error: unknown) => void {
   const log = createLogger({ level: 'fatal', readable: host.stderr.isTTY === true, write: (line) => host.stderr.write(line) });
   return (error) => {
@@ -73,7 +73,7 @@ function createStopSignal({ host, clock, stopMs }: ProgramOptions): AbortSignal 
       return;
     }
     stoppedAt = clock.now();
-    // Exits with 0 even if `stop` takes longer, because acknowledged writes are already on disk.
+    // Exits with 0 even if `stop` takes longer than `stopMs`, because acknowledged writes are already on disk.
     clock.wakeAt(stoppedAt + stopMs, () => host.exit(0));
     stopping.abort();
   };

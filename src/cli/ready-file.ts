@@ -1,4 +1,4 @@
-// The ready file: exists only while Purser is ready, and contains its addresses.
+// The ready file, which exists only while Purser is ready and contains Purser's addresses.
 
 import { constants } from 'node:fs';
 import { access, rm } from 'node:fs/promises';
@@ -12,8 +12,8 @@ export interface ReadyFile {
 }
 
 /**
- * Removes the ready file of an earlier run, and returns the new one; an undefined path disables the file. Throws a StartError if the folder
- * is not writable.
+ * Removes the ready file of an earlier run, and returns a ReadyFile for this run. If `path` is undefined, the ReadyFile does nothing.
+ * Throws a StartError if the folder is not writable.
  */
 export async function prepareReadyFile(path: string | undefined): Promise<ReadyFile> {
   if (path === undefined) return { write: async () => {}, remove: async () => {} };

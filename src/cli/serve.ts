@@ -1,4 +1,4 @@
-// `purser run` and `purser dev`: programs that run until a signal. src/config declares their options.
+// `purser run` and `purser dev`: programs that run until a signal stops them. src/config declares their options.
 
 import { type Command, Option } from 'commander';
 import { type Config, parseConfig } from '../config/config.ts';
@@ -8,7 +8,7 @@ import type { OptionText, OptionTexts } from '../config/variables.ts';
 import type { CommandHost } from './command.ts';
 import { addExamples, defineCommand } from './command-line.ts';
 
-/** Programs that run until a signal; each resolves after the program has stopped. */
+/** Programs that run until a signal stops them; each call resolves after the program has stopped. */
 export interface Programs {
   /** Runs the operator on a cluster. */
   run(config: Config): Promise<void>;
@@ -69,7 +69,7 @@ function addOptions(command: Command, isHidden: (option: ServeOption) => boolean
   command.allowExcessArguments();
 }
 
-/** Returns the settings of the command line and of the environment. Throws a StartError. */
+/** Returns the settings from the command line and the environment. Throws a StartError for invalid settings. */
 function readConfig(command: Command, host: CommandHost): Config {
   const [unexpected] = command.args;
   if (unexpected !== undefined) command.error(`unexpected argument ${JSON.stringify(unexpected)}; with npm, write options after --`);

@@ -4,7 +4,7 @@ import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Annotation, TokenConditionType } from '../api/names.ts';
 import { ManagedTokens, type Stored } from '../api/resources.ts';
 import type { KubeClient, Patch } from '../kube/client.ts';
-import { undefinedFor } from '../kubernetes/status.ts';
+import { ignoreReasons } from '../kubernetes/status.ts';
 import { humanDuration } from '../kubernetes/wire/go-duration.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
 import { CHECK_PURSER, CommandError, type CommandHost, ExitCode } from './command.ts';
@@ -21,12 +21,15 @@ export interface TokenChange {
   readonly timeoutMs: number;
 }
 
-/** Requests the change and waits for it. Throws a CommandError, or the error of a request. */
+/**
+ * Requests the change and waits until Purser has made it. Throws a CommandError if the ManagedToken does not exist, if the change would
+ * have no effect, or if the timeout expires; errors of requests pass unchanged.
+ */
 export async function requestChange(change: TokenChange, host: CommandHost): Promise<void> {
   const { hub, namespace, name, action, timeoutMs } = change;
   const { check, patch, isDone, done } = ACTIONS[action];
   const title = `ManagedToken ${namespace}/${name}`;
-  const found = await undefinedFor(hub.get(ManagedTokens, { namespace, name }), 'NotFound');
+  const found = await ignoreReasons(hub.get(ManagedTokens, { namespace, name }), 'NotFound');
   if (found === undefined) throw new CommandError(`${title} was not found; list ManagedTokens with kubectl get managedtokens -A`);
   const problem = check?.(found);
   if (problem !== undefined) throw new CommandError(`${title} ${problem}`);
@@ -51,7 +54,7 @@ const ACTIONS: Readonly<Record<TokenAction, Action>> = {
     check: ({ spec }) => (spec.rotation.suspend ? 'is suspended; resume it with purser resume' : undefined),
     patch: (value) => ({ metadata: { annotations: { [Annotation.rotate]: value } } }),
     isDone: (token, value) => token.status?.lastRotateRequest === value && isReady(token),
-    done: (token, now) => `has a new token, which expires in ${expiry(token, now)}`,
+    done: (token, now) => `has a new token, ${expiryClause(token, now, 'which')}`,
   },
   revoke: {
     check: ({ spec }) =>
@@ -61,17 +64,17 @@ const ACTIONS: Readonly<Record<TokenAction, Action>> = {
     patch: (value) => ({ metadata: { annotations: { [Annotation.revoke]: value } } }),
     isDone: (token, value) => token.status?.lastRevokeRequest === value && (token.spec.rotation.suspend || isReady(token)),
     done: (token, now) =>
-      `had its token revoked${token.spec.rotation.suspend ? '; no new token is issued while rotation is suspended' : `; the new one expires in ${expiry(token, now)}`}`,
+      `had its token revoked${token.spec.rotation.suspend ? '; no new token is issued while rotation is suspended' : `; ${expiryClause(token, now, 'the new token')}`}`,
   },
   suspend: {
     patch: () => ({ spec: { rotation: { suspend: true } } }),
     isDone: isObserved,
-    done: (token, now) => `is suspended; its token expires in ${expiry(token, now)}`,
+    done: (token, now) => `is suspended; ${expiryClause(token, now, 'its token')}`,
   },
   resume: {
     patch: () => ({ spec: { rotation: { suspend: false } } }),
     isDone: (token, value, requested) => isObserved(token, value, requested) && isReady(token),
-    done: (token, now) => `is resumed; its token expires in ${expiry(token, now)}`,
+    done: (token, now) => `is resumed; ${expiryClause(token, now, 'its token')}`,
   },
 };
 
@@ -83,12 +86,14 @@ function isReady({ status }: ManagedToken): boolean {
   return status?.conditions?.some(({ type, status: value }) => type === TokenConditionType.ready && value === 'True') === true;
 }
 
-function expiry({ status }: ManagedToken, now: number): string {
+/** Returns a clause about the token, with its subject. A suspended ManagedToken may have no token, or one that has expired. */
+function expiryClause({ status }: ManagedToken, now: number, subject: string): string {
   const at = parseTimestamp(status?.expirationTimestamp);
-  return at === undefined ? 'an unknown time' : humanDuration(at - now);
+  if (at === undefined) return 'it has no current token';
+  return `${subject} ${at <= now ? 'has expired' : `expires in ${humanDuration(at - now)}`}`;
 }
 
-/** Waits until `isDone`, and returns the ManagedToken. Throws a CommandError with the cause after the timeout. */
+/** Waits until `isDone` returns true, and returns the ManagedToken. Throws a CommandError with the cause if the timeout expires. */
 async function waitUntil(
   { hub, namespace, name, action, timeoutMs }: TokenChange,
   host: CommandHost,
@@ -102,19 +107,19 @@ async function waitUntil(
     return isDone(token) ? token : undefined;
   });
   if (changed !== undefined) return changed;
-  const cause = latest === undefined ? '' : causeOf(latest);
+  const cause = latest === undefined ? '' : describeCause(latest);
   throw new CommandError(
     `Purser has not handled the request to ${action} ManagedToken ${namespace}/${name} yet${cause}`,
     ExitCode.notReady,
   );
 }
 
-function causeOf({ status }: ManagedToken): string {
+function describeCause({ status }: ManagedToken): string {
   const { rotationFailing, ready } = TokenConditionType;
   const failures = new Map<string, string>([
     [rotationFailing, 'True'],
     [ready, 'False'],
   ]);
   const failing = status?.conditions?.find((condition) => failures.get(condition.type) === condition.status);
-  return failing === undefined ? `; ${CHECK_PURSER}` : `: ${failing.message}`;
+  return failing === undefined ? `. ${CHECK_PURSER}` : `: ${failing.message}`;
 }

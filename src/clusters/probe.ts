@@ -1,5 +1,5 @@
-// A probe of a cluster: /readyz each time, and at longer intervals the version, and Purser's identity and permissions on the cluster.
-// Clusters that reject tokens issued by the hub also need a review on the hub.
+// A probe of a cluster: /readyz each time, and at longer intervals the version, and Purser's identity and permissions on the cluster. If a
+// cluster rejects tokens issued by the hub, Purser also sends an access review to the hub.
 
 import { parseAccessDecision, reviewAccess } from '../access/hub-review.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
@@ -11,10 +11,9 @@ import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { IssueError, type IssueFailure, isOutage, statusFailure } from '../targets/issue-error.ts';
 import { isClusterLocalIssuer } from '../targets/policy/token-claims.ts';
-import { findAPIAudiences, findUsername } from '../targets/reviews.ts';
+import { findAPIAudiences, reviewOwnUsername } from '../targets/reviews.ts';
 import type { Target, TargetCaller } from '../targets/target.ts';
 import type { Fault, FaultReason } from './policy/conditions.ts';
-import { parseVersion } from './policy/version.ts';
 
 export interface ProbeScope {
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -22,16 +21,16 @@ export interface ProbeScope {
   readonly isRetried: boolean;
   /** True if version, identity and permissions are checked. */
   readonly includesAccess: boolean;
-  /** True if the audiences of the API server are reviewed with the other checks. */
+  /** True if the audiences of the API server are reviewed in addition to the other checks. */
   readonly includesAudiences: boolean;
-  /** Namespaces to review if the credential may not issue tokens in all of them. */
+  /** Returns the namespaces to review if the credential may not issue tokens in all namespaces. */
   readonly namespaces: () => readonly string[];
 }
 
 /** Result of a review of the credential's permissions. */
 export interface IssueScope {
   readonly fault?: Fault | undefined;
-  /** Namespaces in which tokens can be issued, such as `in 2 namespaces`; undefined for all. */
+  /** Phrase about the namespaces in which tokens can be issued, such as `in 2 namespaces`; undefined for all. */
   readonly scope?: string | undefined;
 }
 
@@ -44,7 +43,7 @@ export interface ProbeResult {
   readonly access?: IssueScope | undefined;
   /** Version of the cluster; undefined if unknown. */
   readonly version?: string | undefined;
-  /** Audiences of the API server; empty if it does not state them, undefined if they were not reviewed. */
+  /** Audiences of the API server; empty if the server does not state them, undefined if they were not reviewed. */
   readonly apiAudiences?: readonly string[] | undefined;
 }
 
@@ -72,7 +71,7 @@ export async function probe(
   return { fault, latencyMs, access, version, apiAudiences: isReviewed ? await findAPIAudiences(prober, signal) : undefined };
 }
 
-/** Converts an error of a request to the target. Throws errors that do not come from a target. */
+/** Converts the error of a request to the target to a Fault. Rethrows errors that do not come from a target. */
 export function toFault(error: unknown): Fault {
   if (error instanceof StatusError) return toStatusFault(error);
   if (!(error instanceof IssueError)) throw error;
@@ -83,7 +82,7 @@ export function toFault(error: unknown): Fault {
 /** Deadline of each request of a probe, in milliseconds. */
 const DEADLINE_MS = 5_000;
 
-/** Faults by the code of a network error. */
+/** Reasons of faults, by network error code. */
 const CODES: Readonly<Record<string, FaultReason>> = {
   ENOTFOUND: 'DNSFailed',
   EAI_AGAIN: 'DNSFailed',
@@ -91,7 +90,7 @@ const CODES: Readonly<Record<string, FaultReason>> = {
   ECONNREFUSED: 'ConnectionRefused',
   [ProxyErrorCode.unreachable]: 'ProxyUnreachable',
   [ProxyErrorCode.rejected]: 'ProxyRejected',
-  // The node or container that Purser runs in lacks resources.
+  // The node or container that Purser runs on lacks resources.
   EMFILE: 'ProbeFailed',
   ENFILE: 'ProbeFailed',
   ENOBUFS: 'ProbeFailed',
@@ -125,7 +124,7 @@ function toStatusFault(error: StatusError): Fault {
   return { reason: isOutage(error) ? 'Unreachable' : 'NotReady', detail };
 }
 
-/** Converts an error of a review: permissions are unknown, unless the credential is rejected. */
+/** Converts the error of a review to a Fault: PermissionsUnknown, unless the target rejects the credential. */
 function toAccessFault(error: unknown): Fault {
   const { reason, detail } = toFault(error);
   return { reason: reason === 'CredentialRejected' ? reason : 'PermissionsUnknown', detail };
@@ -156,7 +155,7 @@ function failedChecks(body: string): string {
   return names.length === 0 ? '' : `failed checks: ${names.slice(0, 5).join(', ')}`;
 }
 
-/** Returns the version; undefined if it is unknown, which is not a fault. */
+/** Returns the version; undefined if it is unknown. An unknown version is not a fault. */
 async function fetchVersion(prober: TargetCaller, signal: AbortSignal): Promise<string | undefined> {
   try {
     const text = await prober.call((client, options) => client.getText('/version', options), signal);
@@ -168,9 +167,30 @@ async function fetchVersion(prober: TargetCaller, signal: AbortSignal): Promise<
   }
 }
 
+/**
+ * Returns the version that a cluster reports, without characters that cannot occur in versions; undefined if none remain. The text is
+ * untrusted.
+ */
+export function parseVersion(gitVersion: unknown): string | undefined {
+  if (typeof gitVersion !== 'string') return undefined;
+  const text = gitVersion
+    .slice(0, MAX_READ)
+    .replace(ANSI, '')
+    .replace(/[^\w.+~-]/g, '')
+    .slice(0, MAX_VERSION_LENGTH);
+  return text === '' ? undefined : text;
+}
+
+/** Maximum lengths of the text that is read and of the result, in characters. */
+const MAX_READ = 1_024;
+const MAX_VERSION_LENGTH = 64;
+/** Terminal escape sequences. */
+// oxlint-disable-next-line no-control-regex
+const ANSI = /\x1b\[[0-9;?]*[ -/]*[@-~]/g;
+
 async function checkAccess(prober: TargetCaller, namespaces: () => readonly string[], signal: AbortSignal): Promise<IssueScope> {
   try {
-    const username = await findUsername(prober, signal);
+    const username = await reviewOwnUsername(prober, signal);
     if (await mayIssue(prober, {}, signal)) return {};
     const reviews: boolean[] = [];
     for (const namespace of namespaces()) reviews.push(await mayIssue(prober, { namespace }, signal));
@@ -184,7 +204,9 @@ async function checkAccess(prober: TargetCaller, namespaces: () => readonly stri
 /** Maximum number of reviewed namespaces; each costs one SelfSubjectAccessReview per check. */
 const MAX_NAMESPACES = 10;
 
-/** Returns the namespaces to review if not all are allowed. Namespaces that tokens were issued for come first; at most 10. */
+/**
+ * Returns the namespaces to review if Purser may not issue tokens in all namespaces: at most 10, those that tokens were issued for first.
+ */
 export function namespacesToReview(tokens: readonly ManagedToken[]): readonly string[] {
   const wasIssued = ({ status }: ManagedToken) => status?.issuedAt !== undefined;
   const [issued, others] = [tokens.filter(wasIssued), tokens.filter((token) => !wasIssued(token))].map(namespacesOf);
@@ -208,7 +230,7 @@ function namespacesOf(tokens: readonly ManagedToken[]): readonly string[] {
   return tokens.map(({ spec }) => spec.serviceAccount.namespace).sort();
 }
 
-/** Reviews the permission to issue tokens in a namespace, or in all namespaces without one. */
+/** Returns whether Purser may issue tokens in a namespace or, if `namespace` is undefined, in all namespaces. */
 async function mayIssue(prober: TargetCaller, scope: { readonly namespace?: string }, signal: AbortSignal): Promise<boolean> {
   const spec = { resourceAttributes: { verb: 'create', resource: 'serviceaccounts', subresource: 'token', ...scope } };
   const review: unknown = await prober.call((client, options) => client.createReview(SelfSubjectAccessReviews, { spec }, options), signal);
@@ -216,8 +238,8 @@ async function mayIssue(prober: TargetCaller, scope: { readonly namespace?: stri
 }
 
 /**
- * Returns the fault of a cluster that rejects tokens issued by the hub, with their issuer and audience and a remedy; any other fault
- * unchanged. Checks with a review on the hub whether clusters can read the hub's keys. Throws only when `signal` aborts.
+ * Returns a fault with issuer, audience and remedy if the cluster rejected a token that the hub issued; any other fault unchanged. Checks
+ * with a review on the hub whether clusters can read the hub's keys. Throws only when `signal` aborts.
  */
 export async function explainRejection(
   fault: Fault,
@@ -230,7 +252,7 @@ export async function explainRejection(
   return toFederationFault(token, await areKeysPublic(hub, signal));
 }
 
-/** A token issued by the hub. */
+/** A token that the hub issued and a cluster rejected. */
 export interface RejectedToken {
   readonly audience: string;
   /** Issuer of the token; undefined if unknown. */
@@ -238,8 +260,7 @@ export interface RejectedToken {
 }
 
 /**
- * Returns the fault of a cluster that rejects a token issued by the hub; `isPublished` is false if the hub rejects anonymous reads of its
- * keys.
+ * Returns the fault of a rejected token, with a remedy. `isPublished` is false if the hub rejects anonymous requests for its keys.
  */
 export function toFederationFault({ audience, issuer = 'unknown' }: RejectedToken, isPublished: boolean): Fault {
   return {

@@ -1,4 +1,5 @@
-// The status of a Cluster, from its last probe and Purser's credential for it: written when its content changes, and as a heartbeat.
+// The status of a Cluster, from the last probe and from Purser's credential for the cluster. Purser writes the status when its content
+// changes, and as a heartbeat.
 
 import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
 import { ClusterConditionType } from '../api/names.ts';
@@ -26,7 +27,6 @@ import {
   type Validity,
 } from './policy/conditions.ts';
 import { type Health, isReadyInDoubt, toConditions } from './policy/health.ts';
-import { distributionOf } from './policy/version.ts';
 import { heartbeatMs, type TrackedCluster, type TrackedClusters } from './tracked-cluster.ts';
 
 /** Shared state of all status writes during one term of the controller. */
@@ -68,7 +68,7 @@ export async function writeStatus(
   for (const event of eventsOf(previous, status)) recorder.record(cluster, event);
 }
 
-/** Returns whether two statuses differ in more than heartbeats, probe times, latency, messages and order. */
+/** Returns whether two statuses differ in more than heartbeats, probe times, latency, messages and the order of conditions. */
 export function isDifferentStatus(status: ClusterStatus, other: ClusterStatus): boolean {
   const { conditions = [], apiAudiences: audiences = [] } = status;
   const { conditions: others = [], apiAudiences: otherAudiences = [] } = other;
@@ -87,7 +87,7 @@ function isSameCondition(a: ClusterCondition, b: ClusterCondition): boolean {
   return a.type === b.type && a.status === b.status && a.reason === b.reason && a.lastTransitionTime === b.lastTransitionTime;
 }
 
-/** Maximum error of the times in a status, which are truncated to seconds, in milliseconds. */
+/** Maximum error of the times in a status, in milliseconds: Purser truncates the times to seconds. */
 const TRUNCATED_MS = 1_000;
 
 function toStatus(deps: StatusDeps, registered: RegisteredCluster, tracked: TrackedCluster & { readonly health: Health }): ClusterStatus {
@@ -111,6 +111,27 @@ function toStatus(deps: StatusDeps, registered: RegisteredCluster, tracked: Trac
   });
 }
 
+/** Returns the distribution that a version belongs to; `Kubernetes` without a known suffix. */
+export function distributionOf(version: string): string {
+  return DISTRIBUTIONS.find(([, suffix]) => suffix.test(version))?.[0] ?? 'Kubernetes';
+}
+
+const DISTRIBUTIONS: readonly (readonly [string, RegExp])[] = [
+  ['K3s', /[+-]k3s/],
+  ['RKE2', /[+-]rke2/],
+  ['k0s', /[+-]k0s/],
+  ['EKS', /-eks-/],
+  ['GKE', /-gke\./],
+  ['AKS', /[+-]aks/],
+  ['ACK', /-aliyun/],
+  ['TKE', /-tke\./],
+  ['IKS', /\+IKS/],
+  ['Tanzu', /\+vmware/],
+  ['MKE', /-mirantis/],
+  // OpenShift versions end with a commit hash.
+  ['OpenShift', /\+[0-9a-f]{7,}$/],
+];
+
 /** Returns the times of a stored credential; none for other credentials. */
 function storedTimes(evidence: CredentialEvidence): Pick<ClusterStatus, 'credentialExpirationTime' | 'credentialRenewalTime'> {
   if (evidence.type !== 'stored') return {};
@@ -122,7 +143,7 @@ function storedTimes(evidence: CredentialEvidence): Pick<ClusterStatus, 'credent
   };
 }
 
-/** Adds the failure of a renewal, or of a request to the hub for a token. */
+/** Returns the evidence with the failure of a renewal, or of a request to the hub for a token, if there is one. */
 function withFailure(evidence: CredentialEvidence, registered: RegisteredCluster, { clients, renewals }: StatusDeps): CredentialEvidence {
   if (evidence.type === 'federated') return { ...evidence, ...toHubFailure(clients.hubTokenFailure(registered.cluster)) };
   const failure = evidence.type === 'stored' ? renewals?.failureOf(credentialKey(registered.cluster)) : undefined;
@@ -135,7 +156,10 @@ function toHubFailure(error: IssueError | undefined): { readonly failure?: HubTo
   return { failure: { reason: reason === 'HubTokenForbidden' || reason === 'CredentialMissing' ? reason : 'HubTokenFailed', detail } };
 }
 
-/** Reserves a time for a due heartbeat among those of all clusters. Returns that time on the monotonic clock; Infinity if none is due. */
+/**
+ * Reserves a time for a due heartbeat, so that clusters do not write their heartbeats together. Returns that time on the monotonic clock;
+ * Infinity if none is due.
+ */
 function reserveHeartbeat(deps: StatusDeps, cluster: TrackedCluster, previous: ClusterStatus): number {
   const now = deps.clock.monotonic();
   if (heartbeatDueAt(deps, cluster, previous) > deps.clock.now()) {
@@ -153,8 +177,8 @@ function heartbeatDueAt({ registry, clock }: StatusDeps, { uid, isRegular }: Tra
   const writtenAt = parseTimestamp(conditions[0]?.lastHeartbeatTime) ?? 0;
   // A heartbeat far in the future was written before the clock was set back, or by another writer.
   const lastAt = writtenAt - clock.now() > periodMs ? 0 : writtenAt;
-  // Slots spread the heartbeats of clusters that were written together. Later heartbeats follow the last one by a whole period: with slots,
-  // a late heartbeat would be followed by an early one.
+  // Slots spread the heartbeats of clusters whose statuses were written together. Later heartbeats follow the last one by a whole period:
+  // with slots, a late heartbeat would be followed by an early one.
   return isRegular ? lastAt + periodMs + TRUNCATED_MS : nextTurnAt('heartbeat', uid, lastAt, periodMs);
 }
 
@@ -197,7 +221,8 @@ export function credentialEvidence(
 
 /**
  * Returns the audiences that a cluster's API server accepts: those of the token that Purser uses there. For a federated cluster, returns
- * those that the server stated in a review, `reviewed`, or those in the status before the first review of a term. Undefined if unknown.
+ * `reviewed`, the audiences that the server stated in a review, or, before the first review of a term, the audiences in the status. Returns
+ * undefined if the audiences are unknown.
  */
 export function apiAudiencesOf(
   { cluster, credential, renewed }: RegisteredCluster,
@@ -220,7 +245,7 @@ function storedEvidence({ validity, token }: ReadCredential, renewAt: number | u
   return { type: 'stored', validity, renewAt, isSupplied: token.isSupplied && renewAt !== undefined, cluster };
 }
 
-const NOT_RENEWED: RenewalFailure = { reason: 'CredentialNotRevoked', detail: 'Purser does not renew this credential' };
+const NOT_RENEWED: RenewalFailure = { reason: 'CredentialNotRevoked', detail: 'Purser does not renew the credential' };
 
 /** Returns the failure of a requested revocation of a credential that Purser does not renew; undefined without a pending request. */
 function revocationFailure(

@@ -1,9 +1,8 @@
-// State of each cluster that the controller keeps between two reconciles. Times of future actions are on the monotonic clock, so that
-// setting the system clock neither delays probes nor makes all probes due together.
+// State that the controller keeps for each cluster between reconciles. Times of future actions are on the monotonic clock, so that setting
+// the system clock neither delays probes nor makes all of them due at once.
 
 import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
-import { isSameExceptRenewal, isSameRegistration, type Registration } from '../targets/policy/registration.ts';
-import { type RegisteredCluster, registrationOf } from '../targets/registry.ts';
+import { isSameExceptRenewal, isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from '../targets/registry.ts';
 import { type Health, parseHealth } from './policy/health.ts';
 import type { IssueScope } from './probe.ts';
 
@@ -11,29 +10,31 @@ export interface TrackedCluster {
   readonly uid: string;
   /** Registration to which all other fields apply. */
   registration: Registration;
-  /** Health of the cluster; undefined until the first probe of this registration. */
+  /** Health of the cluster; undefined before the first probe of this registration, unless it was restored from the status. */
   health: Health | undefined;
-  /** Result of the last check of identity and permissions; undefined before the first one. */
+  /** Result of the last check of identity and permissions; undefined before the first check. */
   access: IssueScope | undefined;
   /** True if the last probe timed out, or the host name could not be resolved. */
   isHanging: boolean;
-  /** Time of the last probe of this term, on the system clock; undefined before the first one. */
+  /** Time of the last probe of this term, on the system clock; undefined before the first probe. */
   probedAt: number | undefined;
-  /** Number of consecutive probes that rejected Purser's credential. */
+  /** Number of consecutive probes in which the cluster rejected Purser's credential. */
   rejections: number;
   /** Time of the next probe; -Infinity before it is scheduled. */
   probeAt: number;
   /** Time of the next check of version, identity and permissions. */
   accessAt: number;
   version: string | undefined;
-  /** Audiences of a federated cluster's API server; empty if it does not state them, undefined before the first review of this term. */
+  /**
+   * Audiences of a federated cluster's API server; empty if the server does not state them, undefined before the first review of this term.
+   */
   apiAudiences: readonly string[] | undefined;
   /** Duration of the last /readyz request, in milliseconds; undefined if the cluster did not respond. */
   latencyMs: number | undefined;
   activeEndpoint: string | undefined;
   /** Conditions of the last reconcile. Changes that other writers make to the status are ignored. */
   conditions: readonly ClusterCondition[];
-  /** True if the status is written even if its content does not differ. */
+  /** True if the next reconcile writes the status even if its content has not changed. */
   mustWrite: boolean;
   /** Reserved time of the next heartbeat; undefined while none is due. */
   heartbeatAt: number | undefined;
@@ -68,8 +69,8 @@ export class TrackedClusters {
   #nextFirstProbeAt = -Infinity;
 
   /**
-   * Returns the state of a cluster. A changed registration resets most of it; a renewed token does so only if the cluster rejected the
-   * former one, because the controller that renewed it has verified it.
+   * Returns the state of a cluster. A changed registration resets most of the state. A renewed token resets it only if the cluster rejected
+   * the former token, because the credential controller has verified the new token.
    */
   track(registered: RegisteredCluster): TrackedCluster {
     const { name, uid } = registered.cluster.metadata;

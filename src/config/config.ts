@@ -22,7 +22,7 @@ export interface Config {
   readonly facadeDefaultAudiences: readonly string[];
   /** Prefixes of Cluster annotations that callers can read. */
   readonly facadeAnnotations: readonly string[];
-  /** Requests per second and caller; 0 for no limit. */
+  /** Maximum number of requests per second for each caller; 0 for no limit. */
   readonly facadeRate: number;
   /** True to serve HTTP/2 in addition to HTTP/1.1. */
   readonly facadeHttp2: boolean;
@@ -53,9 +53,9 @@ export interface Config {
   readonly components: Value<'components'>;
   /** Namespaces to read cluster credentials from. */
   readonly credentialNamespaces: readonly string[];
-  /** Namespaces whose service accounts require an RBAC rule that names the namespace. */
+  /** Namespaces on target clusters that an RBAC rule must name; a rule for a whole cluster or set does not cover them. */
   readonly protectedNamespaces: readonly string[];
-  /** Maximum lifetime of a token; longer requested lifetimes are shortened. */
+  /** Maximum lifetime of a token, in seconds; longer requested lifetimes are shortened. */
   readonly maxExpirationSeconds: number;
   /** Audiences that tokens can be issued for; undefined for all. */
   readonly allowedAudiences: readonly string[] | undefined;
@@ -63,7 +63,10 @@ export interface Config {
   readonly httpsProxy: string | undefined;
   /** Hosts to reach without the proxy, as in NO_PROXY. */
   readonly noProxy: string | undefined;
-  /** Minimum interval between scheduled TokenReviews of an issued token; 0 disables these and the TokenReviews of sampled tokens. */
+  /**
+   * Minimum interval between scheduled TokenReviews of an issued token; 0 disables these and the TokenReviews of one sampled token per
+   * cluster.
+   */
   readonly verifyIntervalMs: number;
   /** Interval between probes of each cluster's /readyz. */
   readonly probeIntervalMs: number;
@@ -139,7 +142,7 @@ function readProxy(env: Env): Pick<Config, 'httpsProxy' | 'noProxy'> {
   return { httpsProxy, noProxy: env['NO_PROXY'] || env['no_proxy'] || undefined };
 }
 
-/** Omits the URL from the message: it may contain a password. */
+/** Returns the problem of an invalid proxy URL. The message omits the URL, because the URL may contain a password. */
 function proxyProblems({ httpsProxy }: Config): readonly string[] {
   const isValid = httpsProxy === undefined || (/^https?:/i.test(httpsProxy) && URL.canParse(httpsProxy));
   return isValid ? [] : ['HTTPS_PROXY must be an http or https URL'];
@@ -152,7 +155,7 @@ type Value<N extends OptionName> =
   | ReturnType<Table[N]['parse']>
   | (Table[N] extends { readonly default: string } ? never : Table[N] extends { readonly value: string } ? undefined : never);
 
-/** Returns a function that parses one option; it collects problems for a single error at the end. */
+/** Returns a function that parses one option, and the list in which this function collects problems for a single error. */
 function createReader(options: OptionTexts): {
   readonly read: <N extends OptionName>(name: N) => Value<N>;
   readonly problems: readonly string[];

@@ -126,7 +126,7 @@ export const OPTIONS = {
     value: 'MODE',
     defaultDescription: 'none in a local run, token on a cluster',
     parse: oneOf(['token', 'none']),
-    description: 'authorization for /metrics: token requires permission on the hub to get /metrics, none allows every client',
+    description: 'authorization for /metrics: token (clients need permission on the hub to get /metrics) or none (all clients are allowed)',
   },
   'metrics-tls': { parse: flag, description: "serve metrics and health checks over TLS with the façade's certificate" },
   'bind-address': {
@@ -169,7 +169,7 @@ export const OPTIONS = {
     value: 'NS,NS',
     default: 'kube-system,kube-public,kube-node-lease',
     parse: namespaces,
-    description: 'namespaces on target clusters whose service accounts require an RBAC rule that names the namespace',
+    description: 'namespaces on target clusters that an RBAC rule must name; a rule for a whole cluster or set does not cover them',
   },
   'max-token-lifetime': {
     value: 'DURATION',
@@ -187,7 +187,7 @@ export const OPTIONS = {
     value: 'DURATION',
     default: '15m',
     parse: durationOrZero,
-    description: 'minimum interval between scheduled TokenReviews of an issued token (0 disables scheduled and random TokenReviews)',
+    description: 'minimum interval between scheduled TokenReviews of each issued token (0 disables verification of issued tokens)',
   },
   'probe-interval': { value: 'DURATION', default: '10s', parse: duration, description: "how often each cluster's /readyz is probed" },
   'access-interval': {

@@ -25,7 +25,7 @@ export const flag: Parser<boolean> = (text) => {
   return text === 'true';
 };
 
-/** Returns a parser of integers from 0 to `max`. */
+/** Returns a parser that accepts integers from 0 to `max`. */
 export function integer(max: number): Parser<number> {
   return (text) => {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
@@ -77,7 +77,7 @@ export const pathSegment: Parser<string> = (text) => {
   return text;
 };
 
-/** Parses the URL of a server: https, without user, query and fragment. Removes trailing slashes. */
+/** Parses the URL of a server: https, without user, query or fragment. Removes trailing slashes. */
 export const httpsUrl: Parser<string> = (text) => {
   const url = URL.parse(text);
   const isServer = url?.protocol === 'https:' && url.username === '' && url.password === '' && !/[?#]/.test(text);
@@ -99,7 +99,7 @@ export interface ServiceAccountName {
   readonly name: string;
 }
 
-/** Returns a parser of one of the words. */
+/** Returns a parser that accepts one of the words. */
 export function oneOf<const T extends string>(words: readonly T[]): Parser<T> {
   const parse = (text: string): T => {
     const word = words.find((candidate) => candidate === text);
@@ -109,7 +109,7 @@ export function oneOf<const T extends string>(words: readonly T[]): Parser<T> {
   return Object.assign(parse, { words });
 }
 
-/** Returns a parser of comma-separated lists of the words; the result has the order of `words`. */
+/** Returns a parser that accepts comma-separated lists of the words; the result has the order of `words`. */
 export function someOf<const T extends string>(words: readonly T[]): Parser<readonly T[]> {
   return (text) => {
     const items = splitList(text);
@@ -119,21 +119,21 @@ export function someOf<const T extends string>(words: readonly T[]): Parser<read
   };
 }
 
-/** Parses 0 or a duration, in milliseconds. */
+/** Parses 0 or a duration of at least one second; returns milliseconds. */
 export const durationOrZero: Parser<number> = (text) => {
   const ms = durationMs(text);
   if (ms !== 0 && !(ms >= MIN_DURATION_MS)) throw new ValueError('0 or a duration of at least 1s, for example 15m or 1h30m');
   return ms;
 };
 
-/** Parses a duration, in milliseconds. */
+/** Parses a duration of at least one second; returns milliseconds. */
 export const duration: Parser<number> = (text) => {
   const ms = durationMs(text);
   if (!(ms >= MIN_DURATION_MS)) throw new ValueError('a duration of at least 1s, for example 10s or 1m30s');
   return ms;
 };
 
-/** Parses the lifetime of a token, in whole seconds; Kubernetes rejects lifetimes below ten minutes. */
+/** Parses the lifetime of a token; returns whole seconds. Kubernetes rejects lifetimes below ten minutes. */
 export const tokenLifetime: Parser<number> = (text) => {
   const seconds = Math.floor(durationMs(text) / 1_000);
   if (!(seconds >= MIN_LIFETIME_SECONDS)) throw new ValueError('a duration of at least 10m, for example 24h');

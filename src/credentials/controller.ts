@@ -1,12 +1,13 @@
 // The credential controller: renews Purser's own credentials for clusters. It runs on the leader only.
 
-import { defer, filter, map, merge, mergeMap, type Observable, takeUntil } from 'rxjs';
+import { defer, filter, map, merge, type Observable, takeUntil } from 'rxjs';
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { Change } from '../kube/store.ts';
 import { type Outcome, runController } from '../runtime/controller.ts';
 import { whenAborted } from '../runtime/leadership.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
 import { generationChanged, requestNow, whenSynced } from '../runtime/trigger.ts';
+import { mergeItems } from '../std/merge-items.ts';
 import type { RenewalFailure } from '../targets/policy/renewal.ts';
 import { toRegisteredKey } from '../targets/policy/renewed-secret.ts';
 import { credentialKeys, Registry, type RegistryInformers } from '../targets/registry.ts';
@@ -23,7 +24,7 @@ export interface CredentialControllerOptions extends Omit<CredentialDeps, 'regis
 export interface CredentialController {
   /** Runs one term, which stops cleanly after `stopping` aborts. Terms share no state. */
   run(stopping: AbortSignal): Observable<Outcome<string>>;
-  /** Returns the failure of the renewal of a credential, by the key of its Secret; undefined if renewals succeed. */
+  /** Returns the failure to report for the credential in the registered Secret with this key; undefined if there is none. */
   failureOf(key: string): RenewalFailure | undefined;
 }
 
@@ -73,7 +74,7 @@ function changedKeys({ clusters, credentials }: RegistryInformers): Observable<s
   return merge(
     clusters.changes$.pipe(
       filter((change) => generationChanged(change) || isNewlyRejected(change)),
-      mergeMap(({ object }) => credentialKeys(object)),
+      mergeItems(({ object }) => credentialKeys(object)),
     ),
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(map(({ key }) => toRegisteredKey(key))),
   );

@@ -3,19 +3,19 @@
 import type { Result } from '../runtime/controller.ts';
 import { IssueError, type IssueFailure } from '../targets/issue-error.ts';
 import type { RenewalFailure, RenewalReason } from '../targets/policy/renewal.ts';
-import { type CredentialPlan, planCredential, retryMs } from './policy/plan.ts';
+import { type CredentialPlan, planCredential, retryDelayMs } from './policy/plan.ts';
 import { deleteAnchors, recover, renew, restore } from './renew.ts';
 import { removeRecord, retire } from './retire.ts';
 import { revoke } from './revoke.ts';
 import { type CredentialDeps, type CredentialRun, observe } from './run.ts';
 
-/** Returns the reconcile function for credentials. It throws the error of a failed step, which is retried after its delay. */
+/** Returns the reconcile function for credentials. The function throws the error of a failed step; the step is retried after its delay. */
 export function createReconcile(deps: CredentialDeps): (key: string, signal: AbortSignal) => Promise<Result> {
   return async (key, signal) => {
     for (let steps = 0; steps < MAX_STEPS; steps++) {
       const observed = observe(deps, key, signal);
       if (observed === undefined) {
-        // While a Cluster refers to the registered Secret, its anchors stay known, because the Secret may be re-created.
+        // While a Cluster refers to the registered Secret, the anchors of its tokens stay known, because the Secret may be re-created.
         if (deps.registry.clustersOfCredential(key).length === 0) deps.tracked.forget(key);
         return {};
       }
@@ -71,14 +71,14 @@ function recordFailure({ state, token, clock, random }: CredentialRun, step: Cre
   if (step === 'deleteAnchors' || step === 'revoke') {
     state.deleteFailures += 1;
     state.deleteFailure = { reason: 'CredentialNotRevoked', detail: error instanceof IssueError ? error.message : '' };
-    state.deleteNotBefore = now + retryMs(state.deleteFailures, 0) * spread;
+    state.deleteNotBefore = now + retryDelayMs(state.deleteFailures, 0) * spread;
     return;
   }
   state.failedDigest = token?.digest ?? '';
   state.failedAt = now;
   state.failures += 1;
   state.failure = toFailure(step, error);
-  const delayMs = retryMs(state.failures, (token?.expiresAt ?? 0) - clock.now()) * spread;
+  const delayMs = retryDelayMs(state.failures, (token?.expiresAt ?? 0) - clock.now()) * spread;
   if (step === 'restore') state.restoreNotBefore = Math.max(state.restoreNotBefore, now + delayMs);
   else state.renewNotBefore = now + delayMs;
   // A token that the cluster rejects is not worth restoring.

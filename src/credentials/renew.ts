@@ -6,10 +6,10 @@ import { type Secret, Secrets, type Stored } from '../api/resources.ts';
 import { parseServiceAccount, serviceAccountNamespace } from '../kubernetes/service-account.ts';
 import { digestOf } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
-import { sentence } from '../std/sentence.ts';
+import { toSentence } from '../std/sentence.ts';
 import { toWholeSecond } from '../std/timestamp.ts';
 import { readCredential, readCredentialInUse, readTokenInUse } from '../targets/credential.ts';
-import { IssueError, orIssueError } from '../targets/issue-error.ts';
+import { IssueError, rethrowAsIssueError } from '../targets/issue-error.ts';
 import { issueOwnToken } from '../targets/issue-token.ts';
 import { deleteOwnAnchor, ensureOwnAnchor, listOwnAnchors } from '../targets/own-anchors.ts';
 import type { Grant } from '../targets/policy/grant.ts';
@@ -27,11 +27,11 @@ import {
 } from '../targets/policy/renewed-secret.ts';
 import { parseTokenClaims } from '../targets/policy/token-claims.ts';
 import { type RegisteredCluster, reduceCredential } from '../targets/registry.ts';
-import { ownUsername } from '../targets/reviews.ts';
+import { findOwnUsername } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';
 import type { CredentialRun } from './run.ts';
 
-/** Renews the token in use. Throws an IssueError, or the reason of the run's signal if it aborts. */
+/** Renews the token in use. Throws an IssueError if that fails, or the reason of the run's signal if the signal aborts. */
 export async function renew(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
   // Without a record, only a list on the cluster finds the anchors of earlier tokens.
   const isUnrecorded = run.record === undefined;
@@ -39,8 +39,8 @@ export async function renew(run: CredentialRun, registered: RegisteredCluster): 
 }
 
 /**
- * Renews with the registered token, or else with the renewed one, which may be valid if only Purser's clock is ahead. Throws an
- * IssueError, or the reason of the run's signal if it aborts.
+ * Renews with the registered token or, if the cluster rejects it, with the renewed one, which is still valid if only Purser's clock is
+ * ahead. Throws an IssueError if that fails, or the reason of the run's signal if the signal aborts.
  */
 export async function recover(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const { clients, credential } = run;
@@ -53,7 +53,7 @@ export async function recover(run: CredentialRun, registered: RegisteredCluster)
   await store(run, registered, obtained);
 }
 
-/** Proves and writes a new token; `obtained` is undefined if Purser's user is not a service account. Throws an IssueError. */
+/** Proves and writes a new token; `obtained` is undefined if Purser's user is not a service account. Throws an IssueError if that fails. */
 async function store(run: CredentialRun, registered: RegisteredCluster, obtained: Obtained | undefined): Promise<void> {
   const { clock, credential, state, log, key, users, recorder } = run;
   if (obtained === undefined) {
@@ -82,11 +82,11 @@ async function store(run: CredentialRun, registered: RegisteredCluster, obtained
     restoreNotBefore: now + MIN_WRITE_INTERVAL_MS,
   } satisfies Partial<typeof state>);
   log.info({ key, expiresAt: new Date(record.expiresAt).toISOString(), isBound: obtained.anchor !== undefined }, 'credential renewed');
-  const message = sentence(RenewalEventReason.CredentialRenewed);
+  const message = toSentence(RenewalEventReason.CredentialRenewed);
   for (const { cluster } of users) recorder.record(cluster, { type: 'Normal', reason: 'CredentialRenewed', message });
 }
 
-/** Rewrites the latest renewed token, which the hub has lost. Throws an IssueError if that fails. */
+/** Writes the latest renewed token again, because the hub has lost it. Throws an IssueError if that fails. */
 export async function restore(run: CredentialRun): Promise<void> {
   const { state, clock, log, key } = run;
   if (state.latest === undefined) return;
@@ -114,7 +114,10 @@ export async function deleteAnchors(run: CredentialRun, registered: RegisteredCl
   Object.assign(state, { deleteFailures: 0, deleteFailure: undefined } satisfies Partial<typeof state>);
 }
 
-/** Returns the UID of the Secret that the credential in use is bound to: an administrator may have registered a copy of a renewed token. */
+/**
+ * Returns the UID of the Secret that the credential in use is bound to; undefined if there is none. Even a registered token may be bound:
+ * an administrator may have registered a copy of a renewed token.
+ */
 function boundAnchor({ credential }: Target): string | undefined {
   return credential?.type === 'token' ? parseTokenClaims(credential.token.reveal())?.boundSecretUID : undefined;
 }
@@ -138,19 +141,20 @@ export async function deleteAnchor(
 }
 
 /**
- * Runs `work` with the credential in use, after a read on the hub confirms that it is still in use, and the cluster accepts it. A token is
- * sent over a new connection. `namespace` is that of Purser's service account; undefined for another user. Throws an IssueError.
+ * Runs `work` with the credential in use, after a read on the hub has confirmed that the credential is still in use, and the cluster has
+ * accepted it. A token is sent over a new connection. `namespace` is that of Purser's service account; undefined for another user. Throws
+ * an IssueError if the credential is not confirmed.
  */
 export async function runWithConfirmedCredential(
   { clients, token, signal }: CredentialRun,
   registered: RegisteredCluster,
   work: (target: Target, namespace: string | undefined) => Promise<void>,
 ): Promise<void> {
-  const { credential, renewed } = await orIssueError(clients.readSecrets(registered, signal), 'SecretReadFailed', signal);
+  const { credential, renewed } = await rethrowAsIssueError(clients.readSecrets(registered, signal), 'SecretReadFailed', signal);
   if (credential === undefined || readTokenInUse(credential, renewed)?.digest !== token?.digest)
     throw new IssueError('SecretReadFailed', 'the credential changed on the hub');
   const inUse = readCredentialInUse(credential, renewed);
-  const confirmed = async (target: Target) => await work(target, serviceAccountNamespace(await ownUsername(target, signal)));
+  const confirmed = async (target: Target) => await work(target, serviceAccountNamespace(await findOwnUsername(target, signal)));
   if (inUse.type === 'token') await clients.useOnce(registered, inUse.token, confirmed);
   else await clients.use({ ...registered, credential, renewed }, confirmed);
 }
@@ -172,7 +176,7 @@ interface Obtained {
 /** Requests the token, and lists anchors if `isUnrecorded`; returns undefined if Purser's user is not a service account. */
 async function obtain(run: CredentialRun, target: Target, isUnrecorded: boolean): Promise<Obtained | undefined> {
   const { credential, record, terms, signal } = run;
-  const username = await ownUsername(target, signal);
+  const username = await findOwnUsername(target, signal);
   const serviceAccount = parseServiceAccount(username);
   if (serviceAccount === undefined || target.credential?.type !== 'token') return undefined;
   const current = target.credential.token.reveal();
@@ -206,7 +210,10 @@ async function findAnchors(
   }
 }
 
-/** Reviews the new token over a new connection. Throws an IssueError unless it belongs to the same user. */
+/**
+ * Checks the new token on the cluster, over a new connection. Throws an IssueError if the cluster does not accept the token, or if it
+ * belongs to another user.
+ */
 async function proveNewToken(
   { clients, signal }: CredentialRun,
   registered: RegisteredCluster,
@@ -214,7 +221,7 @@ async function proveNewToken(
 ): Promise<void> {
   let found: string;
   try {
-    found = await clients.useOnce(registered, grant.token, (target) => ownUsername(target, signal));
+    found = await clients.useOnce(registered, grant.token, (target) => findOwnUsername(target, signal));
   } catch (error) {
     const isRejected = error instanceof IssueError && error.reason === 'CredentialRejected';
     throw isRejected ? new IssueError('ResponseUntrusted', 'the cluster does not accept the token that it issued') : error;
@@ -237,8 +244,8 @@ function toRecord(run: CredentialRun, { grant, anchor, found }: Obtained): Renew
 }
 
 /**
- * Returns the anchors to delete after the overlap: those in the overwritten Secret, in later and former Secrets that the hub has lost, and
- * those found on the cluster. Logs those beyond the maximum of a record.
+ * Returns the anchors to delete after the overlap: those recorded in the Secret to overwrite, and in later and former Secrets that the hub
+ * has lost, and those found on the cluster. Logs the anchors beyond the maximum number in a record.
  */
 export function replacedAnchors(
   { renewed, state, clock, log, key }: CredentialRun,
@@ -276,7 +283,7 @@ export async function writeRenewed({ hub, renewed, credential, signal }: Credent
     renewed === undefined
       ? hub.create(Secrets, secret, { signal })
       : hub.update(Secrets, { ...secret, metadata: { ...secret.metadata, ...versionOf(renewed) } }, { signal });
-  return reduceCredential(await orIssueError(writing, 'SecretWriteFailed', signal));
+  return reduceCredential(await rethrowAsIssueError(writing, 'SecretWriteFailed', signal));
 }
 
 /** Returns the UID and version of a stored Secret, as preconditions of a write. */

@@ -4,14 +4,14 @@
 import { RenewalEventReason } from '../api/reasons.ts';
 import { Secrets } from '../api/resources.ts';
 import { hasReason } from '../kubernetes/status.ts';
-import { sentence } from '../std/sentence.ts';
+import { toSentence } from '../std/sentence.ts';
 import { toWholeSecond } from '../std/timestamp.ts';
 import { readCredential, readRenewed } from '../targets/credential.ts';
-import { IssueError, orIssueError } from '../targets/issue-error.ts';
+import { IssueError, rethrowAsIssueError } from '../targets/issue-error.ts';
 import { toRenewedSecret } from '../targets/policy/renewed-secret.ts';
 import { parseTokenClaims } from '../targets/policy/token-claims.ts';
 import type { RegisteredCluster } from '../targets/registry.ts';
-import { ownUsername } from '../targets/reviews.ts';
+import { findOwnUsername } from '../targets/reviews.ts';
 import { MIN_WRITE_INTERVAL_MS, replacedAnchors, versionOf, writeRenewed } from './renew.ts';
 import type { CredentialRun } from './run.ts';
 
@@ -26,14 +26,14 @@ export async function retire(run: CredentialRun, registered: RegisteredCluster):
   state.deletedAnchors.clear();
   Object.assign(state, {
     former: undefined,
-    // With renewal Auto, the registered token is immediately renewed again.
+    // If renewal is set to Auto again, the registered token is renewed immediately.
     renewedDigest: '',
     failures: 0,
     failure: undefined,
     renewNotBefore: clock.monotonic() + MIN_WRITE_INTERVAL_MS,
   } satisfies Partial<typeof state>);
   log.info({ key }, 'credential retired');
-  const message = sentence(RenewalEventReason.CredentialRetired);
+  const message = toSentence(RenewalEventReason.CredentialRetired);
   for (const { cluster } of users) recorder.record(cluster, { type: 'Normal', reason: 'CredentialRetired', message });
 }
 
@@ -44,21 +44,21 @@ export async function removeRecord({ hub, renewed, state, clock, signal }: Crede
   const removal = hub.delete(Secrets, { namespace, name }, { ...versionOf(renewed), signal }).catch((error: unknown) => {
     if (!hasReason(error, 'NotFound')) throw error;
   });
-  await orIssueError(removal, 'SecretWriteFailed', signal);
+  await rethrowAsIssueError(removal, 'SecretWriteFailed', signal);
   const renewNotBefore = clock.monotonic() + MIN_WRITE_INTERVAL_MS;
   Object.assign(state, { failures: 0, failure: undefined, renewNotBefore } satisfies Partial<typeof state>);
 }
 
 /**
- * Reviews the registered credential; a token is reviewed over a new connection. Throws an IssueError if it belongs to a different user than
- * the renewed one.
+ * Checks the registered credential on the cluster; sends a token over a new connection. Throws an IssueError if the cluster does not accept
+ * the credential, or if it belongs to a different user than the renewed token.
  */
 async function proveRegistered({ clients, credential, renewed, signal }: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const supplied = readCredential(credential);
   const found =
     supplied.type === 'token'
-      ? await clients.useOnce(registered, supplied.token, (target) => ownUsername(target, signal))
-      : await clients.use(registered, (target) => ownUsername(target, signal));
+      ? await clients.useOnce(registered, supplied.token, (target) => findOwnUsername(target, signal))
+      : await clients.use(registered, (target) => findOwnUsername(target, signal));
   const inUse = readRenewed(credential, renewed);
   const expected = inUse && parseTokenClaims(inUse.token.reveal())?.subject;
   if (expected !== undefined && found !== expected)

@@ -1,8 +1,8 @@
-// The revocation of all earlier tokens of a credential, which an administrator requests after a theft. The renewal before it has replaced
+// Revokes all earlier tokens of a credential when an administrator requests it, for example after a theft. A renewal must have replaced
 // the token in use.
 
 import { RenewalEventReason } from '../api/reasons.ts';
-import { sentence } from '../std/sentence.ts';
+import { toSentence } from '../std/sentence.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
 import { readCredential, readRenewed } from '../targets/credential.ts';
 import { IssueError } from '../targets/issue-error.ts';
@@ -32,11 +32,14 @@ export async function revoke(run: CredentialRun, registered: RegisteredCluster):
     deleteNotBefore: clock.monotonic() + MIN_WRITE_INTERVAL_MS,
   } satisfies Partial<typeof state>);
   log.info({ key, anchors }, 'credential revoked');
-  const message = [sentence(RenewalEventReason.CredentialRevoked), ...registeredNote(run)].join(' ');
+  const message = [toSentence(RenewalEventReason.CredentialRevoked), ...registeredNote(run)].join(' ');
   for (const { cluster } of users) recorder.record(cluster, { type: 'Normal', reason: 'CredentialRevoked', message });
 }
 
-/** Deletes the anchors and returns their number. Throws an IssueError if that fails, or if the token in use is not bound to an anchor. */
+/**
+ * Deletes all anchors except that of the token in use, and returns the number of deleted anchors. Throws an IssueError if that fails, or if
+ * the token in use is not bound to an anchor.
+ */
 async function deleteOthers(run: CredentialRun, registered: RegisteredCluster): Promise<number> {
   const { credential, record, state, signal } = run;
   const { uid: registeredUID } = credential.metadata;

@@ -9,7 +9,7 @@ import type { Recorder } from '../kube/recorder.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { readRenewed, readTokenInUse } from '../targets/credential.ts';
-import { orUndefined } from '../targets/issue-error.ts';
+import { ignoreIssueError } from '../targets/issue-error.ts';
 import { type RenewalTerms, renewalTerms, type TokenInUse } from '../targets/policy/renewal.ts';
 import { parseRenewal, type RenewalRecord, renewRequestOf, revokeRequestOf } from '../targets/policy/renewed-secret.ts';
 import type { RegisteredCluster, Registry } from '../targets/registry.ts';
@@ -46,7 +46,7 @@ export interface CredentialRun extends CredentialDeps {
   readonly credential: Stored<Secret>;
   /** The Secret with the renewed token, as the informer has it. */
   readonly renewed: Stored<Secret> | undefined;
-  /** Record of the latest renewal; undefined before the first one. */
+  /** Record of the latest renewal; undefined before the first renewal. */
   readonly record: RenewalRecord | undefined;
   /** The Clusters that use the credential, at least one. */
   readonly users: readonly RegisteredCluster[];
@@ -75,7 +75,7 @@ export function observe(
   const { secret, isLost } = trackLatest(state, credential, renewed, now);
   const record = secret && parseRenewal(secret, uid);
   const registered = findUsable(deps, users, secret);
-  const token = registered && orUndefined(() => readTokenInUse(credential, secret));
+  const token = registered && ignoreIssueError(() => readTokenInUse(credential, secret));
   if (token !== undefined) forgetFailures(state, token);
   const toWallClock = (at: number) => now + at - clock.monotonic();
   const { renewedDigest, foreignDigest, deletedAnchors } = state;
@@ -114,8 +114,8 @@ export function isRejected({ status }: Cluster): boolean {
 const REJECTED: ClusterReason = 'CredentialRejected';
 
 /**
- * Returns the Secret with the latest renewed token, and tracks it: the Secret on the hub, or a later one that this process wrote or saw, if
- * the Secret on the hub was deleted, edited or restored from a backup since. In the latter case, `isLost` is true.
+ * Returns the Secret with the latest renewed token, and tracks it: the Secret on the hub or, if that Secret was deleted, edited or restored
+ * from a backup, a later one that this process wrote or saw. `isLost` is true for such a later Secret.
  */
 function trackLatest(
   state: TrackedCredential,
@@ -123,11 +123,11 @@ function trackLatest(
   renewed: Stored<Secret> | undefined,
   now: number,
 ): { readonly secret: Stored<Secret> | undefined; readonly isLost: boolean } {
-  const onHub = orUndefined(() => readRenewed(credential, renewed));
-  const known = orUndefined(() => readRenewed(credential, state.latest));
+  const onHub = ignoreIssueError(() => readRenewed(credential, renewed));
+  const known = ignoreIssueError(() => readRenewed(credential, state.latest));
   const record = renewed && parseRenewal(renewed, credential.metadata.uid);
   if (isLater(known?.record, onHub?.record.renewedAt ?? record?.retiredAt, now)) return { secret: state.latest, isLost: true };
-  // Kept for its anchors: the hub may lose a renewed token that is not in use, because it succeeds a former registered token.
+  // Kept for its anchors: this renewed token is not in use, because it succeeds a former registered token, and the hub may lose it.
   if (onHub === undefined) state.former = (record && renewed) ?? state.latest ?? state.former;
   state.latest = onHub && renewed;
   return { secret: renewed, isLost: false };
@@ -165,5 +165,5 @@ function findUsable(
   users: readonly RegisteredCluster[],
   renewed: Stored<Secret> | undefined,
 ): RegisteredCluster | undefined {
-  return users.map((user) => ({ ...user, renewed })).find((user) => orUndefined(() => clients.endpointsOf(user)) !== undefined);
+  return users.map((user) => ({ ...user, renewed })).find((user) => ignoreIssueError(() => clients.endpointsOf(user)) !== undefined);
 }

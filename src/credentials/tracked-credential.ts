@@ -6,18 +6,18 @@ import type { RenewalFailure } from '../targets/policy/renewal.ts';
 export interface TrackedCredential {
   /** UID of the registered Secret to which all other fields apply. */
   readonly uid: string;
-  /** True if the last terms were those of an automatic renewal; undefined before the first reconcile. */
+  /** True if renewal was automatic at the last reconcile; undefined before the first reconcile. */
   isAutomatic: boolean | undefined;
-  /** The Secret with the latest renewed token that is known; undefined before the first one. */
+  /** The latest known Secret with a renewed token in use; undefined if there is none. */
   latest: Stored<Secret> | undefined;
-  /** A Secret with a former renewed token that the hub may have lost, for its anchors; undefined if there is none. */
+  /** A Secret with a former renewed token that the hub may have lost, kept for its record of anchors; undefined if there is none. */
   former: Stored<Secret> | undefined;
   /** Digest of the supplied token that was renewed; empty before the renewal. */
   renewedDigest: string;
   /** Digest of a token that does not belong to a service account; empty if there is none. */
   foreignDigest: string;
   readonly deletedAnchors: Set<string>;
-  /** Digest of the token of the last failed renewal; empty before the first failure. */
+  /** Digest of the token whose renewal failed last; empty before the first failure. */
   failedDigest: string;
   /** Time of the last failed renewal, on the monotonic clock. */
   failedAt: number;

@@ -1,4 +1,4 @@
-// The ConfigMap with the façade's CA and settings, for callers: they have no permission to read the Secret with the certificate.
+// The ConfigMap that publishes the façade's CA certificate and settings to callers, who may not read the Secret of the serving certificate.
 
 import { isDeepStrictEqual } from 'node:util';
 import { FacadeConfigMap } from '../api/names.ts';
@@ -9,7 +9,7 @@ import { omitUndefined } from '../std/omit-undefined.ts';
 
 /** Settings that callers of the façade need. */
 export interface FacadeAccess {
-  /** URL of the façade for callers outside the hub; undefined if they forward a port. */
+  /** URL of the façade for callers outside the hub; undefined if such callers must forward a port. */
   readonly server?: string | undefined;
   /** First path segment of token requests. */
   readonly path: string;
@@ -23,7 +23,7 @@ export interface PublishedFacadeAccess extends FacadeAccess {
   readonly authority: string | undefined;
 }
 
-/** Writes the ConfigMap if its content differs. */
+/** Writes the ConfigMap, unless it already has this content. */
 export async function publishFacadeAccess(
   hub: Pick<KubeClient, 'get' | 'create' | 'update'>,
   namespace: string,

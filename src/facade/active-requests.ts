@@ -8,7 +8,7 @@ import { BodyStream, detach } from './body-stream.ts';
 import { Exchange } from './exchange.ts';
 import { http2StreamOf, isHttp2 } from './http2.ts';
 
-/** Time for a client to read a response that has ended, in milliseconds. */
+/** Maximum time for a client to read the rest of a response that Purser has written completely, in milliseconds. */
 const UNREAD_MS = 30_000;
 const SWEEP_MS = 5_000;
 /** Status code in metrics for a caller that disconnected before the response began. */
@@ -18,9 +18,9 @@ export class ActiveRequests {
   readonly #clock: Clock;
   readonly #onResponse: (response: ServedRequest) => void;
   readonly #exchanges = new Set<Exchange>();
-  /** Streams that have taken over their connections. */
+  /** Streams that continue a response after its request has ended. */
   readonly #streams = new Set<BodyStream>();
-  /** The last request on each connection. */
+  /** The last request that has begun on each connection. */
   readonly #latest = new WeakMap<Socket, Exchange>();
   /** Connections that still receive the body of a request whose response has been sent. */
   readonly #receiving = new WeakSet<Socket>();
@@ -28,11 +28,11 @@ export class ActiveRequests {
   readonly #arrived = new WeakMap<Socket, IncomingMessage>();
   /** HTTP/1.1 connections that a stream has taken over. */
   readonly #detached = new WeakSet<Socket>();
-  /** Functions that end the requests of each HTTP/1.1 connection. */
+  /** Functions to call when an HTTP/1.1 connection closes, one for each of its requests. */
   readonly #endings = new WeakMap<Socket, Set<() => void>>();
-  /** Actions to run after all responses in progress, by connection. */
+  /** Actions to run when all responses in progress are complete, by connection. */
   readonly #afterResponses = new WeakMap<Socket, () => void>();
-  /** Time of the first sweep that found a response ended but not sent, on the monotonic clock. */
+  /** Time of the first sweep that found a completely written response that had not been sent, on the monotonic clock. */
   readonly #unread = new WeakMap<Exchange, number>();
   #isDraining = false;
   #isStopping = false;
@@ -58,7 +58,7 @@ export class ActiveRequests {
     return socket.destroyed || this.#detached.has(socket);
   }
 
-  /** Adds a request until its response or its connection is closed. */
+  /** Tracks a request until its response or its connection is closed. */
   begin(message: IncomingMessage, response: ServerResponse): Exchange {
     const startedAt = this.#clock.monotonic();
     const endings = isHttp2(response) ? undefined : this.#endingsOf(message.socket);
@@ -109,7 +109,7 @@ export class ActiveRequests {
    * of them has not arrived completely.
    */
   afterResponses(socket: Socket, act: () => void): boolean {
-    // Every further chunk of a malformed request calls this again.
+    // Each further chunk of a malformed request leads to another call.
     if (this.#afterResponses.has(socket)) return true;
     const exchanges = this.#on(socket);
     if (exchanges.length === 0 || !exchanges.every(({ message }) => message.complete)) return false;
@@ -117,12 +117,12 @@ export class ActiveRequests {
     return true;
   }
 
-  /** Returns true if the latest response on a connection closes it. */
+  /** Returns true if the latest response on a connection closes the connection. */
   isEnding(socket: Socket): boolean {
     return this.#latest.get(socket)?.response.getHeader('connection') === 'close';
   }
 
-  /** Ends streams, and closes each connection after its next response. */
+  /** Ends streams, and closes each HTTP/1.1 connection when its next response is complete. */
   drain(): void {
     this.#isDraining = true;
     this.#cancelSweep?.();
@@ -136,7 +136,7 @@ export class ActiveRequests {
     this.#isStopping = true;
   }
 
-  /** Ends a request but not its response, which the returned stream continues. Drops later requests on the connection. */
+  /** Ends a request, and returns a stream that continues its response. Drops later requests on an HTTP/1.1 connection. */
   #detach(exchange: Exchange): BodyStream {
     const { message, response, route } = exchange;
     const { socket } = message;
@@ -191,8 +191,8 @@ export class ActiveRequests {
     exchange.close();
     this.#exchanges.delete(exchange);
     this.#onResponse(toServedRequest(exchange, this.#clock.monotonic() - startedAt));
-    // The headers of a stream announced a kept-alive connection, which must be closed here. On other connections with such headers, the
-    // client may already have sent the next request.
+    // The headers of a streamed response did not announce that the connection closes, so it is closed here. After another response without
+    // this announcement, the connection stays open until the server stops: the client may already have sent its next request.
     const isLast = this.#isStopping || (this.#isDraining && exchange.isStreaming);
     if (isLast && !isHttp2(response)) message.socket.destroySoon();
     const act = this.#afterResponses.get(message.socket);
@@ -203,7 +203,10 @@ export class ActiveRequests {
   }
 }
 
-/** Returns the response for metrics. It contains the path pattern instead of the path, because callers can invent any number of paths. */
+/**
+ * Returns the record of a request for metrics. The record contains the path pattern instead of the path, because callers can invent any
+ * number of paths.
+ */
 function toServedRequest({ route, response, isStreaming }: Exchange, durationMs: number): ServedRequest {
   const { headersSent, statusCode } = response;
   return { route, code: headersSent ? statusCode : CLIENT_CLOSED_REQUEST, durationMs: isStreaming ? undefined : durationMs };

@@ -13,20 +13,19 @@ import { badRequest, unauthorized } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isFields } from '../kubernetes/untrusted.ts';
 import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Clock } from '../std/clock.ts';
-import { FreshCache } from '../std/fresh-cache.ts';
+import { ExpiringCache } from '../std/expiring-cache.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { SingleFlight } from '../std/single-flight.ts';
 import { parseTokenClaims } from '../targets/policy/token-claims.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { type Admission, ReviewLimit, type ReviewOutcome } from './limits/review-limit.ts';
+import { type ReviewAdmission, ReviewLimit, type ReviewOutcome } from './limits/review-limit.ts';
 import { overloaded } from './limits/tenant.ts';
-import type { Caller, TokenUse } from './request.ts';
 
 export interface AuthenticatorOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'getText'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Accepted audiences; a token needs one of them. If empty, any token that the hub accepts is enough. */
+  /** Accepted audiences; a token needs one of them. If empty, any token that the hub accepts is accepted. */
   readonly audiences: readonly string[];
   /** Limit on TokenReviews, shared by all authenticators of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit | undefined;
@@ -36,16 +35,31 @@ export interface AuthenticatorOptions {
 export interface Credentials {
   /** Names and values of the headers as received. */
   readonly rawHeaders: readonly string[];
-  /** Key of the source address. */
+  /** Key under which limits count the source address. */
   readonly address: string;
 }
 
+/** An authenticated caller. */
+export interface Caller {
+  readonly user: User;
+  /** Digest of the bearer token, equal for all requests with this token. */
+  readonly tokenId: string;
+  /**
+   * Returns true if the hub still accepts the token for the same user. A cached review may be up to ten seconds old for a request, and up
+   * to four seconds for a stream. Throws 429 above the limit on reviews, and 503 if the review fails.
+   */
+  isStillValid(use: TokenUse): boolean | Promise<boolean>;
+}
+
+/** Use of a token, which determines how long its review is cached. */
+export type TokenUse = 'request' | 'stream';
+
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
-  readonly #accepted: FreshCache<User>;
+  readonly #accepted: ExpiringCache<User>;
   /** Rejected tokens, separate from accepted ones, so that a flood of invalid tokens evicts no accepted token. */
-  readonly #rejected: FreshCache<true>;
-  /** Usernames by ID of tokens that the hub accepted in their last review. */
+  readonly #rejected: ExpiringCache<true>;
+  /** Usernames of the tokens that the hub accepted in their last review, by token ID. */
   readonly #known = new BoundedCache<string>(MAX_ENTRIES);
   readonly #reviews = new SingleFlight<User | undefined>();
   readonly #reviewLimit: ReviewLimit;
@@ -54,8 +68,8 @@ export class Authenticator {
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
     const { clock } = options;
-    this.#accepted = new FreshCache({ clock, ttlMs: TTL_MS.request, maxEntries: MAX_ENTRIES });
-    this.#rejected = new FreshCache({ clock, ttlMs: TTL_MS.request, maxEntries: MAX_ENTRIES });
+    this.#accepted = new ExpiringCache({ clock, ttlMs: TTL_MS.request, maxEntries: MAX_ENTRIES });
+    this.#rejected = new ExpiringCache({ clock, ttlMs: TTL_MS.request, maxEntries: MAX_ENTRIES });
     this.#reviewLimit = options.reviewLimit ?? new ReviewLimit(clock);
     this.#signedTokens = new SignedTokens(options);
   }
@@ -68,11 +82,16 @@ export class Authenticator {
     const user = this.#accepted.get(tokenId) ?? (await rejectOnAbort(this.#find({ tokenId, token, address, use: 'request' }), signal));
     if (user === undefined) throw unauthorized();
     const secret = new Sensitive(token);
-    const isStillValid = async (use: TokenUse) => isSame(user, await this.#find({ tokenId, token: secret.reveal(), address, use }));
+    const isStillValid = (use: TokenUse) =>
+      this.#accepted.get(tokenId, TTL_MS[use]) === user || this.#isTokenOf(user, { tokenId, token: secret.reveal(), address, use });
     return { user, tokenId, isStillValid };
   }
 
-  /** Returns the user of a token; undefined if the hub rejects the token. Throws 429, or 503 if the review fails. */
+  async #isTokenOf(user: User, presented: PresentedToken): Promise<boolean> {
+    return isSame(user, await this.#find(presented));
+  }
+
+  /** Returns the user of a token, or undefined if the hub rejects the token. Throws 429, or 503 if the review fails. */
   async #find(presented: PresentedToken): Promise<User | undefined> {
     const user = this.#accepted.get(presented.tokenId, TTL_MS[presented.use]);
     if (user !== undefined || this.#rejected.get(presented.tokenId)) return user;
@@ -96,7 +115,7 @@ export class Authenticator {
     }
   }
 
-  #admit({ tokenId, token, address, use }: PresentedToken): Admission {
+  #admit({ tokenId, token, address, use }: PresentedToken): ReviewAdmission {
     const username = this.#known.get(tokenId);
     if (username !== undefined) return use === 'stream' ? UNLIMITED : this.#reviewLimit.admitKnown(username);
     const admission = this.#reviewLimit.admit(address);
@@ -128,6 +147,13 @@ export class Authenticator {
   }
 }
 
+/** Throws 401 if the hub no longer accepts the token of a request that has waited, and 429 or 503 if the token cannot be reviewed. */
+export async function recheckToken({ caller, signal }: { readonly caller: Caller; readonly signal: AbortSignal }): Promise<void> {
+  signal.throwIfAborted();
+  const isValid = caller.isStillValid('request');
+  if (isValid !== true && !(await rejectOnAbort(Promise.resolve(isValid), signal))) throw unauthorized();
+}
+
 /** A token, the key of its source address, and its use. */
 interface PresentedToken {
   readonly tokenId: string;
@@ -137,7 +163,7 @@ interface PresentedToken {
 }
 
 /** Admits every review of a known token for a stream: the number of streams is already limited. */
-const UNLIMITED: Admission = { waitMs: 0, settle: () => {} };
+const UNLIMITED: ReviewAdmission = { waitMs: 0, settle: () => {} };
 /**
  * Maximum age of the review of an accepted token, by use, in milliseconds. For streams, this time and the interval of `TokenChecks`
  * together are less than ten seconds.
@@ -160,7 +186,7 @@ function isSame(user: User, found: User | undefined): boolean {
   return found !== undefined && userKeyOf(found) === userKeyOf(user);
 }
 
-/** Returns the user of a review; undefined if the value is not a user. */
+/** Returns the user in the response to a review, or undefined if the value is malformed. */
 function toUser(value: unknown): User | undefined {
   const { username = '', uid = '', groups = [], extra = {} } = fieldsOf(value);
   if (typeof username !== 'string' || typeof uid !== 'string' || !isTexts(groups) || !isFields(extra)) return undefined;
@@ -173,8 +199,8 @@ function isTexts(value: unknown): value is readonly string[] {
 }
 
 /**
- * Returns the bearer token of a request from its raw headers (name, value, name, value…); undefined without a well-formed token. Throws
- * 400 for more than one Authorization header, and for an impersonation header in addition to a token.
+ * Returns the bearer token of a request from its raw headers (name, value, name, value…), or undefined if the request has no well-formed
+ * token. Throws 400 for more than one Authorization header, and for an impersonation header in addition to a token.
  */
 export function parseBearerToken(rawHeaders: readonly string[]): string | undefined {
   let authorization: string | undefined;
@@ -195,7 +221,7 @@ function isImpersonation(name: string): boolean {
   return name.startsWith('impersonate-') || name.startsWith('x-remote-');
 }
 
-/** Returns the token of an Authorization header; undefined unless the value is Bearer, one space and the token. */
+/** Returns the token in an Authorization header, or undefined if the value is not `Bearer`, one space and a well-formed token. */
 function parseAuthorization(authorization: string): string | undefined {
   const token = /^bearer ([^ ]+)$/i.exec(authorization)?.[1];
   return token !== undefined && isBearerToken(token) ? token : undefined;
@@ -217,7 +243,10 @@ class SignedTokens {
     this.#options = options;
   }
 
-  /** Returns the user of a signed token that has not expired; undefined for any other token, and until the first keys have arrived. */
+  /**
+   * Returns the username in a token that the hub has signed and that has not expired. Returns undefined for any other token, and before the
+   * first keys have arrived.
+   */
   userOf(token: string): string | undefined {
     this.#refresh();
     const { subject = '', expiresAt = Infinity } = parseTokenClaims(token) ?? {};
@@ -233,7 +262,7 @@ class SignedTokens {
     const use = (text: string) => {
       this.#keys = parseKeySet(text) ?? [];
     };
-    // Without keys, the limits on unknown tokens apply.
+    // If the request fails, the last keys stay in use. Without any keys, the limits on unknown tokens apply.
     hub.getText(KEY_SET_PATH).then(use, () => {});
   }
 }

@@ -1,5 +1,5 @@
 // The body of a watch, on an HTTP/2 stream, or on an HTTP/1.1 connection that serves nothing else until it closes. Lines for many watches
-// are framed as one HTTP chunk, whose bytes are written to each socket.
+// are framed only once, as an HTTP chunk, and the same bytes are written to each socket.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -43,7 +43,7 @@ const SLICE_BYTES = 16_384;
 
 /** Writer of a body. */
 export interface StreamSource {
-  /** Called when the kernel has accepted a chunk that it did not accept immediately. */
+  /** Writes more of the body. Called when the kernel has accepted a chunk that it did not accept immediately. */
   pump(): void;
   /** Ends the body. Called when the server stops, or the connection or the HTTP/2 stream is closed. */
   end(): void;
@@ -63,7 +63,9 @@ export class BodyStream {
   readonly #clock: Clock;
   readonly #onFlushed: () => void;
   #source: StreamSource | undefined;
-  /** True until the kernel has accepted the last chunk. Node would join a second chunk with it, and keep the joined buffer. */
+  /**
+   * True until the kernel has accepted the last chunk. Node would concatenate another chunk with it, and keep the larger buffer in memory.
+   */
   #isBlocked = false;
   /** The rest of a chunk whose first slices have been written. */
   #rest: Buffer = EMPTY;
@@ -111,7 +113,7 @@ export class BodyStream {
     this.#isBlocked = this.#rest.length > 0 || this.#socket.writableLength > 0;
   }
 
-  /** Writes lines for this watch only. Short lines over chunked HTTP/1.1 are not copied, because they consist of shared bytes. */
+  /** Writes lines for this watch only. Over chunked HTTP/1.1, short lines are not copied, because other watches share their bytes. */
   writeLines(lines: readonly Buffer[]): void {
     const length = lengthOf(lines);
     if (!this.#isChunked || length > SLICE_BYTES) return this.write(new Chunk(lines));
@@ -133,7 +135,7 @@ export class BodyStream {
     this.#socket.write(slice, this.#onFlushed);
   }
 
-  /** Ends the body and closes the connection or the HTTP/2 stream, even if the client does not read the rest in time. */
+  /** Ends the body, and closes the connection or the HTTP/2 stream when the client has read the rest, or after LINGER_MS. */
   end(): void {
     const socket = this.#socket;
     if (this.#isOver) return;
@@ -160,9 +162,9 @@ export class BodyStream {
 function ignore(): void {}
 
 /**
- * Detaches an HTTP/1.1 connection from Node's HTTP server, whose parser and messages would use 10 kB while the connection is open. Node
- * itself detaches a connection whose latest request is an upgrade as soon as it has parsed further bytes. Bytes that arrive later are
- * discarded. The server must have a listener for upgrades.
+ * Detaches an HTTP/1.1 connection from Node's HTTP server, whose parser and messages would use 10 kB while the connection is open. Marks
+ * the latest request as an upgrade, because Node detaches the connection of an upgrade as soon as it parses further bytes. Bytes that
+ * arrive later are discarded. The server must have a listener for upgrades.
  */
 export function detach(latest: IncomingMessage, response: ServerResponse): Socket {
   const { socket } = latest;

@@ -1,5 +1,5 @@
-// The Secret on the hub with the serving certificate of all replicas, which Purser or another controller issues. Purser keeps its own
-// CA in the same Secret and issues renewals with it, so that callers need not trust another CA.
+// The Secret on the hub that contains the serving certificate of all replicas. Purser or another controller issues the certificate. Purser
+// keeps its own CA in the same Secret and issues renewals with that CA, so that callers need not trust a new CA.
 
 import { createPublicKey, X509Certificate } from 'node:crypto';
 import { type Secret, Secrets } from '../api/resources.ts';
@@ -29,8 +29,8 @@ export function serviceDnsNamesOf(namespace: string): readonly string[] {
 }
 
 /**
- * Returns a source of the certificate in the Secret, which is read every ten minutes. The source rejects while the Secret has no
- * certificate and this process issues none.
+ * Returns a source that reads the certificate from the Secret at most every ten minutes, or on the next call after a failure. The source
+ * rejects while the Secret has no certificate and this process issues none.
  */
 export function createHubCertificateSource(options: HubCertificateOptions): CertificateSource {
   let known: { readonly certificate: Promise<ServingCertificate>; readonly at: number } | undefined;
@@ -46,7 +46,7 @@ export function createHubCertificateSource(options: HubCertificateOptions): Cert
   };
 }
 
-/** Interval between reads of the Secret, in milliseconds. */
+/** Time for which a certificate from the Secret is cached, in milliseconds. */
 const CACHE_MS = 600_000;
 const DAY_MS = 86_400_000;
 /** Remaining lifetime at which a certificate is renewed, in milliseconds. Certificates are issued for a year. */
@@ -64,7 +64,7 @@ async function readOrIssue(options: HubCertificateOptions): Promise<ServingCerti
   return certificate;
 }
 
-/** Returns the Secret. Issues a missing certificate, and renews a certificate of Purser's CA that expires soon. */
+/** Issues a missing certificate, renews a certificate that Purser's CA has issued and that expires soon, and returns the Secret. */
 async function renewIfDue(options: HubCertificateOptions, found: Secret | undefined): Promise<Secret> {
   const isCurrent = found !== undefined && (!isIssuedByPurser(found) || isFresh(found, options.clock.now()));
   return isCurrent ? found : await issue(options, found);
@@ -98,7 +98,7 @@ function createData(namespace: string, old: Secret | undefined, now: number): Re
   return Object.fromEntries(Object.entries(texts).map(([file, text]) => [file, Buffer.from(text).toString('base64')]));
 }
 
-/** Returns the CA in the Secret if it outlives a certificate issued now. */
+/** Returns the CA in the Secret, or undefined if there is no Secret, or the CA would expire before a certificate that is issued now. */
 function reusableAuthority(secret: Secret | undefined, now: number): Certificate | undefined {
   if (secret === undefined) return undefined;
   const [certificate, key] = [textOf(secret, 'ca.crt'), textOf(secret, 'ca.key')];

@@ -1,4 +1,5 @@
-// Purser's serving certificate: from files that are replaced on renewal, or self-signed.
+// Sources of Purser's serving certificate: files, or a self-signed certificate. Servers check their source for a new certificate
+// periodically.
 
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../std/clock.ts';
@@ -59,7 +60,10 @@ export interface CertificateConsumer {
   useCertificate(certificate: ServingCertificate): void;
 }
 
-/** Passes each certificate that differs from the last one, initially `first`, to the consumer. Returns a function that stops the checks. */
+/**
+ * Checks for a new certificate every ten seconds, and passes each certificate that differs from the previous one to the consumer. `first`
+ * is the certificate in use. Returns a function that stops the checks.
+ */
 export function followCertificate(
   { certificate, clock, log }: FollowCertificateOptions,
   first: ServingCertificate,

@@ -15,11 +15,12 @@ import { flag } from '../kubernetes/wire/query.ts';
 import { readBody } from '../kubernetes/wire/read-body.ts';
 import { toWarningHeaders } from '../kubernetes/wire/warning.ts';
 import type { Clock } from '../std/clock.ts';
+import type { Caller } from './authenticate.ts';
 import type { BodyStream } from './body-stream.ts';
 import { closeConnectionAfter, isHttp2, MAX_HEADER_BYTES, recordAuthenticated } from './http2.ts';
 import { bufferBytesOf, recordBody, recordWrite } from './limits/connections.ts';
 import { toAddressKey } from './limits/tenant.ts';
-import type { Caller, FacadeReply, FacadeRequest } from './request.ts';
+import type { FacadeReply, FacadeRequest } from './request.ts';
 
 /** Abort reason of a request whose caller has disconnected, or whose stream ends because the server stops. */
 export class AbandonedError extends Error {
@@ -28,7 +29,7 @@ export class AbandonedError extends Error {
 
 /** Maximum size of a body that is read to its end after the response, so that the connection can be reused, in bytes. */
 const MAX_REST_BYTES = 256 << 10;
-/** Limits on reading a longer body, so that the response arrives before the connection closes. */
+/** Limits on the part of a longer body that is discarded before the connection closes, in bytes and in milliseconds. */
 const MAX_DISCARDED_BYTES = 1 << 20;
 const MAX_DISCARD_MS = 1_000;
 
@@ -37,7 +38,7 @@ export class Exchange implements FacadeRequest {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   readonly clock: Clock;
-  /** Key of the source address. */
+  /** Key under which limits count the source address. */
   readonly address: string;
   readonly requestId: string;
   /** Target of the request line, undecoded. */
@@ -53,7 +54,7 @@ export class Exchange implements FacadeRequest {
   #isStreaming = false;
   #releaseSeat = () => {};
   #onClosed: (() => void) | undefined;
-  /** Stream that has taken over the connection. */
+  /** Stream that continues the response; undefined unless the response is a watch that has started. */
   #stream: BodyStream | undefined;
   #caller: Caller | undefined;
   #cancelTimeout: (() => void) | undefined;
@@ -132,15 +133,14 @@ export class Exchange implements FacadeRequest {
   header(name: string): string | undefined {
     const { rawHeaders } = this.message;
     for (let index = 0; index < rawHeaders.length; index += 2) {
-      const each = rawHeaders[index];
-      if (each?.length === name.length && each.toLowerCase() === name) return rawHeaders[index + 1];
+      if (isNamed(rawHeaders[index], name)) return rawHeaders[index + 1];
     }
     return undefined;
   }
 
   body(maxBytes: number): Promise<Buffer> {
     const { message, response, signal } = this;
-    // If the caller disconnects, reading an HTTP/1.1 body fails without the signal, so only a timeout needs it.
+    // If the caller disconnects, reading an HTTP/1.1 body fails even without the signal, so HTTP/1.1 needs the signal only for a timeout.
     return readBody(message, {
       maxBytes,
       signal: this.isMultiplexed || this.#cancelTimeout !== undefined ? signal : undefined,
@@ -148,19 +148,19 @@ export class Exchange implements FacadeRequest {
     });
   }
 
-  /** Checks the request line and the headers beyond the checks of Node, and sets `params`. Throws 400, 404, 417 or 431. */
+  /** Checks the request line and the headers, in addition to Node's own checks, and sets `params`. Throws 400, 404, 417 or 431. */
   checkHead(params: Readonly<Record<string, string>>): void {
     if (this.isMultiplexed) checkHeaderBytes(this.rawHeaders);
     checkHeaders(this.message);
     const { url } = this;
-    if (!url.startsWith('/') || url.includes('#')) throw badRequest('the target of the request is not a path');
+    if (!url.startsWith('/') || url.includes('#')) throw badRequest('the request target is not a path');
     if (CONTROL.test(url) || Object.values(params).some((value) => CONTROL.test(value)))
       throw badRequest('the path contains control characters');
     if (!Object.entries(params).every(([name, value]) => isName(name, value))) throw pathNotFound();
     this.params = params;
   }
 
-  /** Limits the request to the time of its `timeout` parameter. Throws 400 for a value that is not a duration. */
+  /** Limits the request to the duration in its `timeout` parameter, unless it is a watch. Throws 400 for a value that is not a duration. */
   startTimeout(): void {
     if (!this.query.has('timeout') || (this.method === 'GET' && flag(this.query, 'watch'))) return;
     const expired = () =>
@@ -183,7 +183,8 @@ export class Exchange implements FacadeRequest {
     if (isLast || reply.headers['connection'] === 'close') this.#closeAfterResponse();
     try {
       await this.#write(reply, isLast);
-      // Closes an HTTP/2 connection, as kube-apiserver does: a client without valid credentials needs a TLS handshake for each request.
+      // Closes an HTTP/2 connection, as kube-apiserver does, so that a client without valid credentials needs a TLS handshake for each
+      // request.
       if (reply.status === 401) closeConnectionAfter(response);
       if (!isLast || this.#stream !== undefined) return;
       await this.#discardBody();
@@ -205,9 +206,9 @@ export class Exchange implements FacadeRequest {
     this.#cancelTimeout?.();
     this.#releaseSeat();
     this.#onClosed?.();
-    const { writableEnded, writableFinished } = this.response;
-    // Over HTTP/2, Node sets `writableFinished` as soon as a HEAD request arrives.
-    if (!writableEnded || !writableFinished) this.#abandon();
+    // No work is left after the end of a response. The check uses `writableEnded`, because Node may close an HTTP/2 stream before it sets
+    // `writableFinished`.
+    if (!this.response.writableEnded) this.#abandon();
   }
 
   /** Returns true if the rest of the body may be too long to reuse the HTTP/1.1 connection. */
@@ -237,39 +238,46 @@ export class Exchange implements FacadeRequest {
       if (!isLast && this.#stream === undefined) response.end();
     } else {
       const body = toBytes(reply.body);
-      response.writeHead(reply.status, { ...this.#headersOf(reply), 'content-length': body.length });
-      if (message.method !== 'HEAD') {
-        recordWrite(message.socket, body.length);
-        response.write(body);
-      }
-      if (!isLast) response.end();
+      response.writeHead(reply.status, this.#headersOf(reply, body.length));
+      const sent = message.method === 'HEAD' ? undefined : body;
+      if (sent !== undefined) recordWrite(message.socket, sent.length);
+      if (!isLast) response.end(sent);
+      else if (sent !== undefined) response.write(sent);
     }
   }
 
-  /** Detaches the connection after earlier responses on it. Throws if it closes first. */
+  /**
+   * Waits for earlier responses on the connection, then detaches the connection or the HTTP/2 stream. Throws if the connection closes
+   * first.
+   */
   async #takeOver(): Promise<BodyStream> {
     const { response, signal } = this;
     if (response.socket === null) await once(response, 'socket', { signal });
     signal.throwIfAborted();
-    // Node keeps the request of an HTTP/2 stream in memory while the stream is open; the exchange must not stay with it.
+    // Node keeps the request of an HTTP/2 stream in memory while the stream is open; the exchange must not stay in memory with it.
     this.message.off('aborted', this.#abandon);
     this.#stream = this.#detach();
     return this.#stream;
   }
 
-  #headersOf({ headers }: FacadeReply): OutgoingHttpHeaders {
-    const all: Record<string, string | readonly string[]> = {
+  /** Returns the headers of a response. `length` is the size of the body, in bytes; undefined for a streamed body. */
+  #headersOf({ headers }: FacadeReply, length?: number): OutgoingHttpHeaders {
+    const all: Record<string, string | number | readonly string[]> = {
       'audit-id': this.requestId,
       'cache-control': 'no-cache, private',
       ...headers,
     };
+    if (length !== undefined) all['content-length'] = length;
     if (this.warnings.length > 0) all['warning'] = toWarningHeaders(this.warnings);
     if (this.isMultiplexed) delete all['connection'];
     // Node's type allows only one Warning header.
     return all as OutgoingHttpHeaders;
   }
 
-  /** Discards the body for up to a second. Unread bytes would make the kernel reset the connection, and the client lose the response. */
+  /**
+   * Discards the body for up to a second. Otherwise, the kernel would reset the connection because of the unread bytes, and the client
+   * would lose the response.
+   */
   #discardBody(): Promise<void> {
     const { message, clock } = this;
     return new Promise((resolve) => {
@@ -289,13 +297,13 @@ export class Exchange implements FacadeRequest {
   }
 }
 
-/** Throws 431 for HTTP/2 headers above the limit, which Node applies only after the client has acknowledged the setting. */
+/** Throws 431 for HTTP/2 headers above the limit. Node enforces the limit only after the client has acknowledged the setting. */
 function checkHeaderBytes(rawHeaders: readonly string[]): void {
   const bytes = rawHeaders.reduce((sum, text) => sum + text.length, 0);
-  if (bytes > MAX_HEADER_BYTES) throw unclassified('the headers of the request are too large', 431);
+  if (bytes > MAX_HEADER_BYTES) throw unclassified('the request headers are larger than 16 KiB', 431);
 }
 
-/** Checks the headers of a request beyond the checks of Node. Throws 400 or 417. */
+/** Checks the headers of a request, in addition to Node's own checks. Throws 400 or 417. */
 function checkHeaders({ headers, rawHeaders }: IncomingMessage): void {
   const hosts = valuesOf(rawHeaders, 'host');
   const [authority = hosts[0]] = valuesOf(rawHeaders, ':authority');
@@ -303,15 +311,20 @@ function checkHeaders({ headers, rawHeaders }: IncomingMessage): void {
   // Node uses the first Host header; a proxy may use another one.
   if (hosts.length > 1 || (hosts[0] ?? authority) !== authority) throw badRequest('the request has more than one Host header');
   if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect))
-    throw unclassified('the Expect header of the request is not supported', 417);
+    throw unclassified('the value of the Expect header is not supported', 417);
   // Node accepts any list that ends in `chunked`; a proxy may parse it differently, and find another request in the body.
   if (headers['transfer-encoding'] !== undefined && !/^chunked$/i.test(headers['transfer-encoding']))
-    throw badRequest('the Transfer-Encoding of the request is not supported');
+    throw badRequest('the value of the Transfer-Encoding header is not supported');
 }
 
 /** Returns the values of all headers with this lowercase name. */
 function valuesOf(rawHeaders: readonly string[], name: string): readonly string[] {
-  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
+  return rawHeaders.filter((_, index) => index % 2 === 1 && isNamed(rawHeaders[index - 1], name));
+}
+
+/** Compares a raw header name, in any case, with a lowercase name. Compares lengths first, because conversion to lower case is slow. */
+function isNamed(raw: string | undefined, name: string): boolean {
+  return raw?.length === name.length && raw.toLowerCase() === name;
 }
 
 const CONTROL = /\p{Cc}/u;
@@ -322,7 +335,7 @@ function isName(param: string, value: string): boolean {
   return (param === 'namespace' ? dns1123LabelProblems(value) : dns1123SubdomainProblems(value)).length === 0;
 }
 
-/** Returns the length of the body of a request in bytes; Infinity if it is unknown. */
+/** Returns the length of the body of a request in bytes, or Infinity if the length is unknown. */
 function bodyLength({ headers }: IncomingMessage): number {
   const { 'content-length': length, 'transfer-encoding': encoding } = headers;
   return length === undefined && encoding !== undefined ? Infinity : Number(length ?? 0);
@@ -330,7 +343,7 @@ function bodyLength({ headers }: IncomingMessage): number {
 
 /** Returns true if the body is short enough to be read to its end, so that the connection can be reused. */
 function isShort(message: IncomingMessage): boolean {
-  // Without `100 Continue`, the next bytes may be the next request.
+  // A client that waits for `100 Continue` may send its next request instead of the body.
   if (message.headers.expect !== undefined) return false;
   return bodyLength(message) <= MAX_REST_BYTES;
 }

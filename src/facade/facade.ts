@@ -25,7 +25,6 @@ import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
 import { TokenRequestParser } from './tokens/request-parser.ts';
 import { createPageDocuments } from './web-page.ts';
 
-/** Settings of the façade. */
 export interface FacadeSettings {
   readonly facadePort: number;
   /** Address to listen on; all addresses by default. */
@@ -44,7 +43,10 @@ export interface FacadeSettings {
   readonly facadeUi?: boolean;
   /** Prefixes of Cluster annotations that are public; none by default. */
   readonly facadeAnnotations?: readonly string[];
-  /** Namespaces of target clusters whose tokens need an RBAC rule that names the namespace or the service account. */
+  /**
+   * Protected namespaces on target clusters: a token for a service account in such a namespace requires an RBAC rule that names the
+   * namespace or the service account.
+   */
   readonly protectedNamespaces?: readonly string[];
   /** Maximum lifetime of tokens, in seconds; unlimited by default. */
   readonly maxExpirationSeconds?: number | undefined;
@@ -57,7 +59,7 @@ export interface FacadeSettings {
 export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keepAliveMs' | 'arrivalMs'> {
   readonly hub: KubeClient;
   readonly clients: ClusterClients;
-  /** Returns a Cluster and Purser's credential for it; undefined if the Cluster does not exist. */
+  /** Returns a Cluster and Purser's credential for it, or undefined if the Cluster does not exist. */
   readonly registered: (cluster: string) => RegisteredCluster | undefined;
   readonly certificate: CertificateSource;
   readonly clock: Clock;
@@ -103,7 +105,7 @@ export function createFacade(options: FacadeOptions): Facade {
 }
 
 const PATH = 'orchestrator';
-/** Limits on requests whose response has not begun. One tenant can use at most half of the connections to a cluster. */
+/** Limits on requests in progress; streamed responses are excluded. One tenant can use at most half of the connections to a cluster. */
 const QUEUE_LIMITS: SeatLimits = { perTenant: 8, total: 1_024, waitingPerTenant: 64, waiting: 1_024 };
 
 function assembleServer(options: FacadeOptions, certificate: ServingCertificate, page: readonly PublicDocument[]): FacadeServer {

@@ -8,6 +8,7 @@ import {
   Http2ServerResponse,
   type Http2Session,
   type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
   performServerHandshake,
   type ServerHttp2Session,
   type ServerHttp2Stream,
@@ -20,7 +21,7 @@ import { toAddressKey } from './limits/tenant.ts';
 import type { ServingTurns } from './limits/turns.ts';
 import { MAX_BODY_BYTES } from './request.ts';
 
-/** Returns the HTTP/2 stream of a response; undefined for HTTP/1.1. */
+/** Returns the HTTP/2 stream of a response, or undefined for HTTP/1.1. */
 export function http2StreamOf(response: ServerResponse): ServerHttp2Stream | undefined {
   const { stream } = response as { readonly stream?: ServerHttp2Stream };
   return stream;
@@ -30,7 +31,10 @@ export function isHttp2(response: ServerResponse): boolean {
   return http2StreamOf(response) !== undefined;
 }
 
-/** Accepts no more requests on the HTTP/2 connection of a response. Closes the connection after its requests in progress, or after 10 s. */
+/**
+ * Stops accepting requests on the HTTP/2 connection of a response. Closes the connection when its requests in progress are complete, or
+ * after 10 s.
+ */
 export function closeConnectionAfter(response: ServerResponse): void {
   const session = http2StreamOf(response)?.session;
   if (session !== undefined) connections.get(session)?.closeSoon();
@@ -39,7 +43,10 @@ export function closeConnectionAfter(response: ServerResponse): void {
 /** Open connections by their sessions. */
 const connections = new WeakMap<Http2Session, Http2Connection>();
 
-/** Records that a request was authenticated: its HTTP/2 connection gives way to others only `keepAliveMs` after the response. */
+/**
+ * Records that a request was authenticated. Its HTTP/2 connection is not closed in favor of another one until `keepAliveMs` after the end
+ * of the request.
+ */
 export function recordAuthenticated(response: ServerResponse): void {
   const stream = http2StreamOf(response);
   if (stream?.session !== undefined) connections.get(stream.session)?.recordAuthenticated(stream);
@@ -52,11 +59,14 @@ export interface Http2Options {
   /** Idle timeout of a connection, in milliseconds. */
   readonly keepAliveMs: number;
   readonly turns: ServingTurns;
-  /** Serves a request. Node's compatibility API represents HTTP/2 requests and responses as those of HTTP/1.1. */
+  /** Serves a request. Node's compatibility API gives HTTP/2 requests and responses the interface of HTTP/1.1. */
   readonly serve: (message: IncomingMessage, response: ServerResponse) => void;
 }
 
-/** Age at which a connection without requests gives way to another, in milliseconds. A client needs this time to send its first request. */
+/**
+ * Age at which a connection without requests may be closed in favor of another one, in milliseconds. A client needs this time to send its
+ * first request.
+ */
 const FIRST_REQUEST_MS = 1_000;
 /** Interval of PING frames, and time for the client to acknowledge one, in milliseconds. Node does not notice every lost connection. */
 const PING_MS = 30_000;
@@ -65,14 +75,14 @@ const ACKNOWLEDGE_MS = 15_000;
 const MAX_STREAMS = 100;
 /** Maximum number of bytes of a request body that a client may send before the façade reads them. */
 const WINDOW_BYTES = 16_384;
-/** Maximum size of the headers of a request, in bytes. Node applies it after the client has acknowledged the setting. */
+/** Maximum size of the request headers, in bytes. Node applies this limit only after the client has acknowledged the setting. */
 export const MAX_HEADER_BYTES = 16_384;
 /** Time for a client to close its side of a connection, in milliseconds. */
 const LINGER_MS = 1_000;
 /** Time for the requests in progress to end on a connection that accepts no more requests, in milliseconds. */
 const CLOSING_MS = 10_000;
 
-/** Limits on frames. Node closes a connection that exceeds one of them. */
+/** HTTP/2 settings, and limits above which Node closes a connection. */
 const LIMITS = {
   settings: {
     maxConcurrentStreams: MAX_STREAMS,
@@ -80,7 +90,8 @@ const LIMITS = {
     initialWindowSize: WINDOW_BYTES,
     enableConnectProtocol: false,
   },
-  // In megabytes. Higher than the limit on unread responses of one address, which closes single streams instead of the connection.
+  // In megabytes. Higher than the limit on unread responses per address, because that limit closes single streams instead of the
+  // connection.
   maxSessionMemory: 16,
   maxSessionInvalidFrames: 32,
   maxSessionRejectedStreams: 32,
@@ -114,7 +125,10 @@ class Http2Connection implements LimitedConnection {
     this.#openedAt = options.clock.monotonic();
   }
 
-  /** True if no authenticated request is in progress, was in progress recently, or can still arrive. */
+  /**
+   * True if the connection may be closed in favor of another one: no authenticated request is in progress or has ended recently, and the
+   * time for the first request has passed.
+   */
   get canGiveWay(): boolean {
     const { clock, arrivalMs, keepAliveMs } = this.#options;
     if (this.#authenticated > 0) return false;
@@ -131,12 +145,12 @@ class Http2Connection implements LimitedConnection {
     });
   }
 
-  /** Accepts no more requests, and closes the connection within a second, even if requests are in progress. */
+  /** Stops accepting requests, and closes the connection within a second, even if requests are in progress. */
   readonly close = (): void => this.#closeWithin(LINGER_MS);
 
   /**
-   * Accepts no more requests, and closes the connection after those in progress, or after CLOSING_MS. Without this limit, requests could
-   * stay in progress forever: after an error of the client, Node stops reading from a closing connection without reporting it.
+   * Stops accepting requests, and closes the connection when those in progress are complete, or after CLOSING_MS. Without this limit,
+   * requests could stay in progress forever: after a client error, Node stops reading from a closing connection and reports no event.
    */
   readonly closeSoon = (): void => this.#closeWithin(CLOSING_MS);
 
@@ -186,7 +200,7 @@ export class Http2Connections {
     });
   }
 
-  /** Accepts no more requests, and closes each connection after its responses in progress. */
+  /** Stops accepting requests, and closes each connection when its responses in progress are complete. */
   stop(): void {
     this.#isStopping = true;
     for (const session of this.#sessions) session.close();
@@ -245,9 +259,12 @@ export class Http2Connections {
     const response = new Http2Response(stream);
     // Node emits no close event for the response to a HEAD request whose stream closes first.
     if (message.method === 'HEAD') stream.once('close', () => !response.writableEnded && response.emit('close'));
-    if (!stream.endAfterHeaders) {
+    // Without a reader, Node resets the stream after the response, even if the end of the response still has to be sent.
+    if (stream.endAfterHeaders) stream.resume();
+    else {
       message.receive(stream);
-      this.#limitBody(stream);
+      // A short body has usually arrived together with the headers.
+      if (stream.state.remoteClose === 0) this.#limitBody(stream);
     }
     this.#options.serve(message as unknown as IncomingMessage, response as unknown as ServerResponse);
   }
@@ -267,7 +284,7 @@ export class Http2Connections {
 /** Number of turns of the event loop within which Node sends the end of a response, unless the client does not read. */
 const TURNS = 10;
 
-/** Stops the upload of a body as soon as the end of the response has been sent. */
+/** Stops the upload of a body as soon as the end of the response has been sent. Gives up after `turns` turns of the event loop. */
 function closeAfterEnd(stream: ServerHttp2Stream, turns: number): void {
   const { localClose, remoteClose } = stream.state;
   if (remoteClose !== 0) return;
@@ -275,10 +292,12 @@ function closeAfterEnd(stream: ServerHttp2Stream, turns: number): void {
   else if (turns > 0) setImmediate(() => closeAfterEnd(stream, turns - 1));
 }
 
-/** A request whose body is received as it arrives. Node would keep the whole TLS record of each chunk that has not been read. */
+/**
+ * A request that copies its body into one buffer as it arrives. Node would keep the whole TLS record of each chunk that has not been read.
+ */
 class Http2Request extends Http2ServerRequest {
   /** Received bytes, and room for more. One buffer per chunk would take much memory if a client sends single bytes. */
-  #buffer: Buffer = Buffer.alloc(0);
+  #buffer = EMPTY;
   #length = 0;
   #isPushed = false;
 
@@ -310,31 +329,51 @@ class Http2Request extends Http2ServerRequest {
   #push(): void {
     if (this.#isPushed) return;
     this.#isPushed = true;
-    if (this.#length > 0) this.push(this.#buffer.subarray(0, this.#length));
-    // Node keeps the request in memory while its stream is open; the buffer must not stay with it.
-    this.#buffer = Buffer.alloc(0);
+    // A body that arrives in one chunk fills its buffer, and `subarray` is expensive.
+    const body = this.#length === this.#buffer.length ? this.#buffer : this.#buffer.subarray(0, this.#length);
+    if (this.#length > 0) this.push(body);
+    // Releases the buffer: Node keeps the request in memory while its stream is open.
+    this.#buffer = EMPTY;
   }
 }
+
+const EMPTY = Buffer.alloc(0);
 
 /** Native sessions by their native streams. A session stays in memory until all of its streams have been garbage-collected. */
 const nativeSessions = new FinalizationRegistry<object>(ignore);
 
 /**
- * Keeps the native session of a stream in memory if the request may have trailers. A stream that is closed during a write stays in memory
- * with the trailers that have arrived so far, and Node aborts the process if it collects the session before the stream.
+ * Keeps the native session of a stream in memory as long as the stream. This is necessary if the request may have trailers: a stream that
+ * is closed during a write stays in memory with the trailers that have arrived so far, and Node aborts the process if it collects the
+ * session before the stream.
  */
 function keepSessionOf(stream: ServerHttp2Stream): void {
   const [native, session] = [nativeOf(stream), nativeOf(stream.session)];
   if (native !== undefined && session !== undefined) nativeSessions.register(native, session);
 }
 
-/** Returns the native object of a session or a stream, which Node does not expose; undefined after the session or stream has ended. */
+/**
+ * Returns the native object of a session or a stream, which Node does not expose. Returns undefined after the session or the stream has
+ * ended.
+ */
 function nativeOf(owner: object = {}): object | undefined {
-  const handle = Object.getOwnPropertySymbols(owner).find(({ description }) => description === 'kHandle');
+  handle ??= Object.getOwnPropertySymbols(owner).find(({ description }) => description === 'kHandle');
   return handle && (owner as Readonly<Record<symbol, object | undefined>>)[handle];
 }
 
-class Http2Response extends Http2ServerResponse {}
+/** Symbol of the property that contains the native object, the same in sessions and streams; undefined before the first request. */
+let handle: symbol | undefined;
+
+/** A response without trailers. Node's class waits for trailers after each body, and sends the end of the stream in an additional frame. */
+class Http2Response extends Http2ServerResponse {
+  override writeHead(statusCode: number, headers?: OutgoingHttpHeaders | readonly string[] | string): this {
+    const { stream } = this;
+    if (stream.destroyed || stream.closed) return this;
+    this.statusCode = statusCode;
+    stream.respond({ ...(headers as OutgoingHttpHeaders), [constants.HTTP2_HEADER_STATUS]: statusCode });
+    return this;
+  }
+}
 
 // Node's types declare this property, but its class does not have it.
 Object.defineProperty(Http2Response.prototype, 'destroyed', {

@@ -4,24 +4,23 @@
 import { Subscription } from 'rxjs';
 import type { ApiObject } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import type { Problem } from '../kube/informer.ts';
+import type { ListWatchProblem } from '../kube/informer.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { CLUSTER_LIST } from './clusters/cluster-list.ts';
 import type { WatchLimits } from './limits/concurrency.ts';
 import type { FilteredList, Listing } from './listwatch/filtered-list.ts';
 import type { ListSource } from './listwatch/history.ts';
-import { createListWatch, createSharedLimits, type ListWatch, type ListWatchOptions } from './listwatch/list-watch.ts';
+import { createListEndpoints, createSharedLimits, type ListEndpoints, type ListEndpointsOptions } from './listwatch/list-endpoints.ts';
 import { createOnDemandList } from './listwatch/on-demand.ts';
 import { createManagedTokenInformers, type ManagedTokenInformersOptions } from './managed-tokens/informers.ts';
 import { MANAGED_TOKEN_LIST } from './managed-tokens/managed-token-list.ts';
 
-/** Lists by the name of the informer of their objects. */
+/** Lists, by the name of the informer that watches their objects. */
 export const LISTS = { clusters: CLUSTER_LIST };
 
 /** Lists whose informers run only while callers use them. */
 const LISTS_ON_DEMAND = [{ list: MANAGED_TOKEN_LIST, createInformers: createManagedTokenInformers }] as const;
 
-/** All lists of the façade. */
 export const ALL_LISTS: readonly Listing[] = [...Object.values(LISTS), ...LISTS_ON_DEMAND.map(({ list }) => list)];
 
 type ListsByInformer = Readonly<Record<string, FilteredList<ApiObject>>>;
@@ -30,7 +29,7 @@ type ObjectOf<L> = L extends FilteredList<infer T> ? T : never;
 /** The informers of listed objects. */
 export type ListInformers<L extends ListsByInformer = typeof LISTS> = { readonly [Name in keyof L]: ListSource<ObjectOf<L[Name]>> };
 
-export interface ListsOptions<L extends ListsByInformer> extends Omit<ListWatchOptions<ApiObject>, 'list' | 'objects' | 'limits'> {
+export interface ListsOptions<L extends ListsByInformer> extends Omit<ListEndpointsOptions<ApiObject>, 'list' | 'objects' | 'limits'> {
   readonly lists: L;
   readonly informers: ListInformers<L>;
   /** Lists whose informers run only while callers use them; none by default. */
@@ -42,14 +41,14 @@ export interface ListsOptions<L extends ListsByInformer> extends Omit<ListWatchO
 /** A list whose informers run only while callers use it. */
 interface ListOnDemand {
   readonly listing: Listing;
-  create(options: Omit<ListWatchOptions<ApiObject>, 'list' | 'objects'>): ListWatch;
+  create(options: Omit<ListEndpointsOptions<ApiObject>, 'list' | 'objects'>): ListEndpoints;
 }
 
 interface OnDemandSettings extends Omit<ManagedTokenInformersOptions, 'client' | 'onOverBudget'> {
   readonly hub: KubeClient;
   readonly log: Logger;
   /** Called for each failure of an informer, with the remedy for missing permissions. */
-  readonly onProblem: (problem: Problem, forbiddenRemedy: string) => void;
+  readonly onProblem: (problem: ListWatchProblem, forbiddenRemedy: string) => void;
 }
 
 /** Returns the lists whose informers run on demand. A façade without a controller needs these objects only for the lists. */
@@ -72,15 +71,15 @@ const LIST_REMEDY =
   'let Purser list and watch managedtokens, roles and rolebindings, as the ClusterRole purser-facade-tokens in deploy/base/access.yaml does';
 
 const BUDGET_REMEDY =
-  'split or delete the largest of these objects; for the budgets and their effects, see "Limits of the façade" in docs/operating.md';
+  'split or delete the largest objects in the namespace; for budgets and their effects, see "Limits of the façade" in docs/operating.md';
 
 /** The endpoints of all lists. */
-export interface Lists extends Pick<ListWatch, 'routes' | 'watching' | 'run'> {
+export interface Lists extends Pick<ListEndpoints, 'routes' | 'watching' | 'run'> {
   /** Public descriptions of the lists. */
   readonly listings: readonly Listing[];
 }
 
-/** Creates the endpoints of the lists, which share their limits. */
+/** Creates the endpoints of the lists. All lists share their limits. */
 export function createLists<L extends ListsByInformer>(all: ListsOptions<L>): Lists {
   const { lists, informers, listsOnDemand: onDemand = [], watchLimits, ...options } = all;
   const { clock, random } = options;
@@ -88,7 +87,7 @@ export function createLists<L extends ListsByInformer>(all: ListsOptions<L>): Li
   const limits = createSharedLimits(listings, { clock, random, watchLimits });
   const objectsOf: Readonly<Record<string, ListSource<ApiObject>>> = informers;
   const created = [
-    ...Object.entries(lists).map(([name, list]) => createListWatch({ ...options, limits, list, objects: objectsOf[name]! })),
+    ...Object.entries(lists).map(([name, list]) => createListEndpoints({ ...options, limits, list, objects: objectsOf[name]! })),
     ...onDemand.map((list) => list.create({ ...options, limits })),
   ];
   return {

@@ -2,8 +2,8 @@
 
 import { type OpenApiSchema, refTo } from './openapi-schemas.ts';
 
-/** A response of an operation. */
-export interface Response {
+/** Response Object of OpenAPI. */
+export interface OpenApiResponse {
   readonly description: string;
   readonly headers: Readonly<Record<string, Header>>;
   readonly content: Readonly<Record<string, { readonly schema: OpenApiSchema }>>;
@@ -25,7 +25,7 @@ export function createSuccessHeaders({ isToken = false, varies = false }: { read
   };
 }
 
-const AUDIT_ID = header('ID of the request: the Audit-Id header of the request, or a random UUID.', { type: 'string', minLength: 1 });
+const AUDIT_ID = header('Request ID: the Audit-Id header of the request, or a random UUID.', { type: 'string', minLength: 1 });
 
 function cacheControl(value: string): Header {
   return header('Directives for caches.', { type: 'string', enum: [value] });
@@ -42,7 +42,7 @@ const ERRORS = {
   '405': 'The method is not allowed on this path.',
   '406': 'The response is not available in any format that the Accept header allows.',
   '408': 'The request did not arrive within 10 seconds.',
-  '409': 'The UID in the request belongs to another object.',
+  '409': 'A UID in the request does not match the service account or the bound object.',
   '410': 'The resource version or the continue token has expired: list again.',
   '413': 'The body is too large.',
   '415': 'The body is neither JSON, nor YAML, nor protobuf.',
@@ -51,7 +51,7 @@ const ERRORS = {
   '429': 'Too many requests; retry after the time in Retry-After.',
   '431': 'The headers are larger than 16 KiB.',
   '4XX': 'Another error from the cluster, for example from an admission webhook.',
-  '500': 'Unexpected error; the message contains the ID of the request.',
+  '500': 'Unexpected error; the message contains the request ID.',
 } as const;
 
 /** Descriptions of errors whose causes depend on the operation. An operation without a description for 404 never returns 404. */
@@ -66,7 +66,7 @@ type ErrorCode = CommonCode | keyof OwnErrors;
 
 /** Errors of all operations. */
 const COMMON: readonly CommonCode[] = ['400', '401', '405', '406', '408', '417', '429', '431', '500'];
-/** Errors of requests that Node.js cannot parse. Their responses are always JSON, and have no Audit-Id. */
+/** Errors of requests that Node.js has not received in time, or cannot parse. Their responses are always JSON, and have no Audit-Id. */
 const UNPARSED: ReadonlySet<ErrorCode> = new Set(['408', '431']);
 
 /** Returns the error responses of an operation: the common ones, those with codes in `more`, and its own. */
@@ -74,7 +74,7 @@ export function createErrorResponses(
   method: 'GET' | 'POST',
   more: readonly CommonCode[],
   own: OwnErrors,
-): Readonly<Record<string, Response>> {
+): Readonly<Record<string, OpenApiResponse>> {
   const descriptions = { ...Object.fromEntries([...COMMON, ...more].map((code) => [code, ERRORS[code]])), ...own };
   const responses = Object.entries(descriptions)
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -82,7 +82,7 @@ export function createErrorResponses(
   return Object.fromEntries(responses);
 }
 
-function errorResponse(code: ErrorCode, method: string, description: string): Response {
+function errorResponse(code: ErrorCode, method: string, description: string): OpenApiResponse {
   const json = { 'application/json': { schema: refTo('Status') } };
   const isUnparsed = UNPARSED.has(code);
   const auditId = { ...AUDIT_ID, required: code !== '400' };

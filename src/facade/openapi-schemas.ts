@@ -1,4 +1,4 @@
-// Schemas of the façade's OpenAPI document that no single endpoint owns, and the conversion of Go declarations to OpenAPI.
+// Schemas that several endpoints share in the façade's OpenAPI document, and the conversion of Go declarations to OpenAPI.
 
 import type { Schema } from '../kubernetes/schema/schema.ts';
 import { STATUS_REASONS } from '../kubernetes/status.ts';
@@ -145,13 +145,12 @@ export const CONTINUE_TOKEN = '^[A-Za-z0-9_-]*$';
 
 /** The properties of a listed kind that appear in its schemas. */
 export interface ListedKind {
-  readonly plural: string;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string; readonly listKind: string };
 }
 
 /** Returns the schema of a list, which refers to the schema of its items. */
-export function toListSchema({ plural, kind: { group, version, kind, listKind } }: ListedKind): OpenApiSchema {
-  return object(`One page of ${plural}.`, {
+export function toListSchema({ kind: { group, version, kind, listKind } }: ListedKind): OpenApiSchema {
+  return object(`One page of ${kind}s.`, {
     apiVersion: oneOfTexts(`${group}/${version}`, [`${group}/${version}`]),
     kind: oneOfTexts(listKind, [listKind]),
     metadata: object(
@@ -164,7 +163,7 @@ export function toListSchema({ plural, kind: { group, version, kind, listKind } 
           type: 'integer',
           format: 'int64',
           minimum: 1,
-          description: `Number of visible ${plural} after this page; absent on the last page and with a selector.`,
+          description: `Number of visible ${kind}s after this page; absent on the last page and with a selector.`,
         },
       },
       ['remainingItemCount'],
@@ -193,7 +192,7 @@ export function toWatchEventSchema(listed: ListedKind): OpenApiSchema {
   return {
     description: 'One event of a watch: one line of the stream.',
     oneOf: [
-      object('Change of an object.', {
+      object('Change to an object.', {
         type: oneOfTexts('Type of the change, as visible to the caller.', ['ADDED', 'MODIFIED', 'DELETED']),
         object: refTo(kind),
       }),

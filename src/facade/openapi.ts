@@ -7,7 +7,7 @@ import { LABEL_SELECTOR_PATTERN } from '../kubernetes/selectors/label-selector.t
 import { negotiateDocument } from '../kubernetes/wire/negotiate.ts';
 import { MAX_SELECTOR_BYTES } from './limits/selector-size.ts';
 import { type Listing, listPath } from './listwatch/filtered-list.ts';
-import { createErrorResponses, createSuccessHeaders, type Response } from './openapi-responses.ts';
+import { createErrorResponses, createSuccessHeaders, type OpenApiResponse } from './openapi-responses.ts';
 import {
   CONTINUE_TOKEN,
   type OpenApiSchema,
@@ -34,7 +34,7 @@ export function createOpenApiDocument(path: string, listings: readonly Listing[]
   return {
     path: '/openapi/v3',
     reply({ preferences }) {
-      const representation = negotiateDocument(preferences, { routed: false });
+      const representation = negotiateDocument(preferences, { isRouted: false });
       const key = `${representation.contentType} ${representation.pretty}`;
       const reply = replies.get(key) ?? toSharedReply(textReply(200, text, representation));
       replies.set(key, reply);
@@ -88,11 +88,10 @@ interface Operation {
   readonly description: string;
   readonly parameters: readonly Parameter[];
   readonly requestBody?: object;
-  readonly responses: Readonly<Record<string, Response>>;
+  readonly responses: Readonly<Record<string, OpenApiResponse>>;
 }
 
-const VERSION =
-  'Resource version: the version to watch from, or the minimum version of a list, or with resourceVersionMatch=Exact its exact version.';
+const VERSION = 'Resource version to watch from. For a list, the minimum version or, with resourceVersionMatch=Exact, the exact version.';
 const PROTOBUF = {
   type: 'string',
   format: 'binary',
@@ -105,10 +104,10 @@ const CREATE_TOKEN: Operation = {
   operationId: 'createToken',
   summary: 'Issues a token for a service account on a registered cluster.',
   description:
-    'Body and response are a TokenRequest of authentication.k8s.io/v1, as JSON or YAML; the body may also be protobuf, as kubectl sends it. The caller needs the issue verb on clusters/token in registry.purser.dev, for the resource name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>. For a Cluster with the label registry.purser.dev/set, a name with set:<set> in place of <cluster> is also sufficient.',
+    'The request body and the response are TokenRequest objects of authentication.k8s.io/v1, in JSON or YAML. The body may also be protobuf, as kubectl sends it. The caller needs the issue verb on clusters/token in registry.purser.dev, for the resource name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>. For a Cluster with the label registry.purser.dev/set, a name with set:<set> in place of <cluster> is also sufficient.',
   parameters: [
     inPath('cluster', 'Name of the Cluster.', 'prod-eu'),
-    inPath('namespace', 'Namespace of the service account on that cluster.', 'deploy'),
+    inPath('namespace', 'Namespace of the service account on the cluster.', 'deploy'),
     inPath('name', 'Name of the service account.', 'deployer'),
     inQuery(
       'dryRun',
@@ -118,18 +117,18 @@ const CREATE_TOKEN: Operation = {
     inQuery(
       'fieldManager',
       { type: 'string', maxLength: 127, pattern: '^[^\\u0000-\\u001F\\u007F-\\u00A0]*$' },
-      'Name of the actor: fewer than 128 printable characters, and at most 128 bytes.',
+      'Name of the actor that sends the request: at most 127 printable characters, and at most 128 bytes.',
     ),
     inQuery(
       'fieldValidation',
       { type: 'string', enum: ['Ignore', 'Warn', 'Strict', ''] },
-      'Treatment of unknown and duplicate fields: Ignore, Warn (default; a Warning header for each) or Strict (400).',
+      'Handling of unknown and duplicate fields: Ignore, Warn (default; adds a Warning header for each field) or Strict (rejects the request with 400).',
     ),
     prettyParameter(),
   ],
   requestBody: {
     required: true,
-    description: 'The body can be up to 8 KiB long, or 1 KiB if it is YAML and not JSON.',
+    description: 'The body can be up to 8 KiB long; up to 1 KiB if it is YAML but not JSON.',
     content: {
       'application/json': { schema: refTo('TokenRequest'), example: EXAMPLE },
       'application/yaml': { schema: refTo('TokenRequest'), example: EXAMPLE },
@@ -152,14 +151,14 @@ const CREATE_TOKEN: Operation = {
 
 /** Returns the operations of a list by path. The operations of a namespaced kind are named as in kube-apiserver. */
 function listOperations(listing: Listing): readonly (readonly [string, { readonly get: Operation }])[] {
-  const { plural, kind } = listing;
+  const { kind } = listing;
   const all = listPath(listing, '');
   if (!kind.namespaced)
     return [
       [all, { get: listOperation(listing, { operationId: `list${kind.kind}`, parameters: [] }) }],
       [`${all}/{name}`, { get: readOperation(listing, { operationId: `read${kind.kind}`, parameters: [] }) }],
     ];
-  const parameters = [inPath('namespace', `Namespace of the ${plural}.`, 'team-a')];
+  const parameters = [inPath('namespace', `Namespace of the ${kind.kind}s.`, 'team-a')];
   const namespaced = listPath(listing, '{namespace}');
   return [
     [all, { get: listOperation(listing, { operationId: `list${kind.kind}ForAllNamespaces`, parameters: [] }) }],
@@ -171,7 +170,7 @@ function listOperations(listing: Listing): readonly (readonly [string, { readonl
 /** Name of an operation, and the path parameters that precede the name of an object. */
 type NamedOperation = Pick<Operation, 'operationId' | 'parameters'>;
 
-const HUB_FAILED = 'A request to the hub failed, or Purser has not listed the objects of the hub yet; retry after the time in Retry-After.';
+const HUB_FAILED = 'A request to the hub failed, or Purser has not yet listed the objects on the hub; retry after the time in Retry-After.';
 const INVALID_NAMESPACE = 'The namespace in the path is not a valid name.';
 const LIST_ERRORS = {
   '503': HUB_FAILED,
@@ -182,19 +181,16 @@ const INT64 = { type: 'integer', format: 'int64' };
 const FLAG = { type: 'boolean' };
 
 function listOperation(listing: Listing, named: NamedOperation): Operation {
-  const {
-    plural,
-    kind: { kind, listKind },
-  } = listing;
+  const { kind, listKind } = listing.kind;
   const { operationId, parameters } = named;
   return {
     operationId,
-    summary: `Lists or watches the ${plural} that the caller may see.`,
-    description: `Returns the ${plural} that RBAC on the hub allows the caller to get or list; either verb is enough, unlike on the hub, where get does not permit a list. A caller without permissions receives an empty list. A watch starts at the resource version of a list. When the caller gains or loses permissions, the watch sends ADDED or DELETED for the affected ${plural}.`,
+    summary: `Lists or watches the ${kind}s that the caller may see.`,
+    description: `Returns the ${kind}s that RBAC on the hub allows the caller to get or list; either verb is enough, unlike on the hub, where get does not permit a list. A caller without permissions receives an empty list. A watch can start at the resource version of a list. When the caller gains or loses permissions, the watch sends ADDED or DELETED events for the affected ${kind}s.`,
     parameters: [
       ...parameters,
       ...selectorParameters(listing),
-      inQuery('limit', INT64, `Maximum number of ${plural} in one page; unlimited by default, and if 0 or less.`),
+      inQuery('limit', INT64, `Maximum number of ${kind}s in one page; unlimited if absent, 0 or negative.`),
       inQuery(
         'continue',
         { type: 'string', pattern: CONTINUE_TOKEN },
@@ -204,7 +200,7 @@ function listOperation(listing: Listing, named: NamedOperation): Operation {
       inQuery(
         'resourceVersionMatch',
         { type: 'string', enum: ['NotOlderThan', 'Exact', ''] },
-        'NotOlderThan or Exact. Lists also require resourceVersion; watches accept only NotOlderThan, together with sendInitialEvents.',
+        'NotOlderThan or Exact. In lists, requires resourceVersion. Watches accept only NotOlderThan, and only together with sendInitialEvents.',
       ),
       inQuery('watch', FLAG, 'Streams events, one JSON object per line, instead of a list.'),
       inQuery('allowWatchBookmarks', FLAG, 'Sends BOOKMARK events with resource versions to resume from.'),
@@ -213,12 +209,16 @@ function listOperation(listing: Listing, named: NamedOperation): Operation {
         FLAG,
         `Starts a watch with an ADDED event for each existing ${kind}. Requires resourceVersionMatch; not allowed for lists.`,
       ),
-      inQuery('timeoutSeconds', INT64, 'Maximum duration in seconds: a watch ends after it; a list that takes longer fails with 504.'),
+      inQuery(
+        'timeoutSeconds',
+        INT64,
+        'Maximum duration in seconds. A watch ends after this time; a list that takes longer fails with 504.',
+      ),
       prettyParameter(),
     ],
     responses: {
       '200': {
-        description: `The ${plural}; with watch=true, a stream of ${eventName(kind)}, one per line.`,
+        description: `The ${kind}s; with watch=true, a stream of ${eventName(kind)} objects, one per line.`,
         headers: createSuccessHeaders({ varies: true }),
         content: {
           'application/json': { schema: { oneOf: [refTo(listKind), refTo(eventName(kind))] } },
@@ -230,7 +230,7 @@ function listOperation(listing: Listing, named: NamedOperation): Operation {
   };
 }
 
-function selectorParameters({ plural, kind, exampleName }: Listing): readonly Parameter[] {
+function selectorParameters({ kind, exampleName }: Listing): readonly Parameter[] {
   const names = kind.namespaced ? ['metadata.name', 'metadata.namespace'] : ['metadata.name'];
   const fields = [...names, ...Object.keys(kind.selectableFields)];
   const schema = { type: 'string', maxLength: MAX_SELECTOR_BYTES } as const;
@@ -238,17 +238,17 @@ function selectorParameters({ plural, kind, exampleName }: Listing): readonly Pa
     inQuery(
       'labelSelector',
       { ...schema, pattern: LABEL_SELECTOR_PATTERN, example: 'env=prod' },
-      `Selects ${plural} by labels. ${SELECTOR_LIMITS}`,
+      `Selects ${kind.kind}s by labels. ${SELECTOR_LIMITS}`,
     ),
     inQuery(
       'fieldSelector',
       { ...schema, pattern: fieldSelectorPattern(fields), example: `metadata.name=${exampleName}` },
-      `Selects ${plural} by fields: ${fields.join(', ')}. ${SELECTOR_LIMITS}`,
+      `Selects ${kind.kind}s by fields: ${fields.join(', ')}. ${SELECTOR_LIMITS}`,
     ),
   ];
 }
 
-const SELECTOR_LIMITS = 'Can be up to 1 KiB long; both selectors together can contain up to 32 requirements and 64 values.';
+const SELECTOR_LIMITS = 'At most 1 KiB long. Both selectors together can contain at most 32 requirements and 64 values.';
 
 function readOperation({ kind: { kind }, exampleName }: Listing, { operationId, parameters }: NamedOperation): Operation {
   return {
@@ -293,10 +293,10 @@ function prettyParameter(): Parameter {
   return inQuery(
     'pretty',
     { type: 'string' },
-    'Pretty-prints the response if true, True, TRUE, t, T or 1. If absent, responses to browsers and command-line tools are pretty-printed.',
+    'Pretty-prints the response if true, True, TRUE, t, T or 1. If absent, responses to browsers, curl and Wget are pretty-printed.',
   );
 }
 
-function jsonOrYaml(schema: OpenApiSchema): Response['content'] {
+function jsonOrYaml(schema: OpenApiSchema): OpenApiResponse['content'] {
   return { 'application/json': { schema }, 'application/yaml': { schema } };
 }

@@ -1,11 +1,9 @@
 // Requests to the endpoints of the façade, and their responses.
 
 import type { ServerResponse } from 'node:http';
-import type { User } from '../access/user.ts';
-import { rejectOnAbort } from '../kube/deadline.ts';
 import type { Reply } from '../kubernetes/reply.ts';
-import { unauthorized } from '../kubernetes/status.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
+import type { Caller } from './authenticate.ts';
 import type { BodyStream } from './body-stream.ts';
 
 /**
@@ -13,26 +11,6 @@ import type { BodyStream } from './body-stream.ts';
  * blocks the event loop for at most about 5 ms.
  */
 export const MAX_BODY_BYTES = 8 * 1024;
-
-/** An authenticated caller. */
-export interface Caller {
-  readonly user: User;
-  /** Digest of the bearer token, equal for all requests with this token. */
-  readonly tokenId: string;
-  /**
-   * Returns true if the hub accepts the token for the same user. A cached review may be up to ten seconds old for a request, and up to
-   * four for a stream. Throws 429 above the limit on reviews, and 503 if the review fails.
-   */
-  isStillValid(use: TokenUse): Promise<boolean>;
-}
-
-/** Use of a token, which determines how long its review is cached. */
-export type TokenUse = 'request' | 'stream';
-
-/** Throws 401 if the hub no longer accepts the token of a request that has waited, and 429 or 503 if the token cannot be reviewed. */
-export async function checkCaller({ caller, signal }: Pick<FacadeRequest, 'caller' | 'signal'>): Promise<void> {
-  if (!(await rejectOnAbort(caller.isStillValid('request'), signal))) throw unauthorized();
-}
 
 /** A request that has been authenticated. */
 export interface FacadeRequest {
@@ -46,12 +24,12 @@ export interface FacadeRequest {
   header(name: string): string | undefined;
   /** Reads the whole body. Throws 413 if it is longer than `maxBytes`. */
   body(maxBytes: number): Promise<Buffer>;
-  /** Aborted when the caller disconnects or the server stops. */
+  /** Aborted when the caller disconnects, the requested timeout has passed, or a stopping server ends the stream. */
   readonly signal: AbortSignal;
   /** Audit-Id of the response. */
   readonly requestId: string;
   readonly caller: Caller;
-  /** Key of the source address. */
+  /** Key under which limits count the source address. */
   readonly address: string;
   /** True for HTTP/2, whose connection serves several requests at a time. */
   readonly isMultiplexed: boolean;
@@ -74,7 +52,10 @@ export interface StreamedReply {
 }
 
 export type FacadeReply = (Reply | StreamedReply) & {
-  /** Called when the response has been sent or the connection is closed, unless the signal of the request is aborted. */
+  /**
+   * Called when the response has been sent, or the connection closes during the response. Not called if the connection closes earlier: in
+   * that case, the signal of the request is aborted.
+   */
   readonly onClosed?: () => void;
 };
 

@@ -6,9 +6,10 @@ import { errorReply, type Reply } from '../kubernetes/reply.ts';
 import { badRequest, internalError, methodNotAllowed, pathNotFound, StatusError, serviceUnavailable } from '../kubernetes/status.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
 import { flag } from '../kubernetes/wire/query.ts';
+import { type Caller, recheckToken } from './authenticate.ts';
 import { AbandonedError, type Exchange } from './exchange.ts';
-import { UnreadReplies } from './limits/unread-replies.ts';
-import { type Caller, checkCaller, type Endpoint, type FacadeReply, type FacadeRequest } from './request.ts';
+import { UnreadResponses } from './limits/unread-responses.ts';
+import type { Endpoint, FacadeReply, FacadeRequest } from './request.ts';
 
 /** A path with parameters such as `:name`, and its endpoint. */
 export interface Route {
@@ -22,7 +23,7 @@ export interface Route {
 /** A document that any client may read. The last segment of its path may be `*`. */
 export interface PublicDocument {
   readonly path: string;
-  /** Throws a StatusError for a path below `*` without a document. */
+  /** Throws a StatusError for a path that matches `*` but has no document. */
   readonly reply: (request: Pick<FacadeRequest, 'preferences' | 'params' | 'header'>) => Reply;
 }
 
@@ -51,7 +52,7 @@ const ANY_PATH = '*';
 
 export class Router {
   readonly #options: RouterOptions;
-  readonly #unread = new UnreadReplies();
+  readonly #unread = new UnreadResponses();
   readonly #router = findMyWay({
     caseSensitive: true,
     ignoreTrailingSlash: false,
@@ -92,7 +93,7 @@ export class Router {
       exchange.startTimeout();
       exchange.caller = await authenticate(exchange);
       if (admit !== undefined) exchange.holdSeat(await admit(exchange));
-      await checkCaller(exchange);
+      await recheckToken(exchange);
       if (route === undefined) throw pathNotFound();
     } catch (error) {
       return this.#reject(exchange, error, route);
@@ -115,7 +116,7 @@ export class Router {
     this.#sendWithoutSeat(exchange, this.#errorReply(error, exchange));
   }
 
-  /** Sends a response to a request without a seat, which the limits on tenants do not cover. */
+  /** Sends a response to a request without a seat. The limits on tenants do not cover such requests. */
   #sendWithoutSeat(exchange: Exchange, reply: Reply): void {
     void exchange.send(reply);
     this.#unread.add(exchange, (reply.body as string | Buffer).length);
@@ -148,7 +149,10 @@ function methodNotAllowedReply({ preferences }: Exchange, allow: string): Reply 
   return { ...reply, headers: { ...reply.headers, allow } };
 }
 
-/** Returns the response for any thrown value. For an unexpected error, it contains only the request ID, which the log also contains. */
+/**
+ * Returns the response for any thrown value. For an unexpected error, the response contains only the request ID, which the log also
+ * contains.
+ */
 function toErrorReply(error: unknown, preferences: Preferences, requestId: string): Reply {
   const known = error instanceof StatusError ? error : internalError(`the request ${requestId} could not be completed`, { cause: error });
   const reply = errorReply(known, preferences);

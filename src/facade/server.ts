@@ -7,7 +7,7 @@ import type { TLSSocket } from 'node:tls';
 import { methodNotAllowed, type StatusError, statusError, unclassified } from '../kubernetes/status.ts';
 import { orderedJson } from '../kubernetes/wire/ordered-json.ts';
 import type { Clock } from '../std/clock.ts';
-import { type Listening, listen } from '../std/listening.ts';
+import { type ListeningServer, listen } from '../std/listening.ts';
 import type { ServedRequest } from '../telemetry/metrics.ts';
 import { ActiveRequests } from './active-requests.ts';
 import { Http2Connections, MAX_HEADER_BYTES } from './http2.ts';
@@ -19,7 +19,7 @@ import { Router, type RouterOptions } from './router.ts';
 export interface ServerOptions extends RouterOptions {
   readonly clock: Clock;
   readonly certificate: { readonly cert: string; readonly key: string };
-  /** Called for every response, once it has been sent. */
+  /** Called for every request, once its response has been sent or its connection is closed. */
   readonly onResponse?: (response: ServedRequest) => void;
   readonly connections?: Partial<ConnectionLimits> | undefined;
   /** Idle timeout of a connection, in milliseconds; 65 s if undefined. */
@@ -32,21 +32,24 @@ export interface ServerOptions extends RouterOptions {
 
 export interface FacadeServer {
   /** Rejects if the port is taken. */
-  listen(port: number, host: string | undefined): Promise<Pick<Listening, 'port' | 'url'>>;
+  listen(port: number, host: string | undefined): Promise<Pick<ListeningServer, 'port' | 'url'>>;
   /** Uses another certificate for new connections. Throws for a certificate that cannot be used. */
   useCertificate(certificate: ServerOptions['certificate']): void;
-  /** Ends streams, serves requests on open connections for a few seconds, lets them finish within the grace period, and closes. */
+  /** Ends streams, still serves requests for a few seconds, lets requests in progress finish within the grace period, and closes. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Default of `arrivalMs`. Together with the interval of the checks, requests have less than ten seconds, as documented for 408. */
+/**
+ * Default of `arrivalMs`. Together with the interval between checks, it gives requests less than ten seconds to arrive, as documented for
+ * 408.
+ */
 const ARRIVAL_MS = 9_000;
 const CHECKING_INTERVAL_MS = 250;
 const KEEP_ALIVE_MS = 65_000;
 /** TLS without ML-KEM, whose keys would use 7 kB per connection. ML-KEM protects long-lived secrets; tokens expire much earlier. */
 const TLS = { minVersion: 'TLSv1.2', ecdhCurve: 'X25519:prime256v1:secp384r1' } as const;
 /**
- * Limits on connections. The difference between both limits exceeds the limit on requests in progress, so that additional requests are
+ * Limits on connections. The difference between the two limits exceeds the limit on requests in progress, so that additional requests are
  * rejected with a response.
  */
 const CONNECTIONS: ConnectionLimits = { waiting: 2_048, total: 16_384 };
@@ -54,9 +57,9 @@ const CONNECTIONS: ConnectionLimits = { waiting: 2_048, total: 16_384 };
 const UNREAD_MS = 1_000;
 
 /**
- * Time for which a stopping server still serves requests, in milliseconds. A client may send a request on an idle connection at the moment
- * at which the server closes it, and would lose the request. Every HTTP/1.1 response during this time closes its connection. HTTP/2
- * connections receive GOAWAY only afterwards: an additional, earlier GOAWAY made Node abort (assertion `!current_write_` in TLSWrap).
+ * Time for which a stopping server still serves requests, in milliseconds. A client may send a request on an idle connection just as the
+ * server closes it, and would lose the request. Every HTTP/1.1 response during this time closes its connection. HTTP/2 connections receive
+ * GOAWAY only afterwards: an additional, earlier GOAWAY made Node abort (assertion `!current_write_` in TLSWrap).
  */
 const DRAIN_MS = 3_000;
 
@@ -65,7 +68,7 @@ export function createFacadeServer(options: ServerOptions): FacadeServer {
   const { clock, report, onResponse } = options;
   const active = new ActiveRequests(clock, onResponse);
   const { server, http2 } = createServers(options, active, new Router(options));
-  let listening: Listening | undefined;
+  let listening: ListeningServer | undefined;
   return {
     async listen(port, host) {
       listening = await listen(server, { port, host, clock, report: (error) => report(error) });
@@ -97,7 +100,7 @@ function createServers(options: ServerOptions, active: ActiveRequests, router: R
     // Node parses bytes after the last response of a connection as additional requests.
     if (!active.isEnding(message.socket)) router.serve(active.begin(message, response), active.isStopping);
   };
-  // Node emits all requests that a client has sent without waiting for responses at once.
+  // A client may send several requests without waiting for responses, and Node emits all of them at once.
   const inTurn = (socket: Socket, act: () => void) =>
     turns.start(toAddressKey(socket.remoteAddress), () => !active.isOver(socket) && act());
   const serveInTurn = (message: IncomingMessage, response: ServerResponse) => {
@@ -113,11 +116,11 @@ function createServers(options: ServerOptions, active: ActiveRequests, router: R
   const server = createServer({ ...toNodeOptions(options), ALPNCallback: createProtocolSelector(hasRoom) }, serveInTurn);
   server.on('checkContinue', serveInTurn);
   server.on('checkExpectation', serveInTurn);
-  // Streams detach their connections as upgrades.
+  // `detach` marks a request as an upgrade, for which Node requires a listener.
   server.on('upgrade', () => {});
   // A rejection waits until the earlier requests on its connection have started.
   server.on('connect', (_message, socket: Socket) => {
-    // Node has detached from the socket.
+    // Node has detached from the socket, and has removed its error listener.
     socket.on('error', () => {});
     inTurn(socket, () => rejectConnect(socket, active));
   });
@@ -190,7 +193,7 @@ function rejectConnect(socket: Socket, active: ActiveRequests): void {
   else endSoon(socket, encodeReply(methodNotAllowed(), 'allow: POST\r\n'));
 }
 
-/** Ends a connection after `text`. Node has detached from the socket, so timeouts are handled here. */
+/** Sends `text`, and ends the connection. Node has detached from the socket, so timeouts are handled here. */
 function endSoon(socket: Socket, text = ''): void {
   socket.on('error', () => {});
   socket.setTimeout(UNREAD_MS, () => socket.destroy());
@@ -199,7 +202,7 @@ function endSoon(socket: Socket, text = ''): void {
 
 function toRejection(code: string): StatusError {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return unclassified('the request did not arrive in time', 408);
-  if (code === 'HPE_HEADER_OVERFLOW') return unclassified('the headers of the request are too large', 431);
+  if (code === 'HPE_HEADER_OVERFLOW') return unclassified('the request headers are larger than 16 KiB', 431);
   return statusError('BadRequest', 'the request is malformed');
 }
 

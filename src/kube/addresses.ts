@@ -52,7 +52,7 @@ interface Lookup {
   readonly isSilent: boolean;
 }
 
-/** Queries with a new resolver, which reads the current settings of the machine. */
+/** Queries the name servers with a new resolver, which reads the current settings of the machine. */
 async function queryNameServers(hostname: string, servers: readonly string[] | undefined): Promise<Lookup> {
   const known = servers ?? new promises.Resolver().getServers();
   const resolver = new promises.Resolver({ timeout: Math.floor(FIRST_TRY_MS / Math.max(known.length, 1)), tries: 2 });

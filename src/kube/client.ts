@@ -18,7 +18,7 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Selection of objects in a list or a watch; an empty selection is all objects of the kind. */
+/** Selection of objects in a list or a watch; an empty selection selects all objects of the kind. */
 export interface Selection {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
@@ -47,7 +47,6 @@ export interface DeleteOptions extends CallOptions {
   readonly propagation?: 'Background' | 'Foreground' | 'Orphan';
 }
 
-/** One page of a list. */
 export interface Page<T extends ApiObject> {
   readonly items: readonly Stored<T>[];
   readonly resourceVersion: string;
@@ -131,7 +130,7 @@ export class KubeClient {
 
   /**
    * Sends a dry-run write: an update if the object has a resourceVersion, otherwise a create. The server validates and authorizes the
-   * write without storing the object. Throws as the write would.
+   * write without storing the object. Throws the same errors as the write.
    */
   async dryRun<T extends ApiObject>(resource: Resource<T>, object: NoInfer<T>, options?: CallOptions): Promise<void> {
     const { resourceVersion, namespace } = object.metadata;
@@ -268,12 +267,12 @@ export class KubeClient {
   }
 }
 
-/** Returns whether an error is 410: the server no longer has a resource version or a page. */
+/** Returns true for a 410 error: the server no longer has the requested resource version or page. */
 export function isExpired(error: unknown): boolean {
   return error instanceof StatusError && error.code === 410;
 }
 
-/** Returns undefined for invalid JSON; the parser's own error would quote the body, which may contain a token. */
+/** Parses JSON; returns undefined if it is invalid. The parser's own error would quote the body, which may contain a token. */
 function parseJson(body: string): unknown {
   try {
     return JSON.parse(body);
@@ -317,7 +316,7 @@ interface RawList<T> {
   readonly items?: readonly T[] | null;
 }
 
-/** Returns undefined unless all items are stored objects: one bad item must not reach a store. */
+/** Converts a list to a page; returns undefined unless all items are stored objects: one bad item must not reach a store. */
 function toPage<T extends ApiObject>(resource: Resource<T>, list: RawList<T> | null): Page<T> | undefined {
   const items = list?.items ?? [];
   if (!list?.metadata || !Array.isArray(items)) return undefined;

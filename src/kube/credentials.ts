@@ -54,7 +54,7 @@ export class Credentials {
   readonly #options: CredentialsOptions;
   /** True if the identity depends on no file and no plugin. */
   readonly #isFixed: boolean;
-  /** `loadedAt` is monotonic. */
+  /** Last loaded identity; undefined before the first load. `loadedAt` is monotonic. */
   #current: { readonly identity: Identity; readonly loadedAt: number } | undefined;
   #loading: Promise<Identity> | undefined;
   #exec: ExecCredential | undefined;
@@ -131,7 +131,7 @@ export class Credentials {
     return token?.then((each) => each.reveal());
   }
 
-  /** Throws if the key does not match the certificate. */
+  /** Returns the TLS context for these certificates, and its digest. Throws if the key does not match the certificate. */
   #tls(material: { readonly ca?: string; readonly cert?: string; readonly key?: string }): Pick<Identity, 'tls' | 'tlsDigest'> {
     const tlsDigest = createHash('sha256').update(JSON.stringify(material)).digest('hex');
     const secureContext = CONTEXTS.get(tlsDigest)?.deref() ?? createSecureContext(material);

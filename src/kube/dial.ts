@@ -16,7 +16,7 @@ import { TransportError } from './transport-error.ts';
 export interface DialOptions {
   /** Maximum number of connections for requests; each watch has its own connection. */
   readonly connections: number;
-  /** Returns whether an IP address is allowed; checked after name resolution, so that DNS cannot bypass it. */
+  /** Returns whether an IP address is allowed. Called after name resolution, so that DNS cannot bypass the check. */
   readonly mayDial?: AddressCheck;
   /** Check of a proxy's addresses, like `mayDial`; undefined to allow all of them. */
   readonly mayDialProxy?: AddressCheck;
@@ -29,8 +29,8 @@ export interface DialOptions {
 /** Returns whether an IP address is allowed. */
 export type AddressCheck = (address: string) => boolean;
 
-/** Use of a connection. */
-export type Purpose = 'requests' | 'watches';
+/** Use of a connection. Watches have their own connections, without a limit on the number of connections. */
+export type ConnectionPurpose = 'requests' | 'watches';
 
 /** Connections of one purpose; `createdAt` is monotonic. */
 interface Connections {
@@ -40,7 +40,7 @@ interface Connections {
 
 interface CurrentIdentity {
   readonly tlsDigest: string;
-  readonly byPurpose: Map<Purpose, Connections>;
+  readonly byPurpose: Map<ConnectionPurpose, Connections>;
 }
 
 /**
@@ -63,8 +63,11 @@ export class Dialer {
     this.#clock = clock;
   }
 
-  /** Returns the pool for an identity, created after `failedAt`. It connects at its first request. Throws a TransportError once closed. */
-  connections({ tls, tlsDigest }: Identity, purpose: Purpose, failedAt: number): Dispatcher {
+  /**
+   * Returns the pool for an identity; replaces a pool that was created before `failedAt`. A pool connects at its first request. Throws a
+   * TransportError after `close`.
+   */
+  connections({ tls, tlsDigest }: Identity, purpose: ConnectionPurpose, failedAt: number): Dispatcher {
     if (this.#isClosed) throw new TransportError('ECANCELED', 'the transport is closed');
     const { byPurpose } = this.#current?.tlsDigest === tlsDigest ? this.#current : this.#replaceIdentity(tlsDigest);
     const known = byPurpose.get(purpose);
@@ -81,7 +84,7 @@ export class Dialer {
     await Promise.all([...this.#pools].map((pool) => pool.destroy()));
   }
 
-  #createPool(tls: TlsIdentity, purpose: Purpose): Dispatcher {
+  #createPool(tls: TlsIdentity, purpose: ConnectionPurpose): Dispatcher {
     const pool = createPool(this.#cluster, tls, this.#options, purpose === 'watches' ? null : this.#options.connections);
     this.#pools.add(pool);
     return pool;
@@ -104,7 +107,7 @@ export function checkServer(cluster: Cluster, { mayDial, mayDialProxy }: Pick<Di
   const { protocol, hostname } = new URL(cluster.server);
   const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
   const isSafe = protocol === 'https:' || (protocol === 'http:' && (isLocal || cluster.skipTLSVerify));
-  if (!isSafe) throw new Error(`${cluster.server}: plain http is allowed on loopback only; use https`);
+  if (!isSafe) throw new Error(`${cluster.server}: plain http is allowed only on loopback; use https`);
   const address = literalAddress(cluster.server);
   if (address !== undefined && mayDial?.(address) === false) throw new Error(`connections to ${address} are not allowed`);
   const proxyAddress = cluster.proxyUrl ? literalAddress(cluster.proxyUrl) : undefined;
@@ -117,9 +120,9 @@ function literalAddress(url: string): string | undefined {
   return isIP(address) === 0 ? undefined : address;
 }
 
-/** Connect timeout, in milliseconds. Less than half of the timeout of a request to a target, which leaves time for another address. */
+/** Connect timeout, in milliseconds. Less than half of the timeout of a request to a target, so that time remains for another address. */
 const CONNECT_TIMEOUT_MS = 4_000;
-/** Time in which a proxy opens a tunnel, in milliseconds. Less than the timeout of a probe, so that the error names the proxy. */
+/** Maximum time for a proxy to open a tunnel, in milliseconds. Less than the timeout of a probe, so that the error names the proxy. */
 const TUNNEL_TIMEOUT_MS = 3_000;
 /** Lifetime of idle connections, in milliseconds. Well below the 90 s after which kube-apiserver closes them. */
 const KEEP_ALIVE_MS = 30_000;

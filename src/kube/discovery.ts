@@ -11,7 +11,7 @@ export interface ServedOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** Called after every check that finds kinds that are not served, with these kinds. */
+  /** Called with the kinds that are not served, after every check that finds any. */
   onMissing?(missing: readonly Resource<unknown>[]): void;
   /** Called with the error of every failed check. */
   onProblem?(error: unknown): void;

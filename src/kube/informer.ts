@@ -1,30 +1,18 @@
 // Informer: keeps one collection in memory with a list-watch that restarts after errors.
 
-import {
-  BehaviorSubject,
-  combineLatest,
-  defer,
-  distinctUntilChanged,
-  finalize,
-  map,
-  merge,
-  mergeMap,
-  Observable,
-  retry,
-  Subject,
-  share,
-} from 'rxjs';
+import { BehaviorSubject, combineLatest, defer, distinctUntilChanged, finalize, map, merge, Observable, retry, Subject, share } from 'rxjs';
 import type { ApiObject, Resource, Stored } from '../api/resources.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { Backoff, REFLECTOR_BACKOFF } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
+import { mergeItems } from '../std/merge-items.ts';
 import type { KubeClient, Selection } from './client.ts';
-import { type ListWatchEvent, type ListWatchOptions, listWatch, startCursor } from './list-watch.ts';
+import { createCursor, type ListWatchEvent, type ListWatchOptions, listWatch } from './list-watch.ts';
 import type { NamespaceBudget } from './namespace-bytes.ts';
 import { type Batch, type Change, type Comparison, type Lookup, ObjectStore, reflectBatches, type Store } from './store.ts';
 
-/** The list-watch runs while `changes$` or `batches$` has subscribers; all of them share it. */
+/** A collection in memory. Its list-watch runs while `changes$` or `batches$` has subscribers; all of them share the list-watch. */
 export interface Informer<T extends ApiObject> {
   readonly store: Store<T>;
   /** Every change, after the store contains it. Never completes and never fails. */
@@ -35,14 +23,14 @@ export interface Informer<T extends ApiObject> {
   readonly synced: boolean;
   /** Current and later values of `synced`; emits true after the changes of the first list. Does not start the list-watch. */
   readonly synced$: Observable<boolean>;
-  /** Informers that this one combines, whose batches are not in the order of resource versions; undefined for one collection. */
+  /** Informers that this one combines; undefined for one collection. Batches of different parts are not in resource-version order. */
   readonly parts?: readonly Informer<T>[];
   /** Errors that restarted the list-watch. Does not start the list-watch. */
-  readonly problems$: Observable<Problem>;
+  readonly problems$: Observable<ListWatchProblem>;
 }
 
 /** A failed list-watch, which restarts after `retryMs`. An expired resource version is a normal cause. */
-export interface Problem {
+export interface ListWatchProblem {
   readonly error: unknown;
   readonly retryMs: number;
 }
@@ -75,7 +63,7 @@ export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
 ): Informer<S> {
   const store = new ObjectStore<S>(budget);
   const synced$ = new BehaviorSubject(false);
-  const problems$ = new Subject<Problem>();
+  const problems$ = new Subject<ListWatchProblem>();
   const batches$ = defer(() => events({ ...options, transform, budget, wantsList: () => store.canRestore }, problems$)).pipe(
     reflectBatches(store, () => synced$.next(true)),
     finalize(() => synced$.next(false)),
@@ -84,7 +72,7 @@ export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
   return {
     store,
     batches$,
-    changes$: batches$.pipe(mergeMap(({ changes }) => changes)),
+    changes$: batches$.pipe(mergeItems(({ changes }) => changes)),
     get synced() {
       return synced$.value;
     },
@@ -105,10 +93,10 @@ type EventsOptions<T extends ApiObject, S extends ApiObject> = InformerOptions<T
 
 function events<T extends ApiObject, S extends ApiObject>(
   options: EventsOptions<T, S>,
-  problems$: Subject<Problem>,
+  problems$: Subject<ListWatchProblem>,
 ): Observable<ListWatchEvent<S>> {
   const { clock, random } = options;
-  const cursor = startCursor();
+  const cursor = createCursor();
   const backoff = new Backoff({ ...REFLECTOR_BACKOFF, random });
   const delay = (error: unknown) => {
     const retryMs = Math.max(backoff.nextMs(clock.monotonic()), retryAfterMs(error) ?? 0);

@@ -9,7 +9,7 @@ import { parse } from 'yaml';
 import { findSimilar } from '../std/edit-distance.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 
-/** An API server and a user; client-node's `KubeConfig` implements it. */
+/** An API server and a user; client-node's `KubeConfig` implements this interface. */
 export interface KubeConfigSource {
   getCurrentCluster(): Cluster | null;
   getCurrentUser(): User | null;
@@ -152,7 +152,7 @@ function toUser(entry: Readonly<Record<string, unknown>>, resolvePath: (path: st
   return typeof tokenFile === 'string' && tokenFile !== '' ? withTokenFile(located, resolvePath(tokenFile) ?? tokenFile) : located;
 }
 
-/** Resolves a command that contains a slash relative to the kubeconfig; PATH resolves all other commands. */
+/** If a command contains a slash, resolves it relative to the kubeconfig; other commands are searched for in PATH. */
 function resolveExec(exec: unknown, resolvePath: (path: string | undefined) => string | undefined): unknown {
   const { command } = toRecord(exec);
   return typeof command === 'string' && command.includes('/') ? { ...toRecord(exec), command: resolvePath(command) } : exec;

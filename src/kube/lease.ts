@@ -1,5 +1,5 @@
-// Leader election with a Lease. Safe against clock skew: it ignores times in the Lease and measures, on its own monotonic clock, for how
-// long the Lease has not changed. No fencing: a leader may act for a moment too long after its machine was suspended.
+// Leader election with a Lease. Safe against clock skew: each candidate ignores the times in the Lease, and measures on its own monotonic
+// clock how long the Lease has not changed. No fencing: a leader may act for a moment too long after its machine was suspended.
 
 import { distinctUntilChanged, type Observable, ReplaySubject, Subject, share, takeUntil } from 'rxjs';
 import { type Lease, Leases } from '../api/resources.ts';

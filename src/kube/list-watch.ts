@@ -51,8 +51,8 @@ export interface ListWatchOptions<T extends ApiObject, S extends ApiObject> {
   readonly idleMs?: number;
 }
 
-/** Returns the cursor of a collection that has not been listed. */
-export function startCursor(): Cursor {
+/** Creates a cursor for a collection that has not been listed. */
+export function createCursor(): Cursor {
   return { resourceVersion: undefined, pages: 'never' };
 }
 

@@ -16,7 +16,7 @@ import {
   Roles,
   ServiceAccounts,
 } from '../api/resources.ts';
-import { undefinedFor } from '../kubernetes/status.ts';
+import { ignoreReasons } from '../kubernetes/status.ts';
 import { packageRoot } from '../std/package-root.ts';
 import type { CallOptions, KubeClient } from './client.ts';
 import { nameOf } from './paths.ts';
@@ -51,14 +51,14 @@ export async function applyAll(client: KubeClient, objects: readonly ApiObject[]
 
 /** Deletes the objects of the manifests, the last one first; ignores objects that do not exist. */
 export async function deleteAll(client: KubeClient, objects: readonly ApiObject[], options?: CallOptions): Promise<void> {
-  for (const object of objects.toReversed()) await undefinedFor(client.delete(resourceOf(object), nameOf(object), options), 'NotFound');
+  for (const object of objects.toReversed()) await ignoreReasons(client.delete(resourceOf(object), nameOf(object), options), 'NotFound');
 }
 
 /** Creates missing objects; leaves existing ones unchanged. */
 export async function applyMissing(client: KubeClient, objects: readonly ApiObject[], options?: CallOptions): Promise<void> {
   for (const object of objects) {
     const resource = resourceOf(object);
-    const found = await undefinedFor(client.get(resource, nameOf(object), options), 'NotFound');
+    const found = await ignoreReasons(client.get(resource, nameOf(object), options), 'NotFound');
     if (found === undefined) await client.apply(resource, object, options);
   }
 }

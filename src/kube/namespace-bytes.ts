@@ -1,4 +1,5 @@
-// Memory that the objects in each namespace take in an informer, so that tenants cannot fill Purser's memory.
+// Limits the memory that the objects in each namespace take in an informer, so that tenants cannot fill Purser's memory. An object that
+// does not fit is replaced with a stub, which has only some of its fields.
 
 import type { ApiObject, Stored } from '../api/resources.ts';
 import { KeyHeap } from '../std/key-heap.ts';
@@ -42,11 +43,11 @@ export const MAX_SMALL_BYTES = 4_096;
 
 /** Budget for the objects in each namespace in one informer. */
 export interface NamespaceBudget<T extends ApiObject> {
-  /** Maximum size of the objects in a namespace that are kept whole, in bytes. */
+  /** Maximum total size of the objects in a namespace that are kept whole, in bytes. */
   readonly bytes: number;
   /** Maximum size of an object that is always kept whole, in bytes. */
   readonly small: number;
-  /** Returns the part of an object that is kept if its namespace is over its budget. */
+  /** Returns the stub of an object: the part that is kept if the namespace is over its budget. */
   readonly toStub: (object: Stored<T>) => Stored<T>;
   /** Called with the namespace of each object that becomes a stub. */
   readonly onOver?: (namespace: string) => void;
@@ -67,7 +68,7 @@ export function toOverBudgetStub<T extends ApiObject>(whole: Stored<T>, { toStub
 /** Size of the whole object for each stub of a namespace over its budget, in bytes. */
 const wholeSizes = new WeakMap<object, number>();
 
-/** An object that was stored, and the object with the same key before. */
+/** An object that was stored, and the object that had the same key before. */
 export interface Replacement<T extends ApiObject> {
   readonly key: string;
   readonly object: Stored<T>;
@@ -116,7 +117,7 @@ export class KeptObjects<T extends ApiObject> {
     return object;
   }
 
-  /** Counts an object. Returns the keys of the objects that exceed the budget. */
+  /** Counts an object toward the budget of its namespace. Returns the keys of the objects that exceed the budget. */
   #claim(key: string, object: Stored<T>, previous: Stored<T> | undefined): readonly string[] {
     if (this.#budget === undefined || (recordedBytes(object) === 0 && !isOverBudget(object))) return [];
     const namespace = object.metadata.namespace ?? '';
@@ -229,7 +230,7 @@ class Share {
   }
 }
 
-/** Orders objects by size, and objects of one size by key. */
+/** Orders objects by size, and objects of the same size by key. */
 function bySize(a: Sized, b: Sized): number {
   return a.bytes - b.bytes || (a.key < b.key ? -1 : 1);
 }

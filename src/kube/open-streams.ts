@@ -19,7 +19,7 @@ export class OpenStreams {
   #outageSince: number | undefined;
   #failedAt = -Infinity;
 
-  /** Time at which the latest request without a response was sent. The network may have dropped all connections from before it. */
+  /** Time at which the latest request without a response was sent. The network may have dropped all older connections. */
   get failedAt(): number {
     return this.#failedAt;
   }

@@ -7,7 +7,6 @@ import { objectPath } from './paths.ts';
 import type { Transport } from './transport.ts';
 import { TransportError } from './transport-error.ts';
 
-/** A port of a pod. */
 export interface PodPort {
   readonly namespace: string;
   readonly pod: string;

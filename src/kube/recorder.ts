@@ -136,7 +136,7 @@ export interface Series {
   eventName: string | undefined;
 }
 
-/** Object of an Event. */
+/** Object that an Event is about. */
 export type InvolvedObject = NonNullable<Event['involvedObject']> & { readonly name: string };
 
 /** Component and instance that report events. */
@@ -149,7 +149,7 @@ export interface EventReporter {
 const MAX_MESSAGE_CHARS = 1_024;
 const MAX_NAME_CHARS = 253;
 
-/** Returns the reference to an object, with its uid: `kubectl describe` hides events of an earlier object of the same name. */
+/** Returns the reference to an object. It has the uid, so that `kubectl describe` hides events of an earlier object of the same name. */
 function toSubject(object: ApiObject): InvolvedObject {
   const { name, namespace } = nameOf(object);
   const { apiVersion, kind, metadata } = object;

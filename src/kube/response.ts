@@ -7,6 +7,7 @@ import { isStatusReason, reasonOfCode, type Status, type StatusDetails, StatusEr
 import { decodeHeader } from '../kubernetes/wire/utf8.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import { redactTokens } from '../std/sensitive.ts';
+import type { Deadline } from './deadline.ts';
 import { TransportError } from './transport-error.ts';
 
 /** A response whose body was read to its end, as UTF-8 text. */
@@ -20,8 +21,8 @@ export type ResponseHeaders = Readonly<Record<string, string | string[] | undefi
 
 export interface ResponseLimits {
   readonly maxBytes: number;
-  /** Rejects the response immediately on abort; undici itself ignores an abort while it connects. */
-  readonly signal: AbortSignal;
+  /** Deadline of the response. An abort rejects the response immediately; undici itself ignores an abort while it connects. */
+  readonly deadline: Deadline;
 }
 
 /** Sends a request and resolves with the response once the connection is free. Rejects if the connection fails or a limit is exceeded. */
@@ -42,8 +43,8 @@ class ResponseReader implements Dispatcher.DispatchHandler {
 
   constructor(limits: ResponseLimits) {
     this.#limits = limits;
-    if (limits.signal.aborted) this.#abort();
-    else limits.signal.addEventListener('abort', this.#abort);
+    if (limits.deadline.isAborted) this.#abort();
+    else limits.deadline.onAbort = this.#abort;
   }
 
   get response(): Promise<HttpResponse> {
@@ -52,7 +53,7 @@ class ResponseReader implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#limits.signal.aborted) this.#abort();
+    if (this.#limits.deadline.isAborted) this.#abort();
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
@@ -69,7 +70,7 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#limits.signal.removeEventListener('abort', this.#abort);
+    this.#limits.deadline.onAbort = undefined;
     const [first = EMPTY] = this.#chunks;
     const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks, this.#bytes) : first;
     const response = { ...this.#head, body: body.toString('utf8') };
@@ -78,12 +79,12 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#limits.signal.removeEventListener('abort', this.#abort);
+    this.#limits.deadline.onAbort = undefined;
     this.#result.reject(error);
   }
 
   readonly #abort = (): void => {
-    const { reason } = this.#limits.signal as { readonly reason: Error };
+    const { reason } = this.#limits.deadline.signal as { readonly reason: Error };
     this.#result.reject(reason);
     this.#controller?.abort(reason);
   };
@@ -149,7 +150,7 @@ function parseStatus(body: string): ReceivedStatus | undefined {
   }
 }
 
-/** Does not check the kind: the timeout filter of kube-apiserver omits it. */
+/** Returns whether a value is a failed Status. Does not check the kind, because kube-apiserver's timeout filter omits it. */
 function isFailure(value: unknown): value is ReceivedStatus {
   return isRecord(value) && value['status'] === 'Failure';
 }

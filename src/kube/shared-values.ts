@@ -1,6 +1,7 @@
 // Shares equal parts of many objects, such as namespaces, specs and labels, so that each part takes memory only once.
 
-/** Maximum length of a string and of a value as JSON, and minimum number of each in the cache. Tenants choose most values. */
+// Limits of the cache, because tenants choose most values: the maximum length of a string and of the JSON of a value, and the minimum
+// number of recent strings and values that the cache keeps.
 const MAX_TEXT_LENGTH = 512;
 const MAX_VALUE_LENGTH = 1_024;
 const MAX_TEXTS = 8_192;

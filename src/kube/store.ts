@@ -1,8 +1,9 @@
 // In-memory copy of one collection, with indexes and the changes of each event.
 
-import { mergeMap, type OperatorFunction, of, tap } from 'rxjs';
+import type { OperatorFunction } from 'rxjs';
 import type { ApiObject, Stored } from '../api/resources.ts';
 import { KeyHeap } from '../std/key-heap.ts';
+import { mergeItems } from '../std/merge-items.ts';
 import type { ListWatchEvent } from './list-watch.ts';
 import { isOverBudget, KeptObjects, type NamespaceBudget, type Replacement } from './namespace-bytes.ts';
 import { objectKey } from './paths.ts';
@@ -27,7 +28,7 @@ export interface Store<T extends ApiObject> {
   has(key: string): boolean;
   list(): readonly Stored<T>[];
   keys(): readonly string[];
-  /** Adds an index and returns its lookup, which finds the objects for which `valuesOf` returns a value. */
+  /** Adds an index and returns its lookup, which finds the objects for which `valuesOf` returns the given value. */
   index(valuesOf: (object: Stored<T>) => readonly string[]): Lookup<T>;
   /** Adds an index and returns a function that counts the objects for a value, in constant time. */
   tally(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => number;
@@ -149,7 +150,7 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
 
 /** Changes that one list-watch event made to a store. */
 export interface Batch<T extends ApiObject> {
-  /** Type of the event; for `listed`, the changes are the difference from the previous state, not its history. */
+  /** Type of the event; for `listed`, the changes are the difference from the previous state, not every change in between. */
   readonly type: ListWatchEvent<T>['type'];
   readonly resourceVersion: string;
   readonly changes: readonly Change<T>[];
@@ -160,9 +161,10 @@ export function reflectBatches<T extends ApiObject>(
   store: ObjectStore<T>,
   onApplied: () => void,
 ): OperatorFunction<ListWatchEvent<T>, Batch<T>> {
-  return mergeMap((event) => {
+  return mergeItems(function* (event) {
     const { type, resourceVersion } = event;
-    return of({ type, resourceVersion, changes: store.apply(event) }).pipe(tap({ complete: onApplied }));
+    yield { type, resourceVersion, changes: store.apply(event) };
+    onApplied();
   });
 }
 
@@ -282,7 +284,7 @@ class FirstIndex<T> implements StoreIndex<T> {
 
   #set(value: string, key: string, object: T): void {
     const keys = this.#keys.get(value);
-    // An equal value shares the memory of the key.
+    // If the value equals the key, the map uses the key's string for both, which saves memory.
     if (keys === undefined) this.#keys.set(value === key ? key : value, key);
     else if (keys instanceof KeyHeap) keys.set(key, object);
     else if (keys !== key) this.#keys.set(value, this.#heapOf(keys, key));

@@ -7,7 +7,7 @@ import { omitUndefined } from '../std/omit-undefined.ts';
 import { redactSecret, Sensitive } from '../std/sensitive.ts';
 import { type BearerTokenSource, Credentials, type Identity } from './credentials.ts';
 import { type Deadline, rejectOnAbort, startDeadline } from './deadline.ts';
-import { checkServer, Dialer, type DialOptions, type Purpose } from './dial.ts';
+import { type ConnectionPurpose, checkServer, Dialer, type DialOptions } from './dial.ts';
 import type { Env } from './exec-credential.ts';
 import type { KubeConfigSource } from './kube-config.ts';
 import { OpenStreams } from './open-streams.ts';
@@ -85,7 +85,7 @@ export class Transport {
   async request(request: TransportRequest): Promise<HttpResponse> {
     const sentAt = this.#clock.monotonic();
     const deadline = startDeadline(this.#clock, request.timeoutMs ?? this.#timeoutMs, request.signal);
-    const limits = { maxBytes: request.maxBytes ?? this.#maxBytes, signal: deadline.signal };
+    const limits = { maxBytes: request.maxBytes ?? this.#maxBytes, deadline };
     const send = async (identity: Identity) => {
       const pool = this.#connections(identity, 'requests');
       return redactErrors(await readResponse(pool, toDispatchOptions(request, this.#base, identity), limits), identity);
@@ -144,23 +144,23 @@ export class Transport {
     if (!this.#isHandedOver) await this.#dialer.close();
   }
 
-  #connections(identity: Identity, purpose: Purpose): Dispatcher {
+  #connections(identity: Identity, purpose: ConnectionPurpose): Dispatcher {
     return this.#dialer.connections(identity, purpose, this.streams.failedAt);
   }
 
   /** Sends a request. After a 401 it reads the credentials again and, if they changed, sends the request once more. */
-  async #exchange<A extends { readonly status: number }>(request: TransportRequest, send: Send<A>, { signal }: Deadline): Promise<A> {
-    const identity = this.#credentials.fresh ?? (await rejectOnAbort(this.#credentials.identity(), signal));
-    const response = await retryIfClosed(request, () => send(identity), signal);
+  async #exchange<A extends { readonly status: number }>(request: TransportRequest, send: Send<A>, deadline: Deadline): Promise<A> {
+    const identity = this.#credentials.fresh ?? (await rejectOnAbort(this.#credentials.identity(), deadline.signal));
+    const response = await retryIfClosed(request, () => send(identity), deadline);
     if (response.status !== 401) return response;
-    const renewed = await rejectOnAbort(this.#credentials.identity(true), signal);
+    const renewed = await rejectOnAbort(this.#credentials.identity(true), deadline.signal);
     if (renewed.secret === identity.secret && renewed.tlsDigest === identity.tlsDigest) return response;
-    return await retryIfClosed(request, () => send(renewed), signal);
+    return await retryIfClosed(request, () => send(renewed), deadline);
   }
 
   async #open(request: StreamRequest, identity: Identity, { signal }: Deadline): Promise<Opened> {
     const opening = this.#connections(identity, 'watches').request({ ...toDispatchOptions(request, this.#base, identity), signal });
-    // undici ignores an abort while it connects, and a silent server can delay that.
+    // undici ignores an abort while it connects, and a silent server can delay the connection.
     const { statusCode: status, headers, body } = await rejectOnAbort(opening, signal);
     if (status === 200) return { status, body };
     return { status, body, response: redactErrors({ status, headers, body: await readText(body, this.#maxBytes) }, identity) };
@@ -201,7 +201,7 @@ export class Transport {
 /** Sends a request with an identity. */
 type Send<A> = (identity: Identity) => Promise<A>;
 
-/** An opened stream, or the complete response if the server rejected it. */
+/** An opened stream, or the complete response if the server rejected the request. */
 interface Opened {
   readonly status: number;
   readonly body: AsyncIterable<Uint8Array>;
@@ -219,11 +219,11 @@ const MAX_BYTES = 16 << 20;
 const CLOSED = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 /** Repeats a GET if the server closed the kept-alive connection. A write is not repeated: the server may have executed it. */
-async function retryIfClosed<A>({ method }: TransportRequest, send: () => Promise<A>, signal: AbortSignal): Promise<A> {
+async function retryIfClosed<A>({ method }: TransportRequest, send: () => Promise<A>, deadline: Deadline): Promise<A> {
   try {
     return await send();
   } catch (error) {
-    if (method !== 'GET' || signal.aborted || !CLOSED.has(codeOf(error))) throw error;
+    if (method !== 'GET' || deadline.isAborted || !CLOSED.has(codeOf(error))) throw error;
     return await send();
   }
 }

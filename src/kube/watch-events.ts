@@ -40,7 +40,7 @@ async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<st
     pendingBytes += chunk.length - start;
     if (pendingBytes > MAX_EVENT_BYTES) throw new BrokenWatchError(`a watch event is longer than ${MAX_EVENT_BYTES} bytes`);
   }
-  if (pendingBytes > 0) throw new BrokenWatchError('the watch ended within an event');
+  if (pendingBytes > 0) throw new BrokenWatchError('the watch ended in the middle of an event');
 }
 
 function decodeEvent<T extends ApiObject>(resource: Resource<T>, line: string): WatchEvent<T> {

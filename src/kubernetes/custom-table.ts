@@ -56,7 +56,7 @@ function cell({ definition: { type }, path }: Column, object: KubeObject, now: n
   return found === undefined ? null : (CELLS[type]?.(found, now) ?? null);
 }
 
-/** Conversions from values to cells, by type of the column; undefined for a value of another type. */
+/** Conversions of values to cells, by column type. They return undefined for a value of another type. */
 const CELLS: Readonly<Record<string, (value: Value, now: number) => unknown>> = {
   string: formatString,
   integer: (value) => (typeof value === 'number' ? Math.trunc(value) : typeof value === 'bigint' ? value : undefined),

@@ -1,4 +1,4 @@
-// One invalid field of an object, with the messages of Kubernetes.
+// Errors about invalid fields of an object, with Kubernetes' messages.
 
 import { goJson, goNumber, goQuote, goStructJson } from '../std/go-text.ts';
 
@@ -24,12 +24,12 @@ const TITLES = {
   FieldValueTypeInvalid: 'Invalid value',
 } as const;
 
-/** Returns the error of an invalid value. Like in Go, the message contains strings in quotes and other values as JSON. */
+/** Returns the error of an invalid value. As in Go, the message contains strings in quotes and other values as JSON. */
 export function invalidValue(field: string, value: unknown, detail: string): FieldError {
   return fieldError('FieldValueInvalid', field, [formatValue(value), detail]);
 }
 
-/** Returns the error of an invalid struct or list of structs. The message contains it as JSON with the keys in the given order. */
+/** Returns the error of an invalid struct or list of structs. The message contains the value as JSON with the keys in the given order. */
 export function invalidStruct(field: string, value: unknown, detail: string): FieldError {
   return fieldError('FieldValueInvalid', field, [goStructJson(value), detail]);
 }

@@ -1,9 +1,9 @@
-// Properties of a kind that are needed to represent and select its objects.
+// Properties of a kind that are needed to encode and select its objects.
 
 import type { KubeObject } from './object.ts';
 import type { Schema } from './schema/schema.ts';
 
-/** A kind with the properties that are needed to represent its objects. */
+/** A kind, with the properties for encoding its objects as JSON or as table rows. */
 export interface ServedKind {
   readonly group: string;
   readonly version: string;

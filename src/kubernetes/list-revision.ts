@@ -35,7 +35,7 @@ export function parseContinueToken(options: ListOptions): ContinueToken | undefi
   return token;
 }
 
-/** Returns whether the list must have exactly the requested version: on request, or for a page, unless the list names one object. */
+/** Returns whether a list must be at exactly the requested version: with the match `Exact`, or with a limit unless it names one object. */
 export function requiresExactVersion(
   { resourceVersionMatch, limit }: ListOptions,
   { isOneObject }: { readonly isOneObject: boolean },

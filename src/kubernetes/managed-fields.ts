@@ -2,7 +2,7 @@
 
 import type { ManagedFieldsEntry } from './object.ts';
 
-/** Returns the keys of the labels or annotations that a manager owns, by Apply or Update, sorted. */
+/** Returns the sorted keys of the labels or annotations that a manager owns, whether by Apply or by Update. */
 export function listOwnedKeys(
   entries: readonly Pick<ManagedFieldsEntry, 'manager' | 'fieldsV1'>[],
   manager: string,

@@ -63,7 +63,7 @@ export interface KubeObject {
   readonly [field: string]: unknown;
 }
 
-/** Returns `apps/v1`, or `v1` for the core group. */
+/** Returns the apiVersion: `apps/v1`, or `v1` for the core group. */
 export function apiVersionOf({ group, version }: { readonly group: string; readonly version: string }): string {
   return group === '' ? version : `${group}/${version}`;
 }

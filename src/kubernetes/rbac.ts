@@ -26,7 +26,7 @@ export interface RbacSubject {
 }
 
 /** A RoleBinding; a ClusterRoleBinding if it has no namespace. */
-export interface Binding {
+export interface RbacBinding {
   readonly name: string;
   readonly namespace?: string;
   readonly subjects: readonly RbacSubject[];
@@ -35,8 +35,8 @@ export interface Binding {
 
 /** Current roles and bindings. */
 export interface Policy {
-  clusterRoleBindings(): Iterable<Binding>;
-  roleBindings(namespace: string): Iterable<Binding>;
+  clusterRoleBindings(): Iterable<RbacBinding>;
+  roleBindings(namespace: string): Iterable<RbacBinding>;
   /** Returns the rules of a role; `namespace` is that of the binding. Undefined if the role does not exist. */
   rules(ref: RoleRef, namespace: string | undefined): readonly PolicyRule[] | undefined;
 }
@@ -135,7 +135,7 @@ export function pathMatches({ nonResourceURLs = [] }: PolicyRule, path: string):
 }
 
 interface Grant {
-  readonly binding: Binding;
+  readonly binding: RbacBinding;
   /** First subject of the binding that matches the user. */
   readonly subject: RbacSubject;
   readonly rules: readonly PolicyRule[] | undefined;
@@ -146,7 +146,7 @@ function* grants(user: RbacUser, namespace: string, policy: Policy): Generator<G
   if (namespace !== '') yield* grantsOf(policy.roleBindings(namespace), user, policy);
 }
 
-function* grantsOf(bindings: Iterable<Binding>, user: RbacUser, policy: Policy): Generator<Grant> {
+function* grantsOf(bindings: Iterable<RbacBinding>, user: RbacUser, policy: Policy): Generator<Grant> {
   for (const binding of bindings) {
     const subject = binding.subjects.find((candidate) => isSubject(user, candidate, binding.namespace));
     if (subject !== undefined) yield { binding, subject, rules: policy.rules(binding.roleRef, binding.namespace) };

@@ -34,7 +34,7 @@ export function sendHead(response: ServerResponse): void {
 
 const EMPTY = Buffer.alloc(0);
 
-/** Returns a response with compact JSON, which is formatted for the representation. */
+/** Returns a response with the compact JSON `text`, formatted for the representation. */
 export function textReply(status: number, text: string, representation: Representation): Reply {
   return { status, headers: { 'content-type': representation.contentType }, body: formatBody(text, representation) };
 }

@@ -9,7 +9,6 @@ import { encodeItemJson, encodeListFrame, encodeObjectJson, joinList, type ListF
 import type { Representation } from './wire/negotiate.ts';
 import { orderedJson } from './wire/ordered-json.ts';
 
-/** One page of a list. */
 export interface ListPage {
   readonly items: Iterable<KubeObject>;
   readonly revision: number | string;
@@ -20,7 +19,7 @@ export interface ListPage {
   readonly selfLink?: string;
 }
 
-/** Requested representation of objects. */
+/** Requested form of the objects in a response. */
 export interface View {
   readonly kind: ServedKind;
   readonly as: Representation['as'];
@@ -43,7 +42,7 @@ export function checkView({ as, includeObject }: View): void {
   throw badRequest(`Unable to convert to Table as requested: ${why}`);
 }
 
-/** Returns the compact JSON of one object. */
+/** Returns the compact JSON of one object in the requested form. Throws if the form is a list. */
 export function encodeObject(object: KubeObject, view: View): string {
   switch (view.as?.kind) {
     case undefined:
@@ -71,12 +70,12 @@ export function encodeVirtualObject(object: KubeObject, kind: VirtualKind, as: R
 /** A kind whose objects are never stored, such as TokenRequest. */
 export type VirtualKind = Pick<ServedKind, 'group' | 'kind' | 'builtIn' | 'schema'>;
 
-/** Returns the compact JSON of one page of a list. */
+/** Returns the compact JSON of one page of a list in the requested form. */
 export function encodeList(page: ListPage, view: View): string {
   return joinList(encodeListParts(page, view));
 }
 
-/** Returns the compact JSON of one page of a list in parts. The items are encoded lazily. Throws 406 for a form of a single object. */
+/** Returns the compact JSON of one page of a list in parts. The items are encoded lazily. Throws 406 if the view is for a single object. */
 export function encodeListParts(page: ListPage, view: View): ListParts {
   const { kind } = view;
   const encodeItems = (encode: (item: KubeObject) => string) => Iterator.from(page.items).map(encode);
@@ -102,7 +101,7 @@ export function encodeListParts(page: ListPage, view: View): ListParts {
   }
 }
 
-/** Returns the compact JSON of the object of a watch event. In a watch of tables, only the first event contains the columns. */
+/** Returns the compact JSON of the object in a watch event. In a watch of tables, only the first event contains the columns. */
 export function encodeEvent(object: KubeObject, view: View, isFirst: boolean): string {
   if (view.as?.kind !== 'Table') return encodeObject(object, view);
   return encodeTable(object, view, isFirst);
@@ -184,7 +183,7 @@ function memoize(memory: WeakMap<KubeObject, string>, object: KubeObject, make: 
   return text;
 }
 
-/** Returns the error for one object that is requested as a list. Kubernetes detects it later for custom resources, and sends 500. */
+/** Returns the error for one object that is requested as a list. For custom resources, Kubernetes finds the error later and sends 500. */
 function notAList(kind: VirtualKind): Error {
   if (!kind.builtIn) return unclassified(NOT_A_LIST);
   return notAcceptable(`you requested PartialObjectMetadataList, but the requested object is not a list (${goType(kind, '')})`);

@@ -13,7 +13,7 @@ export interface Selectors {
   readonly fields: FieldSelector;
 }
 
-/** Parses both selectors; throws 400 with Kubernetes' message. */
+/** Parses both selectors. Throws 400 with Kubernetes' message if one of them is invalid. */
 export function parseSelectors(labelSelector: string, fieldSelector: string): Selectors {
   try {
     return { labels: parseLabelSelector(labelSelector), fields: parseFieldSelector(fieldSelector) };

@@ -1,7 +1,7 @@
 // User names of service accounts, which are also the subjects of their tokens.
 
 /** Returns the user name of a service account. */
-export function subjectOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+export function toServiceAccountUsername({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `system:serviceaccount:${namespace}:${name}`;
 }
 

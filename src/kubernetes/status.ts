@@ -53,7 +53,6 @@ const CODES = {
 
 export type StatusReason = keyof typeof CODES;
 
-/** All known reasons. */
 export const STATUS_REASONS = Object.keys(CODES) as readonly StatusReason[];
 
 /** Returns whether a string is a known reason; servers may send others. */
@@ -108,7 +107,7 @@ export function hasReason(error: unknown, ...reasons: readonly StatusReason[]): 
 }
 
 /** Waits for the response; returns undefined if the request fails with one of these reasons. */
-export async function undefinedFor<T>(request: Promise<T>, ...expected: readonly StatusReason[]): Promise<T | undefined> {
+export async function ignoreReasons<T>(request: Promise<T>, ...expected: readonly StatusReason[]): Promise<T | undefined> {
   try {
     return await request;
   } catch (error) {
@@ -207,7 +206,7 @@ export function tooManyRequests(message: string, retryAfterSeconds: number): Sta
   return statusError('TooManyRequests', message, { retryAfterSeconds });
 }
 
-/** Returns `secrets`, or `clusters.registry.purser.dev`. */
+/** Returns the name with its group: `secrets`, or `clusters.registry.purser.dev`. */
 export function qualifiedName({ group, name }: QualifiedName): string {
   return group === '' ? name : `${name}.${group}`;
 }

@@ -33,7 +33,7 @@ export const DEFAULT_TABLE: Table = {
 };
 
 /** Returns the age of an object in kubectl's format. */
-export function age({ metadata }: KubeObject, now: number): string {
+export function ageOf({ metadata }: KubeObject, now: number): string {
   return formatElapsed(metadata.creationTimestamp, now);
 }
 

@@ -91,7 +91,7 @@ export interface TokenResponse {
   readonly status: { readonly token: string; readonly expirationTimestamp?: string };
 }
 
-/** Returns the request with the server's values, which is the body of the response. */
+/** Returns the body of the response: the request with the server's values. */
 export function toTokenResponse(request: TokenRequest, response: TokenResponse, now: number): KubeObject {
   const { serviceAccount, audiences, expirationSeconds, status } = response;
   const { name, namespace, uid } = serviceAccount;
@@ -151,7 +151,7 @@ export function checkBoundObject(
   throw conflict({ group: '', name: kind }, name, why);
 }
 
-/** Parses an apiVersion. An apiVersion with several slashes has an empty group and version. */
+/** Parses an apiVersion. Returns an empty group and version if it contains more than one slash. */
 function parseApiVersion(apiVersion: string): { readonly group: string; readonly version: string } {
   const parts = apiVersion.split('/');
   if (parts.length === 1) return { group: '', version: apiVersion };

@@ -11,17 +11,17 @@ export function fieldsOf(value: unknown): Fields {
   return isFields(value) ? value : {};
 }
 
-/** Returns the text; empty for any other value. */
+/** Returns a string unchanged; the empty string for any other value. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Returns the value if it is an identifier that can be written to annotations and status; otherwise undefined. */
+/** Returns a string of 1 to 128 printable ASCII characters, which is safe in annotations and status; undefined for any other value. */
 export function identifierOf(value: unknown): string | undefined {
   return typeof value === 'string' && /^[\x21-\x7e]{1,128}$/.test(value) ? value : undefined;
 }
 
-/** Returns the UID of an object; undefined without a valid UID. */
+/** Returns the UID of an object; undefined if it has no valid UID. */
 export function uidOf(object: unknown): string | undefined {
   return identifierOf(fieldsOf(fieldsOf(object)['metadata'])['uid']);
 }

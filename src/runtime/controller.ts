@@ -37,13 +37,13 @@ export interface QueueState {
 
 interface Run<K> {
   readonly key: K;
-  /** Consecutive failures, including this run; conflicts and deferred runs do not count. */
+  /** Consecutive failures, including this run; conflicts and deferred runs are not counted. */
   readonly failures: number;
   readonly startedAt: number;
   readonly finishedAt: number;
   /** Duration by the monotonic clock, which can differ from `finishedAt - startedAt`. */
   readonly durationMs: number;
-  /** Delay between the due time and the start. */
+  /** Delay between the due time and the start, in milliseconds. */
   readonly latenessMs: number;
 }
 
@@ -101,8 +101,6 @@ class Pump<K> {
   #starts = 0;
   /** True during a pause that lets other work of the process run. */
   #isPaused = false;
-  /** Number of keys that are still ordered before others start; undefined if all due keys are ordered. */
-  #toOrder: number | undefined;
   #isDraining = false;
 
   constructor(options: ControllerOptions<K>, outcomes: Subscriber<Outcome<K>>) {
@@ -155,20 +153,10 @@ class Pump<K> {
   #take(): Request<K> | undefined {
     if (this.#isEnding || this.#isPaused || this.#queue.isFull) return undefined;
     const now = this.#options.clock.now();
-    const request = this.#starts < STARTS_PER_TURN && this.#mayStart(now) ? this.#queue.take(now, 0) : undefined;
-    if (request === undefined && (this.#starts >= STARTS_PER_TURN || this.#toOrder !== undefined)) this.#pause();
+    const mayStart = this.#starts < STARTS_PER_TURN && this.#queue.order(now, ORDERED_PER_TURN);
+    const request = mayStart ? this.#queue.take(now, 0) : undefined;
+    if (request === undefined && (this.#starts >= STARTS_PER_TURN || this.#queue.isOrdering)) this.#pause();
     return request;
-  }
-
-  /**
-   * Orders some due keys. Returns true once all are ordered, or as many as waited at first: requests that arrive faster than they are
-   * ordered must not prevent all starts.
-   */
-  #mayStart(now: number): boolean {
-    const isOrdered = this.#queue.order(now, ORDERED_PER_TURN);
-    if (isOrdered) this.#toOrder = undefined;
-    else this.#toOrder = this.#toOrder === undefined ? this.#queue.waiting : this.#toOrder - ORDERED_PER_TURN;
-    return (this.#toOrder ?? 0) <= 0;
   }
 
   #pause(): void {

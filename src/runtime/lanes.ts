@@ -140,7 +140,7 @@ export class Lanes<K> {
     return position;
   }
 
-  /** Takes the next key, which holds a slot until `release`; undefined while no ready key may run. */
+  /** Takes and returns the next key; returns undefined while no ready key may run. The key holds a slot until `release`. */
   take(): TakenKey<K> | undefined {
     for (let tenant = this.#open.first?.key; tenant !== undefined; tenant = this.#open.first?.key) {
       // The first tenant has the fewest running keys: if it is over its share, all are.

@@ -3,7 +3,9 @@
 import { concat, map, Observable, of, switchMap, takeWhile } from 'rxjs';
 
 export interface LeadershipOptions<T> {
-  /** Leadership; stays subscribed until the work has ended, because the subscription renews the Lease. */
+  /**
+   * Emits whether this process leads. `whileLeading` stays subscribed until the work has ended, because the subscription renews the Lease.
+   */
   readonly leads$: Observable<boolean>;
   /** The work of one term; completes only after `stopping` aborts. */
   readonly work$: Observable<T>;

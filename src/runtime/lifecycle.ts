@@ -27,7 +27,7 @@ export interface Leftover {
   readonly error: unknown;
 }
 
-/** A start or stop that took too long. */
+/** Error of a start or stop that took too long. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
@@ -109,7 +109,7 @@ export interface StreamOptions {
   readonly stopMs: number;
   /** Returns the stream, which completes after `stopping` aborts. */
   readonly run: (stopping: AbortSignal) => Observable<unknown>;
-  /** Called with an error of the stream, which indicates a defect. */
+  /** Called with the error if the stream fails. Such an error is a defect. */
   readonly onDefect: (error: unknown) => void;
 }
 

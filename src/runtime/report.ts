@@ -44,10 +44,10 @@ export function report({ controller, log, metrics, clock }: ReportOptions): Mono
       const write = (outcome: Outcome<string>) => {
         const run = toRunReport(controller, outcome);
         metrics.recordRun(run);
-        const line = { ...run, key: outcome.key, failures: outcome.failures, ...nextFields(outcome) };
         const { level, message } = lineFor(outcome);
-        if (level === 'debug') log.debug(line, message);
-        else failures.write(level, line, message);
+        const createLine = () => ({ ...run, key: outcome.key, failures: outcome.failures, ...nextFields(outcome) });
+        if (level !== 'debug') failures.write(level, createLine(), message);
+        else if (log.isLevelEnabled('debug')) log.debug(createLine(), message);
         if (run.outcome === 'reconciled' || run.outcome === 'gone') failures.forget(outcome.key);
       };
       return outcomes$.pipe(

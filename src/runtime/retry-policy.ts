@@ -18,9 +18,9 @@ export type FailureClass = 'gone' | 'conflict' | 'throttled' | 'transient';
 export interface Failure<K> {
   readonly key: K;
   readonly error: unknown;
-  /** Consecutive failures, including this one but no conflicts. */
+  /** Number of consecutive failures, including this one; earlier conflicts and deferred runs are not counted. */
   readonly failures: number;
-  /** Consecutive conflicts, including this failure if it is one. */
+  /** Number of consecutive conflicts, if this failure is a conflict; meaningless otherwise. */
   readonly conflicts: number;
   readonly now: number;
 }
@@ -57,7 +57,7 @@ export function planRetry(failure: Failure<string>, terms: RetryTerms): Retry {
 }
 
 const BACKOFF = { initialMs: 500, maxMs: 300_000 };
-/** Delays after conflicts, during which the store receives the conflicting write. */
+/** Delays after conflicts, during which the informer's store receives the conflicting write. */
 const CONFLICT = { initialMs: 200, maxMs: 10_000 };
 
 function classOf({ key, error }: Failure<string>, resource: Resource<unknown> | undefined): FailureClass {
@@ -99,7 +99,7 @@ function isDeferred(error: unknown): boolean {
 }
 
 export interface RetryRate {
-  /** Number of retries of a lane that need no additional delay in a burst. */
+  /** Maximum burst of retries of a lane without additional delay. */
   readonly free: number;
   /** Interval between further retries of a lane, in milliseconds. */
   readonly gapMs: number;

@@ -33,8 +33,8 @@ export function statesOf<T extends ApiObject>(change: Change<T>): readonly Store
 }
 
 /**
- * Subscribes to the informers and, once all are synced, emits the keys of `live$`, which derives from their changes, and all known keys.
- * No change is lost: it subscribes to `live$` before it reads the known keys.
+ * Subscribes to the informers and, once all are synced, emits the keys of `live$`, which derives from their changes, and all known keys. No
+ * change is lost, because the subscription to `live$` precedes the read of the known keys.
  */
 export function whenSynced<K>(informers: readonly FollowedInformer[], knownKeys: () => Iterable<K>, live$: Observable<K>): Observable<K> {
   const allSynced$ = combineLatest(informers.map(({ synced$ }) => synced$)).pipe(first((each) => each.every(Boolean)));
@@ -68,8 +68,9 @@ export const generationChanged: Predicate<ApiObject> = onUpdate(
 /** Matches a change to an annotation with this prefix. */
 export function annotationsChanged(prefix: string): Predicate<ApiObject> {
   const hasPrefix = (name: string) => name.startsWith(prefix);
-  return onUpdate(({ metadata }, { metadata: previous }) =>
-    differ(pick(metadata.annotations, hasPrefix), pick(previous.annotations, hasPrefix)),
+  return onUpdate(
+    ({ metadata: { annotations } }, { metadata: { annotations: previous } }) =>
+      annotations !== previous && differ(pick(annotations, hasPrefix), pick(previous, hasPrefix)),
   );
 }
 

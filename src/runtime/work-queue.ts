@@ -1,7 +1,7 @@
 // Work queue: selects the next key to run and its time. Has no timers and starts no work.
 
 import { KeyHeap } from '../std/key-heap.ts';
-import { type Flow, Lanes, type Limits } from './lanes.ts';
+import { type Flow, Lanes, type Limits, type QueuePosition } from './lanes.ts';
 
 /** Request to reconcile a key at a time. */
 export interface Request<K> {
@@ -35,10 +35,14 @@ export interface QueueOptions<K> extends Omit<Limits, 'tenantShare'> {
  */
 export class WorkQueue<K> {
   readonly #priorityOf: (key: K) => Priority;
-  readonly #waiting = new KeyHeap<K, Requested>((a, b) => a.dueAt - b.dueAt || a.order - b.order);
+  readonly #waiting = new KeyHeap<K, Requested>(compareRequested);
   readonly #ready: Lanes<K>;
   readonly #running = new Map<K, Running<K>>();
   #requests = 0;
+  /** Time of the last call of `order`. */
+  #orderedAt = -Infinity;
+  /** Position behind all keys that were due when a call of `order` first left some; undefined if the last call left none. */
+  #backlog: Requested | undefined;
 
   constructor({ priorityOf, concurrency, concurrencyPerLane, tenantShare = Infinity }: QueueOptions<K>) {
     this.#priorityOf = priorityOf;
@@ -53,11 +57,6 @@ export class WorkQueue<K> {
   /** True if all slots are taken. */
   get isFull(): boolean {
     return this.#ready.isFull;
-  }
-
-  /** Number of requested keys, due or not, that are neither ready nor running. */
-  get waiting(): number {
-    return this.#waiting.size;
   }
 
   /** Number of lanes with a ready or running key. */
@@ -89,9 +88,19 @@ export class WorkQueue<K> {
       running.againAt = Math.min(running.againAt ?? dueAt, dueAt);
       return;
     }
-    // The cause of the request may have changed the lane and deadline of a ready key.
-    const before = this.#waiting.get(key) ?? this.#ready.remove(key) ?? { dueAt, order: this.#requests++ };
-    this.#waiting.set(key, { dueAt: Math.min(before.dueAt, dueAt), order: before.order });
+    const waiting = this.#waiting.get(key);
+    this.#waiting.set(key, waiting ? { ...waiting, dueAt: Math.min(waiting.dueAt, dueAt) } : this.#requested(key, dueAt));
+  }
+
+  /**
+   * Returns the request of a key that does not wait yet. The cause of the request may have changed the lane and deadline of a ready key, so
+   * the key waits again, behind all due keys. Otherwise, keys that are requested again and again would keep the due keys from becoming
+   * ready.
+   */
+  #requested(key: K, dueAt: number): Requested {
+    const order = this.#requests++;
+    const ready = this.#ready.remove(key);
+    return ready === undefined ? { dueAt, order } : { dueAt: Math.min(dueAt, this.#orderedAt), order, ready };
   }
 
   /** Makes all waiting keys, and all running keys that were requested again, due at `now`. */
@@ -100,16 +109,45 @@ export class WorkQueue<K> {
     for (const [key, { againAt }] of this.#running) if (againAt !== undefined) this.add(key, now);
   }
 
-  /** Makes at most `max` due keys ready, in order of their due times. Returns false if more were due. */
+  /** True if the last call of `order` left due keys. */
+  get isOrdering(): boolean {
+    return this.#backlog !== undefined;
+  }
+
+  /**
+   * Makes at most `max` due keys ready, in order of their due times. Returns true once all are ready, or all that were due when a call
+   * first left some: requests that arrive faster than they are ordered must not prevent all starts.
+   */
   order(now: number, max: number): boolean {
+    const isComplete = this.#makeReady(now, max);
+    // A backlog in the future is from before the clock was set back.
+    const isKept = this.#backlog !== undefined && this.#backlog.dueAt <= now;
+    if (isComplete) this.#backlog = undefined;
+    else if (!isKept) this.#backlog = { dueAt: now, order: this.#requests };
+    const first = this.#waiting.first?.priority;
+    return this.#backlog === undefined || first === undefined || compareRequested(first, this.#backlog) >= 0;
+  }
+
+  /** Makes at most `max` due keys ready. Returns false if more were due. */
+  #makeReady(now: number, max: number): boolean {
     let left = max;
+    this.#orderedAt = now;
     for (let first = this.#waiting.first; first !== undefined && first.priority.dueAt <= now; first = this.#waiting.first) {
       if (left-- === 0) return false;
       const { key, priority } = first;
       const { lane, tenant = '', deadlineAt } = this.#priorityOf(key);
+      const { ready = { ...priority, deadlineAt: Infinity } } = priority;
       this.#waiting.remove(key);
-      // NaN would break the order of the heap.
-      this.#ready.add(key, { lane, tenant }, { ...priority, deadlineAt: Number.isNaN(deadlineAt) ? Infinity : deadlineAt });
+      this.#ready.add(
+        key,
+        { lane, tenant },
+        {
+          dueAt: Math.min(priority.dueAt, ready.dueAt),
+          order: ready.order,
+          // NaN would break the order of the heap.
+          deadlineAt: Math.min(Number.isNaN(deadlineAt) ? Infinity : deadlineAt, ready.deadlineAt),
+        },
+      );
     }
     return true;
   }
@@ -139,10 +177,16 @@ export class WorkQueue<K> {
   }
 }
 
+function compareRequested(a: Requested, b: Requested): number {
+  return a.dueAt - b.dueAt || a.order - b.order;
+}
+
 interface Requested {
   readonly dueAt: number;
   /** Sequence number of the request, which orders keys with the same due time. */
   readonly order: number;
+  /** Position of a key that was ready before. The key does not lose its turn: many deadlines are the time of the request. */
+  readonly ready?: QueuePosition;
 }
 
 interface Running<K> {

@@ -3,7 +3,7 @@
 import type { Cluster } from '../api/cluster.gen.ts';
 import { TokensGroup, Version } from '../api/names.ts';
 import { Clusters, ManagedTokens, type Stored } from '../api/resources.ts';
-import { hasReason, StatusError, undefinedFor } from '../kubernetes/status.ts';
+import { hasReason, ignoreReasons, StatusError } from '../kubernetes/status.ts';
 import { exponentialMs } from '../std/backoff.ts';
 import { cleanMessage } from '../std/clean-message.ts';
 import { goJson } from '../std/go-text.ts';
@@ -18,12 +18,15 @@ import { childName, type RenderedToken, renderToken, type StoredSet } from './po
 import type { SetRun } from './run.ts';
 import type { RemovalChecks } from './tracked-set.ts';
 
-/** Creates or changes a ManagedToken. A rejected write is recorded, and retried later; throws for other failures. */
+/**
+ * Creates or changes a ManagedToken. Records a rejected write, which is retried later, and requests another run after a conflict; throws
+ * for other failures.
+ */
 export async function writeChild(run: SetRun, { clusterName, token }: PlannedWrite): Promise<void> {
   const { set, view, tracked, clock } = run;
   const cluster: Stored<Cluster> | undefined = view.registry.clusters.get(clusterName);
   const rendering = cluster && renderToken(set, cluster.metadata);
-  // The next run follows the change to the Cluster.
+  // The change to the Cluster triggers the next run.
   if (rendering === undefined || 'problem' in rendering) return;
   const { rendered } = rendering;
   try {
@@ -43,7 +46,7 @@ export async function writeChild(run: SetRun, { clusterName, token }: PlannedWri
 /** Delay before the next run after a conflict, in milliseconds. */
 const CONFLICT_MS = 1_000;
 
-/** Returns whether the server rejects this ManagedToken, for example because of a quota or of admission control. */
+/** Returns whether the server rejects this ManagedToken, for example because of a quota or admission control. */
 function isRejection(error: unknown): error is StatusError {
   return (
     error instanceof StatusError && hasReason(error, 'Forbidden', 'Invalid', 'BadRequest', 'MethodNotAllowed', 'RequestEntityTooLarge')
@@ -56,8 +59,9 @@ async function createChild({ hub, set, signal }: SetRun, { name, labels, annotat
 }
 
 /**
- * Changes a ManagedToken to the rendered one, with one write: server-side apply, or a merge patch if there are parts to remove that apply
- * would leave in place. Both are for the ManagedToken with this UID only.
+ * Changes a ManagedToken to the rendered one: with server-side apply, or with a merge patch if apply would leave parts in place that must
+ * be removed. If another client has added such parts, a merge patch follows the apply. Each write applies only to the ManagedToken with
+ * this UID.
  */
 async function changeChild(run: SetRun, rendered: RenderedToken, token: StoredToken): Promise<StoredToken> {
   const rest = isWhole(token) ? leftoverPatch(token, rendered) : undefined;
@@ -68,7 +72,7 @@ async function changeChild(run: SetRun, rendered: RenderedToken, token: StoredTo
   return added === undefined ? applied : await patchChild(run, applied, added);
 }
 
-/** Returns whether the informer keeps all parts of a ManagedToken that the template may have. */
+/** Returns whether the informer keeps all parts of a ManagedToken that may come from the template. */
 function isWhole({ isTooLarge, isOverBudget }: StoredToken): boolean {
   return isTooLarge !== true && isOverBudget !== true;
 }
@@ -88,13 +92,16 @@ async function patchChild({ hub, signal }: SetRun, { metadata }: StoredToken, pa
 
 const TYPE = { apiVersion: `${TokensGroup}/${Version}`, kind: 'ManagedToken' } as const;
 
-/** Returns the reference to the set as the controller of an object. */
+/** Returns the owner reference that makes the set the controller of an object. */
 export function ownerReference({ metadata }: StoredSet) {
   const { name, uid } = metadata;
   return { apiVersion: `${TokensGroup}/${Version}`, kind: 'ManagedTokenSet', name, uid, controller: true, blockOwnerDeletion: false };
 }
 
-/** Removes a ManagedToken after several checks that its cluster is not a member, at the intervals of reviews before a withdrawal. */
+/**
+ * Checks once more that the cluster of a ManagedToken is not a member, and deletes the ManagedToken after enough such checks. The intervals
+ * are those between reviews before a withdrawal.
+ */
 export async function removeChild(run: SetRun, token: StoredToken): Promise<void> {
   // Earlier checks of this run may have spent the budget.
   if (!isCheckDue(run, token)) return;
@@ -134,25 +141,26 @@ const CONTRADICTED = { initialMs: 1_000, maxMs: 300_000 };
 async function deleteChild({ hub, tracked, clock, signal, isCurrent }: SetRun, { metadata }: StoredToken): Promise<void> {
   const { namespace, name, uid } = metadata;
   if (!isCurrent()) return;
-  await undefinedFor(hub.delete(ManagedTokens, { namespace, name }, { uid, signal }), 'NotFound', 'Conflict');
+  await ignoreReasons(hub.delete(ManagedTokens, { namespace, name }, { uid, signal }), 'NotFound', 'Conflict');
   tracked.recordRemoval(uid, clock.monotonic());
 }
 
 /**
- * Reads the Cluster and reviews the permissions of template and ManagedToken on the hub: a list that is empty by mistake must not remove
- * tokens. A tenant can create ManagedTokens that the set controls for any name, so the number of requests must not depend on Clusters.
+ * Returns whether a ManagedToken must still be removed. Reads the Cluster and reviews the permissions of the template and the ManagedToken
+ * on the hub: an informer that is empty by mistake must not remove tokens. A tenant can create ManagedTokens that the set controls, for
+ * clusters of any name, so the number of requests must not depend on which Clusters exist.
  */
 async function isStillSurplus(run: SetRun, token: StoredToken): Promise<boolean> {
-  const { hub, set, authority, signal } = run;
+  const { hub, set, authorizer, signal } = run;
   const name = clusterOf(set, token);
   if (name === undefined) return true;
   const { items } = await hub.list(Clusters, { fieldSelector: `metadata.name=${name}`, signal });
   const [cluster]: readonly Stored<Cluster>[] = items;
   const isGone = cluster === undefined || !selectsCluster(set, cluster);
   const [wanted, own] = [templateRequest(set), issueRequestOf(token)];
-  if (run.hasRequester && (await authority.review(wanted, name, cluster, signal))) return isGone;
+  if (run.hasRequester && (await authorizer.review(wanted, name, cluster, signal))) return isGone;
   if (goJson(own) === goJson(wanted) || token.spec.clusterName !== name) return true;
-  const isPermitted = (await authority.hasRequester(own, signal)) && (await authority.review(own, name, cluster, signal));
+  const isPermitted = (await authorizer.hasRequester(own, signal)) && (await authorizer.review(own, name, cluster, signal));
   return isGone || !isPermitted;
 }
 

@@ -7,12 +7,12 @@ import type { ManagedTokenSetCondition } from '../api/managed-token-set.gen.ts';
 import { InventoryGroup, Profile, SetConditionType } from '../api/names.ts';
 import { ClusterProfiles, type Stored } from '../api/resources.ts';
 import { findCondition } from '../kubernetes/conditions.ts';
-import { hasReason, undefinedFor } from '../kubernetes/status.ts';
+import { hasReason, ignoreReasons } from '../kubernetes/status.ts';
 import { forEachBounded } from '../std/bounded.ts';
 import { cleanMessage } from '../std/clean-message.ts';
 import type { PinnedEndpoints } from '../targets/endpoints.ts';
-import { orUndefined } from '../targets/issue-error.ts';
-import { digestOfOutputs, digestOfSecret, isOwnedBy, secretNameOf } from '../tokens/policy/secret.ts';
+import { ignoreIssueError } from '../targets/issue-error.ts';
+import { isOwnedBy, secretNameOf, toOutputsDigest, toSecretDigest } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { outputsOf } from '../tokens/run.ts';
 import { ownerReference } from './children.ts';
@@ -25,7 +25,7 @@ import {
   isSameProfile,
   type ProfileDigests,
   type ProfilesAspect,
-  profileLeftovers,
+  toProfileCleanupPatch,
   toProfilesAspect,
 } from './policy/cluster-profile.ts';
 import { isControlledBy, type Member, readyConditionOf, type SetObservation } from './policy/plan.ts';
@@ -37,7 +37,7 @@ import type { TrackedProfile } from './tracked-profiles.ts';
 const CONCURRENCY = 16;
 /** Maximum number of writes, and of removals, in one run; the next run continues. */
 const MAX_REQUESTS = 256;
-/** Interval between lists, which find changes by other clients, in milliseconds. */
+/** Interval between lists that find changes by other clients, in milliseconds. */
 const LIST_MS = 300_000;
 /** Minimum time between two updates of one ClusterProfile, in milliseconds, as KEP-4322 requests. */
 const UPDATE_MS = 30_000;
@@ -50,10 +50,10 @@ const CONFLICT_MS = 1_000;
 const PAGE_LIMIT = 16;
 
 const CRD = `clusterprofiles.${InventoryGroup}`;
-const REMEDY = `install the CustomResourceDefinition ${CRD} of sigs.k8s.io/cluster-inventory-api, or set spec.clusterProfiles to false`;
+const REMEDY = `Install the CustomResourceDefinition ${CRD} of sigs.k8s.io/cluster-inventory-api, or set spec.clusterProfiles to false.`;
 
 const OVERRIDDEN =
-  'the hub does not store the fields that Purser writes; check admission webhooks, and the version of the CustomResourceDefinition';
+  'the hub does not store the fields that Purser writes. Check admission webhooks, and the version of the CustomResourceDefinition';
 
 /** A ClusterProfile to create or to update. */
 interface ProfileWrite {
@@ -95,9 +95,9 @@ async function attempt(run: SetRun, members: readonly Member[]): Promise<Profile
     if (hasReason(error, 'NotFound')) {
       profiles.forget();
       // Without the CustomResourceDefinition, there are no ClusterProfiles left to remove.
-      return isEnabled ? block(run, toProfilesAspect('CustomResourceMissing', REMEDY)) : 'none';
+      return isEnabled ? block(run, toProfilesAspect('CustomResourceMissing', { remedy: REMEDY })) : 'none';
     }
-    if (hasReason(error, 'Forbidden')) return block(run, toProfilesAspect('Forbidden', cleanMessage(error.message)));
+    if (hasReason(error, 'Forbidden')) return block(run, toProfilesAspect('Forbidden', { detail: cleanMessage(error.message) }));
     throw error;
   }
 }
@@ -113,8 +113,8 @@ function requeueAfter({ clock, requeue }: SetRun, ms: number): void {
 }
 
 /**
- * Lists the ClusterProfiles at the start of a term, and then every five minutes while the set has some. The list has all of Purser's
- * ClusterProfiles in the namespace. A tenant can create any number of them, so each page is charged to the namespace.
+ * Lists the ClusterProfiles at the start of a term, and then every five minutes while the set has any. The list contains all of Purser's
+ * ClusterProfiles in the namespace. A tenant can create any number of ClusterProfiles, so each page is charged to the namespace.
  */
 async function refresh(run: SetRun, kept: ReadonlySet<string>): Promise<void> {
   const { hub, set, tracked, clock, budgets, signal } = run;
@@ -181,11 +181,11 @@ function resultOf(run: SetRun): ProfilesAspect {
     requeueAfter(run, RETRY_MS);
     const rest = profiles.foreign.size - 1;
     const others = rest === 0 ? '' : ` and ${rest} ${rest === 1 ? 'other' : 'others'}`;
-    const remedy = `delete ${rest === 0 ? 'it' : 'them'}, or re-create the set ${set.metadata.name} with another name`;
-    return toProfilesAspect('NameConflict', `${foreign}${others}; ${remedy}`);
+    const remedy = `Delete ${rest === 0 ? 'it' : 'them'}, or re-create the set ${set.metadata.name} with another name.`;
+    return toProfilesAspect('NameConflict', { detail: `${foreign}${others}`, remedy });
   }
   const rejection = profiles.firstRejection();
-  return rejection === undefined ? toProfilesAspect('Published') : toProfilesAspect('WriteFailed', rejection);
+  return rejection === undefined ? toProfilesAspect('Published') : toProfilesAspect('WriteFailed', { detail: rejection });
 }
 
 /** Returns the names of ClusterProfiles to keep: those of members, and of ManagedTokens that are about to be removed. */
@@ -198,8 +198,9 @@ function keptNames({ set, view, tracked }: SetRun, members: readonly Member[]): 
 }
 
 /**
- * Returns the connection to publish for a member: the pinned one, once the Secret has it; undefined before the first one. A tenant who
- * changes the Secret must not change where consumers send its token. Until the Secret is repaired, the last connection applies.
+ * Returns the connection to publish for a member: the pinned connection once Purser has written it to the Secret, or else the last
+ * connection that Purser wrote; undefined before the first write. A tenant who changes the Secret must not change the server to which
+ * consumers send its token.
  */
 function accessOf(run: SetRun, { token }: Member): ClusterAccess | undefined {
   const { set, view, tracked } = run;
@@ -209,7 +210,7 @@ function accessOf(run: SetRun, { token }: Member): ClusterAccess | undefined {
   const secret = view.secrets.get(`${namespace}/${secretNameOf(token)}`);
   const connection = connectionOf(run, token);
   if (secret === undefined || connection === undefined || !isOwnedBy(secret.metadata, token)) return accesses.get(name);
-  const isWritten = token.status?.secretDigest === digestOfSecret(connection.outputsDigest, secret.dataDigest);
+  const isWritten = token.status?.secretDigest === toSecretDigest(connection.outputsDigest, secret.dataDigest);
   if (isWritten) accesses.set(name, connection.access);
   return accesses.get(name);
 }
@@ -221,20 +222,20 @@ interface Connection {
   readonly outputsDigest: string;
 }
 
-/** Connections by ManagedToken, which informers share and never change. */
+/** Connections by ManagedToken object. Safe as a cache, because informers never modify objects. */
 const CONNECTIONS = new WeakMap<StoredToken, { readonly endpoints: PinnedEndpoints; readonly connection: Connection | undefined }>();
 
 /** Returns the pinned connection; undefined if the registration of the cluster is not usable. */
 function connectionOf({ view, clients }: SetRun, token: StoredToken): Connection | undefined {
   const registered = view.registry.registered(token.spec.clusterName);
-  const endpoints = registered && orUndefined(() => clients.endpointsOf(registered));
+  const endpoints = registered && ignoreIssueError(() => clients.endpointsOf(registered));
   if (endpoints === undefined) return undefined;
   const known = CONNECTIONS.get(token);
   if (known?.endpoints === endpoints) return known.connection;
-  const content = orUndefined(() => outputsOf(token, endpoints));
+  const content = ignoreIssueError(() => outputsOf(token, endpoints));
   const connection = content && {
     access: { secretName: secretNameOf(token), server: content.server, authority: content.caBundle },
-    outputsDigest: digestOfOutputs(content),
+    outputsDigest: toOutputsDigest(content),
   };
   CONNECTIONS.set(token, { endpoints, connection });
   return connection;
@@ -264,7 +265,9 @@ function plannedWrite(run: SetRun, member: Member): readonly ProfileWrite[] {
 
 type RenderedProfile = Omit<ProfileWrite, 'name'>;
 
-/** Latest rendering for each connection, an object that never changes: digests of all certificates in each run would be slow. */
+/**
+ * Latest rendering for each connection, which is an immutable object. Computing the digests of all certificates in each run would be slow.
+ */
 const RENDERINGS = new WeakMap<ClusterAccess, RenderedProfile & { readonly cluster: Stored<Cluster> }>();
 
 function renderProfile(cluster: Stored<Cluster>, access: ClusterAccess): RenderedProfile {
@@ -297,7 +300,7 @@ async function writeProfile(run: SetRun, write: ProfileWrite): Promise<void> {
   } catch (error) {
     run.signal.throwIfAborted();
     if (hasReason(error, 'Conflict', 'NotFound')) {
-      // Another client deleted or replaced the ClusterProfile, or the hub no longer serves it: the list decides.
+      // Another client deleted or replaced the ClusterProfile, or the hub no longer serves ClusterProfiles: the next list shows which.
       profiles.listedAt = undefined;
       requeueAfter(run, CONFLICT_MS);
     } else if (hasReason(error, 'Invalid', 'BadRequest', 'MethodNotAllowed', 'RequestEntityTooLarge')) {
@@ -312,7 +315,7 @@ async function createProfile(run: SetRun, { name, desired }: ProfileWrite): Prom
   const { hub, set, tracked, signal } = run;
   const { namespace } = set.metadata;
   const metadata = { name, namespace, labels: desired.labels, ownerReferences: [ownerReference(set)] };
-  const created = await undefinedFor(hub.create(ClusterProfiles, { metadata, spec: desired.spec }, { signal }), 'AlreadyExists');
+  const created = await ignoreReasons(hub.create(ClusterProfiles, { metadata, spec: desired.spec }, { signal }), 'AlreadyExists');
   // The periodic list does not contain a ClusterProfile without the label, so an existing one is listed by its name.
   const selection = { namespace, fieldSelector: `metadata.name=${name}`, signal };
   const [profile] = created === undefined ? (await hub.list(ClusterProfiles, selection)).items : [created];
@@ -336,17 +339,17 @@ async function updateProfile(run: SetRun, { name, desired, digests }: ProfileWri
   if (known.digests.status === digests.status || !profiles.controlled.has(name)) return true;
   const applied = await hub.applyStatus(ClusterProfiles, { metadata, status: desired.status }, options);
   observe(applied);
-  const status = profileLeftovers(applied.status ?? {}, desired.status);
+  const status = toProfileCleanupPatch(applied.status ?? {}, desired.status);
   if (status === undefined || !profiles.controlled.has(name)) return true;
   const { uid, resourceVersion } = applied.metadata;
   const patch = { metadata: { uid, resourceVersion }, status };
-  const patched = await undefinedFor(hub.patchStatus(ClusterProfiles, metadata, patch, { signal }), 'Conflict');
+  const patched = await ignoreReasons(hub.patchStatus(ClusterProfiles, metadata, patch, { signal }), 'Conflict');
   if (patched !== undefined) observe(patched);
   return patched !== undefined;
 }
 
 async function removeProfile({ hub, set, tracked, signal }: SetRun, name: string, uid: string): Promise<void> {
   const { namespace } = set.metadata;
-  await undefinedFor(hub.delete(ClusterProfiles, { namespace, name }, { uid, signal }), 'NotFound', 'Conflict');
+  await ignoreReasons(hub.delete(ClusterProfiles, { namespace, name }, { uid, signal }), 'NotFound', 'Conflict');
   tracked.profiles.controlled.delete(name);
 }

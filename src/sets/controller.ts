@@ -1,10 +1,10 @@
 // The ManagedTokenSet controller: triggers, budgets and retries.
 
-import { defer, filter, finalize, map, merge, mergeMap, type Observable, takeUntil, tap } from 'rxjs';
+import { defer, filter, finalize, map, merge, type Observable, type OperatorFunction, takeUntil, tap } from 'rxjs';
 import { serviceAccountsOf } from '../access/user.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import { ClusterConditionType, SetAnnotation } from '../api/names.ts';
-import { ManagedTokenSets, ManagedTokens } from '../api/resources.ts';
+import { ManagedTokenSets, ManagedTokens, type Stored } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
 import type { Change } from '../kube/store.ts';
 import { findCondition } from '../kubernetes/conditions.ts';
@@ -26,13 +26,14 @@ import {
 } from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
 import { goJson } from '../std/go-text.ts';
+import { mergeItems, mergeItemsInTurns } from '../std/merge-items.ts';
 import type { ProfileCounts } from '../telemetry/exposition.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { chargeReviews, NamespaceBudgets, namespacesOverBytes } from '../tokens/budgets.ts';
 import type { StoredSecret } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { namespaceOf } from '../tokens/priority.ts';
-import { SetAuthority } from './authority.ts';
+import { SetAuthorizer } from './authorizer.ts';
 import { type SetInformers, SetView, selectsCluster } from './informers.ts';
 import { templateRequest } from './issue-request.ts';
 import { readyConditionOf } from './policy/plan.ts';
@@ -41,7 +42,7 @@ import { reconcileSet } from './reconcile.ts';
 import type { SetDeps } from './run.ts';
 import { TrackedSets } from './tracked-set.ts';
 
-export interface SetControllerOptions extends Omit<SetDeps, 'view' | 'memory' | 'authority' | 'budgets' | 'timers'> {
+export interface SetControllerOptions extends Omit<SetDeps, 'view' | 'memory' | 'authorizer' | 'budgets' | 'timers'> {
   /** Clock for the deadline of each run; `clock` by default. */
   readonly timers?: Clock;
   readonly informers: SetInformers;
@@ -49,7 +50,7 @@ export interface SetControllerOptions extends Omit<SetDeps, 'view' | 'memory' | 
   readonly metrics?: Pick<Metrics, 'observeQueue' | 'observeBudgets' | 'observeProfiles'>;
 }
 
-/** Maximum number of sets reconciled at the same time; one namespace has at most 8/9 of them. */
+/** Maximum number of sets reconciled at the same time; one namespace may use at most 8/9 of this number. */
 const CONCURRENCY = 18;
 const TENANT_SHARE = 8;
 
@@ -64,8 +65,8 @@ function runTerm(options: SetControllerOptions, view: SetView, stopping: AbortSi
   const { clock, hub, log, settings } = rest;
   const memory = new TrackedSets();
   const budgets = new NamespaceBudgets({ clock, log, countInNamespace: view.countInNamespace });
-  const authority = new SetAuthority({ hub: chargeReviews(hub, budgets), view, protectedNamespaces: settings.protectedNamespaces });
-  const deps: SetDeps = { timers: clock, ...rest, view, memory, authority, budgets };
+  const authorizer = new SetAuthorizer({ hub: chargeReviews(hub, budgets), view, protectedNamespaces: settings.protectedNamespaces });
+  const deps: SetDeps = { timers: clock, ...rest, view, memory, authorizer, budgets };
   const { sets, tokens, secrets, clusters, credentials, requesters, roles, bindings } = informers;
   const known = () => view.sets.keys().map((key) => ({ key, spacingMs: 0 }));
   const all = [sets, tokens, secrets, clusters, ...credentials, requesters, roles, bindings];
@@ -83,7 +84,7 @@ function runTerm(options: SetControllerOptions, view: SetView, stopping: AbortSi
     tenantShare: TENANT_SHARE,
     priorityOf: (key) => ({ lane: '', tenant: namespaceOf(key), deadlineAt: Infinity }),
     onQueue: ({ depth }) => metrics?.observeQueue('managed-token-set', depth),
-    // Only the leader knows the ClusterProfiles.
+    // Only the leader knows the ClusterProfiles, so the metric is empty after the term.
   }).pipe(finalize(() => metrics?.observeProfiles(() => [])));
 }
 
@@ -125,14 +126,14 @@ export interface Trigger {
 }
 
 /** Parts of a term that triggers need. */
-export type TriggerDeps = Pick<SetDeps, 'view' | 'memory'> & { readonly authority: Pick<SetAuthority, 'permissionOf' | 'allowsToken'> };
+export type TriggerDeps = Pick<SetDeps, 'view' | 'memory'> & { readonly authorizer: Pick<SetAuthorizer, 'permissionOf' | 'allowsToken'> };
 
 const TOKEN_SPACING_MS = 1_000;
 const CLUSTER_SPACING_MS = 500;
 
 /** Emits the sets to reconcile. */
-export function setTriggers(informers: SetInformers, { view, memory, authority }: TriggerDeps): Observable<Trigger> {
-  const { sets, tokens, clusters, requesters } = informers;
+export function setTriggers(informers: SetInformers, { view, memory, authorizer }: TriggerDeps): Observable<Trigger> {
+  const { sets, tokens, clusters } = informers;
   const written = (key: string) => memory.find(view.sets.get(key)?.metadata.uid)?.status;
   const isNews = anyOf<StoredSet>(
     generationChanged,
@@ -144,7 +145,7 @@ export function setTriggers(informers: SetInformers, { view, memory, authority }
     sets.changes$.pipe(
       tap((change) => trackSet(change, memory)),
       filter(isNews),
-      mergeMap(selfKeys),
+      mergeItems(selfKeys),
       tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
       map((key) => ({ key, spacingMs: 0 })),
     ),
@@ -153,55 +154,69 @@ export function setTriggers(informers: SetInformers, { view, memory, authority }
       filter(
         anyOf<StoredToken>(generationChanged, annotationsChanged(SetAnnotation.templateDigest), textsChanged, ownerChanged, resultChanged),
       ),
-      mergeMap((change) => setsOfToken(change, view)),
+      mergeItems(ownersOf),
+      tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
+      map((key) => ({ key, spacingMs: TOKEN_SPACING_MS })),
+    ),
+    tokens.changes$.pipe(
+      filter((change) => change.type !== 'updated' || ownerChanged(change)),
+      map(({ key }) => key.slice(0, key.indexOf('/') + 1 + PREFIX_LENGTH)),
+      mergeItemsInTurns((prefix) => rivalsFor(prefix, view)),
       tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
       map((key) => ({ key, spacingMs: TOKEN_SPACING_MS })),
     ),
     clusters.changes$.pipe(
       filter(membershipChanged),
-      mergeMap((change) => setsOfCluster(change, view, authority)),
+      findSetsOfClusters(() => view.sets.list(), { view, authorizer }),
       map((key) => ({ key, spacingMs: CLUSTER_SPACING_MS })),
     ),
-    profileTriggers(informers, { view, memory, authority }),
-    merge(
-      requesters.changes$.pipe(
-        filter(({ type }) => type !== 'updated'),
-        mergeMap(({ key }) => view.setsOfRequester(key)),
-      ),
-      view.permissions
-        .follow(informers)
-        .pipe(mergeMap((change) => new Set([...view.permissions.affectedBy(change)].flatMap((each) => setsOfSubject(each, view))))),
-    ).pipe(map((set) => ({ key: objectKey(set), spacingMs: CLUSTER_SPACING_MS }))),
+    profileTriggers(informers, { view, memory, authorizer }),
+    permissionTriggers(informers, { view, memory }),
   );
+}
+
+/** Emits the sets whose requesters are created or deleted, or get or lose a permission. */
+function permissionTriggers(informers: SetInformers, { view, memory }: Pick<TriggerDeps, 'view' | 'memory'>): Observable<Trigger> {
+  return merge(
+    informers.requesters.changes$.pipe(
+      filter(({ type }) => type !== 'updated'),
+      map(({ key }) => key),
+      mergeItemsInTurns((key) => view.setsOfRequester(key).map(objectKey)),
+      tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
+    ),
+    view.permissions.follow(informers).pipe(
+      mergeItems((change) => view.permissions.affectedBy(change)),
+      mergeItemsInTurns((subject) => setsOfSubject(subject, view).map(objectKey)),
+    ),
+  ).pipe(map((key) => ({ key, spacingMs: CLUSTER_SPACING_MS })));
 }
 
 /** Matches a set that became a stub because its namespace is over its budget, or that is whole again. */
 const budgetChanged = fieldChanged<StoredSet>(({ isOverBudget }) => isOverBudget);
 
 /** Emits the sets whose ClusterProfiles may change. */
-function profileTriggers({ clusters, secrets, tokens }: SetInformers, { view, memory, authority }: TriggerDeps): Observable<Trigger> {
+function profileTriggers({ clusters, secrets, tokens }: SetInformers, { view, memory, authorizer }: TriggerDeps): Observable<Trigger> {
   const written$ = merge(
     secrets.changes$.pipe(
       filter(dataChanged),
-      mergeMap((change) => setsOfSecret(change, view)),
+      mergeItems((change) => setsOfSecret(change, view)),
     ),
-    tokens.changes$.pipe(filter(secretWritten), mergeMap(ownersOf)),
+    tokens.changes$.pipe(filter(secretWritten), mergeItems(ownersOf)),
   );
   const health$ = clusters.changes$.pipe(
     filter(healthChanged),
-    mergeMap((change) => setsOfCluster(change, view, authority)),
+    findSetsOfClusters(() => view.publishingSets(), { view, authorizer }),
   );
-  const isPublishing = (key: string) => view.sets.get(key)?.spec.clusterProfiles === true;
   return merge(
     written$.pipe(
-      filter(isPublishing),
+      filter((key) => view.sets.get(key)?.spec.clusterProfiles === true),
       tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
     ),
-    health$.pipe(filter(isPublishing)),
+    health$,
   ).pipe(map((key) => ({ key, spacingMs: TOKEN_SPACING_MS })));
 }
 
-/** Matches a change to labels or annotations of the template. */
+/** Matches a change to the labels or annotations that a ManagedToken has from the template. */
 const textsChanged = fieldChanged<StoredToken>(({ metadata }) => encodeTemplateTexts(metadata));
 
 /** Matches a change to the controller that owns a ManagedToken. */
@@ -232,7 +247,7 @@ function profiledPartsOf(cluster: Cluster): string {
   return [cluster.status?.version, status, reason, lastTransitionTime].join('\n');
 }
 
-/** Matches a change to the data of a Secret. */
+/** Matches a new Secret, or a change to the data of a Secret. */
 const dataChanged: Predicate<StoredSecret> = (change) =>
   change.type === 'added' || (change.type === 'updated' && change.object.dataDigest !== change.previous.dataDigest);
 
@@ -251,30 +266,61 @@ function setsOfSecret(change: Change<StoredSecret>, { tokens }: SetView): readon
   });
 }
 
-/** Returns the sets that control a ManagedToken, and those that could have created one of its name. */
-function setsOfToken(change: Change<StoredToken>, { setsOfNamespace }: SetView): readonly string[] {
-  const { namespace, name } = change.object.metadata;
-  const isMoved = change.type !== 'updated' || ownerChanged(change);
-  const rivals = isMoved ? setsOfNamespace(namespace).filter(({ metadata }) => name.startsWith(metadata.name.slice(0, PREFIX_LENGTH))) : [];
-  return [...new Set([...ownersOf(change), ...rivals.map(objectKey)])];
+/** Searches for the keys of the sets that could have created a ManagedToken; `prefix` is the beginning of its key. */
+function* rivalsFor(prefix: string, { setsOfNamespace }: SetView): Generator<string | undefined> {
+  const [namespace = '', name = ''] = prefix.split('/');
+  for (const set of setsOfNamespace(namespace))
+    yield name.startsWith(set.metadata.name.slice(0, PREFIX_LENGTH)) ? objectKey(set) : undefined;
 }
 
 /** Length of the part of a set's name that the names of its ManagedTokens always contain. */
 const PREFIX_LENGTH = 230;
 
 /**
- * Returns the sets that contain a Cluster before or after its change. Runs of other sets would reveal a hidden Cluster, by the delay of
- * their next run.
+ * Emits the candidates that contain a changed Cluster, each by its key. Several changes to a Cluster before the search are one change: the
+ * queue stays small, no matter how often a user changes a Cluster.
  */
-function setsOfCluster(change: Change<Cluster>, { sets, tokens }: SetView, authority: TriggerDeps['authority']): readonly string[] {
-  const isMember = (set: StoredSet) => {
-    const token = tokens.get(`${set.metadata.namespace}/${childName(set.metadata.name, change.key)}`);
-    return statesOf(change).some((cluster) => {
-      if (!selectsCluster(set, cluster)) return false;
-      return authority.permissionOf(templateRequest(set))(cluster) || (token !== undefined && authority.allowsToken(token, cluster));
-    });
+function findSetsOfClusters(
+  candidates: () => readonly StoredSet[],
+  deps: Pick<TriggerDeps, 'view' | 'authorizer'>,
+): OperatorFunction<Change<Cluster>, string> {
+  return (changes$) => {
+    /** States after the last and before the first change, by the name of the Cluster. */
+    const waiting = new Map<string, readonly Stored<Cluster>[]>();
+    const enqueue = (change: Change<Cluster>) => {
+      const [, first = change.object] = waiting.get(change.key) ?? statesOf(change);
+      waiting.set(change.key, [change.object, first]);
+    };
+    const search = (name: string) => {
+      const states = waiting.get(name) ?? [];
+      waiting.delete(name);
+      return setsOfCluster(name, states, candidates(), deps);
+    };
+    return changes$.pipe(
+      tap(enqueue),
+      map(({ key }) => key),
+      mergeItemsInTurns(search),
+    );
   };
-  return sets.list().filter(isMember).map(objectKey);
+}
+
+/**
+ * Searches for the sets that contain a Cluster in one of these states, or have a ManagedToken for it, which they may have created in a
+ * state between. Other sets must not run: a run delays the next run of the set, and would thus reveal a Cluster that the requester may not
+ * know.
+ */
+function* setsOfCluster(
+  name: string,
+  states: readonly Stored<Cluster>[],
+  sets: readonly StoredSet[],
+  { view, authorizer }: Pick<TriggerDeps, 'view' | 'authorizer'>,
+): Generator<string | undefined> {
+  const isMember = (set: StoredSet) => {
+    if (states.some((cluster) => selectsCluster(set, cluster) && authorizer.permissionOf(templateRequest(set))(cluster))) return true;
+    const token = view.tokens.get(`${set.metadata.namespace}/${childName(set.metadata.name, name)}`);
+    return token !== undefined && states.some((cluster) => authorizer.allowsToken(token, cluster));
+  };
+  for (const set of sets) yield isMember(set) ? objectKey(set) : undefined;
 }
 
 function setsOfSubject(subject: string, view: SetView): readonly StoredSet[] {

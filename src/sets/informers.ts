@@ -1,4 +1,4 @@
-// Informer of ManagedTokenSets, reduced to the fields that Purser reads, and the indexes over sets, their ManagedTokens and RBAC.
+// Informer of ManagedTokenSets that keeps only the fields that Purser reads, and indexes over sets, their ManagedTokens and RBAC.
 
 import { IssueTokens } from '../access/issue-permission.ts';
 import { RbacIndex } from '../access/rbac-index.ts';
@@ -35,7 +35,7 @@ export interface SetInformers extends TokenInformers {
   readonly sets: Informer<StoredSet>;
 }
 
-/** Creates the informer of ManagedTokenSets, which starts on subscription. */
+/** Creates the informer of ManagedTokenSets. The informer starts on subscription. */
 export function createSetInformer({ namespaces, ...options }: SetInformerOptions): Informer<StoredSet> {
   const places = namespaces?.map((namespace) => ({ namespace })) ?? [{}];
   return combineInformers(
@@ -43,14 +43,14 @@ export function createSetInformer({ namespaces, ...options }: SetInformerOptions
   );
 }
 
-/** Maximum size of a ManagedTokenSet without labels and foreign annotations, as JSON; the CRD admits about as much. */
+/** Maximum size of a ManagedTokenSet as JSON, without labels and annotations of other clients, in bytes; the CRD admits about as much. */
 export const MAX_SET_BYTES = 131_072;
-/** Budget for the ManagedTokenSets in a namespace. */
+/** Memory budget for the ManagedTokenSets in each namespace. */
 export const SET_BUDGET: NamespaceBudget<StoredSet> = { bytes: BYTES_PER_NAMESPACE, small: MAX_SMALL_BYTES, toStub: stubOf };
 
 /**
- * Returns the parts of a ManagedTokenSet that Purser reads. A set that is still too large, or whose namespace is over its budget, loses
- * its status, its selector, and the audiences, labels and annotations of its template, and is marked.
+ * Returns the parts of a ManagedTokenSet that Purser reads. A set that is still too large loses its status, its selector, and the
+ * audiences, labels and annotations of its template, and has `isTooLarge` set.
  */
 export function reduceSet({ apiVersion, kind, metadata, spec, status }: Stored<ManagedTokenSet>): StoredSet {
   const reduced: StoredSet = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
@@ -71,6 +71,9 @@ function stubOf({ apiVersion, kind, metadata, spec }: StoredSet): StoredSet {
   return { apiVersion, kind, metadata, spec: { ...spec, clusterSelector: {}, template } };
 }
 
+/** Only key of the index of sets that publish ClusterProfiles. */
+const PUBLISHING = 'publishing';
+
 /** Stores of the informers and indexes over them; sends no requests. */
 export class SetView {
   readonly sets: Store<StoredSet>;
@@ -83,6 +86,7 @@ export class SetView {
   readonly tokensOfSet: (key: string) => readonly StoredToken[];
   readonly setsOfNamespace: (namespace: string) => readonly StoredSet[];
   readonly setsOfRequester: (key: string) => readonly StoredSet[];
+  readonly #publishingSets: (key: typeof PUBLISHING) => readonly StoredSet[];
   readonly #countTokens: (namespace: string) => number;
   readonly #countSets: (namespace: string) => number;
   readonly #requesters: Store<ServiceAccount>;
@@ -98,22 +102,28 @@ export class SetView {
     );
     this.setsOfNamespace = this.sets.index(({ metadata }) => [metadata.namespace]);
     this.setsOfRequester = this.sets.index((set) => [requesterKeyOf(templateRequest(set))]);
+    this.#publishingSets = this.sets.index(({ spec }) => (spec.clusterProfiles ? [PUBLISHING] : []));
     this.#countTokens = this.tokens.tally(({ metadata }) => [metadata.namespace]);
     this.#countSets = this.sets.tally(({ metadata }) => [metadata.namespace]);
+  }
+
+  /** Returns the sets that publish ClusterProfiles. */
+  publishingSets(): readonly StoredSet[] {
+    return this.#publishingSets(PUBLISHING);
   }
 
   /** Returns the number of ManagedTokens and sets in a namespace. */
   readonly countInNamespace = (namespace: string): number => this.#countTokens(namespace) + this.#countSets(namespace);
 
-  /** Returns whether a service account exists, by its key. */
+  /** Returns whether the informer has the service account with this key. */
   hasRequester(key: string): boolean {
     return this.#requesters.has(key);
   }
 }
 
 /**
- * Returns the key of the controller of ManagedTokens. It contains the namespace, so that no user of another namespace can add
- * ManagedTokens.
+ * Returns the key by which ManagedTokens are indexed by controller. The key contains the namespace, so that a ManagedToken in another
+ * namespace that names the same controller is not found.
  */
 export function controllerKeyOf(namespace: string, uid: string): string {
   return `${namespace}/${uid}`;
@@ -134,7 +144,7 @@ export function selectsCluster(set: StoredSet, { metadata }: Stored<Cluster>): b
   return selector !== undefined && metadata.deletionTimestamp === undefined && matchesLabels(selector, metadata.labels);
 }
 
-/** Selectors by specs, which informers share and never change. */
+/** Selectors by spec object. Safe as a cache, because informers never modify objects. */
 const SELECTORS = new WeakMap<object, { readonly selector: LabelSelector | undefined }>();
 
 function parseSelector({ clusterSelector }: StoredSet['spec']): LabelSelector | undefined {

@@ -7,12 +7,12 @@ import { RegistryGroup } from '../api/names.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import type { StoredSet } from './policy/template.ts';
 
-/** A service account on the hub, and the service account on the clusters whose tokens it requests. */
+/** The requester, which is a service account on the hub, and the service account on target clusters that it requests tokens for. */
 export interface IssueRequest extends Pick<ManagedToken['spec'], 'requesterServiceAccountName' | 'serviceAccount'> {
   readonly namespace: string;
 }
 
-/** Returns the request of the ManagedTokens that the template of a set renders. */
+/** Returns the request of a set's ManagedTokens, from the template of the set. */
 export function templateRequest({ metadata: { namespace }, spec: { template } }: StoredSet): IssueRequest {
   const { requesterServiceAccountName, serviceAccount } = template.spec;
   return { namespace, requesterServiceAccountName, serviceAccount };
@@ -24,13 +24,13 @@ export function permissionFor(set: StoredSet, cluster: string): string {
   return `issue clusters/token ${JSON.stringify(exactNameOf({ cluster, namespace, serviceAccount }))} in ${RegistryGroup}`;
 }
 
-/** Returns the request of a ManagedToken as it is. */
+/** Returns the request of a ManagedToken, from its current spec. */
 export function issueRequestOf({ metadata: { namespace }, spec }: StoredToken): IssueRequest {
   const { requesterServiceAccountName, serviceAccount } = spec;
   return { namespace, requesterServiceAccountName, serviceAccount };
 }
 
-/** Returns the key of the requester. */
+/** Returns `namespace/name` of the requester, the key of its service account in the informers. */
 export function requesterKeyOf({ namespace, requesterServiceAccountName }: IssueRequest): string {
   return `${namespace}/${requesterServiceAccountName}`;
 }

@@ -58,7 +58,7 @@ export async function reconcileSet(deps: SetDeps, key: string, signal: AbortSign
   tracked.ranAt = deps.clock.now();
   const deadline = startDeadline(deps.timers, RUN_MS, signal);
   try {
-    const hasRequester = await deps.authority.hasRequester(templateRequest(run.set), deadline.signal);
+    const hasRequester = await deps.authorizer.hasRequester(templateRequest(run.set), deadline.signal);
     await runSet({ ...run, hasRequester, signal: deadline.signal });
   } catch (error) {
     // Own writes are tracked; the next run continues.
@@ -78,7 +78,7 @@ async function runSet(run: SetRun): Promise<void> {
   const rollout = rolloutOf(run.set, formatTimestamp(run.clock.now()));
   const { creations, changes } = planSet(observation, rollout, run.clock.now());
   const removal = removalDecision(run, observation);
-  // A failure is attributed to a rollout by the start of the rollout, which a crash must not lose.
+  // Failures are attributed to a rollout by its start time, which must survive a crash.
   const isNew = changes.length > 0 && run.set.status?.rollout?.templateDigest !== rollout.templateDigest;
   const set = isNew ? await sendStatus(run, run.set, { ...run.set.status, rollout }) : run.set;
   const current = { ...run, set };
@@ -92,11 +92,11 @@ async function runSet(run: SetRun): Promise<void> {
   const outcome = { observation: after, hasRequester, plan: planSet(after, rollout, run.clock.now()), rollout, removal, profiles };
   requeueLater(run, after);
   await writeStatus(run, set, desiredStatus(outcome, run.clock.now()));
-  // The retry follows the status: a request that fails must not hide the state of the other clusters.
+  // Thrown after the status is written: a failed request must not hide the state of the other clusters.
   if (errors.length > 0) throw errors[0];
 }
 
-/** Runs one part of a run. Its error is kept, so that the other parts also run. */
+/** Calls `part`. If it fails, adds the error to `errors`, so that the other parts still run. Throws only if the run is aborted. */
 async function attempt<T>({ signal }: SetRun, errors: unknown[], part: () => Promise<T>): Promise<T | undefined> {
   try {
     return await part();
@@ -111,7 +111,7 @@ async function attempt<T>({ signal }: SetRun, errors: unknown[], part: () => Pro
 function problemsOf(set: StoredSet, credentialNamespaces: readonly string[]): readonly FieldError[] {
   return [
     ...(set.isTooLarge ? [tooLong('spec', MAX_SET_BYTES)] : []),
-    ...(set.isOverBudget ? [forbiddenValue('spec', 'the ManagedTokenSets in this namespace take too much memory; delete large ones')] : []),
+    ...(set.isOverBudget ? [forbiddenValue('spec', 'the ManagedTokenSets in the namespace take too much memory; delete large ones')] : []),
     ...(credentialNamespaces.includes(set.metadata.namespace)
       ? [forbiddenValue('metadata.namespace', 'holds cluster credentials; create the ManagedTokenSet in another namespace')]
       : []),
@@ -124,12 +124,12 @@ async function selectedClusters({ set, view }: SetRun): Promise<readonly Stored<
 }
 
 async function observe(run: SetRun): Promise<SetObservation> {
-  const { set, tracked, hasRequester, authority, view, clock } = run;
+  const { set, tracked, hasRequester, authorizer, view, clock } = run;
   const { namespace, name } = set.metadata;
   const now = clock.now();
   const selected = await selectedClusters(run);
   const tokenOf = (child: string) => tracked.latest(child, view.tokens.get(`${namespace}/${child}`), now);
-  const hasPermission = authority.permissionOf(templateRequest(set));
+  const hasPermission = authorizer.permissionOf(templateRequest(set));
   const members = await inChunks(selected, (cluster): readonly Member[] => {
     const clusterName = cluster.metadata.name;
     const token = tokenOf(childName(name, clusterName));
@@ -156,9 +156,9 @@ async function observe(run: SetRun): Promise<SetObservation> {
 }
 
 /** Returns whether the set controls a ManagedToken that may stay as it is: a mistake in the template must not remove tokens. */
-function isPermitted({ set, authority }: SetRun, token: StoredToken | undefined, cluster: Stored<Cluster>): boolean {
+function isPermitted({ set, authorizer }: SetRun, token: StoredToken | undefined, cluster: Stored<Cluster>): boolean {
   if (token === undefined || token.metadata.deletionTimestamp !== undefined || !isControlledBy(token, set.metadata.uid)) return false;
-  return authority.allowsToken(token, cluster);
+  return authorizer.allowsToken(token, cluster);
 }
 
 /** Returns the ManagedTokens that the set controls, without those that are being deleted. */

@@ -6,14 +6,14 @@ import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { NamespaceBudgets } from '../tokens/budgets.ts';
-import type { SetAuthority } from './authority.ts';
+import type { SetAuthorizer } from './authorizer.ts';
 import type { SetView } from './informers.ts';
 import type { StoredSet } from './policy/template.ts';
 import type { TrackedSet, TrackedSets } from './tracked-set.ts';
 
 /** Settings of the operator for ManagedTokenSets. */
 export interface SetSettings {
-  /** Namespaces on target clusters that a permission must name; see `toIssueNames`. */
+  /** Namespaces on target clusters for which a permission must name the namespace; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
   /** Namespaces with cluster credentials, in which sets are rejected. */
   readonly credentialNamespaces: readonly string[];
@@ -32,8 +32,11 @@ export interface SetDeps {
   readonly settings: SetSettings;
   readonly view: SetView;
   readonly memory: TrackedSets;
-  readonly authority: SetAuthority;
-  /** Budgets of namespaces. Charges must not depend on Clusters that a requester may not know: they would reveal how many there are. */
+  readonly authorizer: SetAuthorizer;
+  /**
+   * Budgets of namespaces. Charges must not depend on Clusters that a requester may not know: the charges would reveal the number of such
+   * Clusters.
+   */
   readonly budgets: NamespaceBudgets;
 }
 
@@ -46,7 +49,7 @@ export interface SetRun extends SetDeps {
   /** True if the requester exists. */
   readonly hasRequester: boolean;
   readonly signal: AbortSignal;
-  /** Requests the next run at this time, unless an earlier one is requested. */
+  /** Requests the next run at this time, unless an earlier run is already requested. */
   readonly requeue: (at: number) => void;
   /** Returns whether the set still exists with the same spec: a run writes nothing after the set is deleted or changed. */
   readonly isCurrent: () => boolean;

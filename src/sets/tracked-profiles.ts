@@ -54,8 +54,8 @@ export class TrackedProfiles {
   isPartial = false;
 
   /**
-   * Replaces the known ClusterProfiles with those of a list. Keeps little of ClusterProfiles whose names are not in `kept`, because a
-   * tenant can create any number of them.
+   * Replaces the known ClusterProfiles with those of a list. Of ClusterProfiles whose names are not in `kept`, keeps only names and UIDs,
+   * and at most MAX_SURPLUS, because a tenant can create any number of them.
    */
   async replace(pages: AsyncIterable<Page<ClusterProfile>>, set: Pick<StoredSet, 'metadata'>, kept: ReadonlySet<string>): Promise<void> {
     const earlier = new Map(this.controlled);
@@ -72,7 +72,7 @@ export class TrackedProfiles {
     }
   }
 
-  /** Records a ClusterProfile of a cluster of the set, as the hub returns it. */
+  /** Records the ClusterProfile of a member as the hub returns it. */
   observe(profile: Stored<ClusterProfile>, set: Pick<StoredSet, 'metadata'>, writtenAt = Number.NEGATIVE_INFINITY): void {
     const { name, uid } = profile.metadata;
     if (isControlledBy(profile, set.metadata.uid)) this.controlled.set(name, { uid, digests: storedProfileDigests(profile), writtenAt });
@@ -136,13 +136,16 @@ export class TrackedProfiles {
     this.#rejections.delete(name);
   }
 
-  /** Returns the earliest time to write a ClusterProfile: `spacingMs` after the last write, and later after a rejection. */
+  /**
+   * Returns the earliest time to write a ClusterProfile: `spacingMs` after the last write, but not before the retry of a rejected write is
+   * due.
+   */
   writableAt(name: string, spacingMs: number): number {
     const writtenAt = this.controlled.get(name)?.writtenAt ?? Number.NEGATIVE_INFINITY;
     return Math.max(writtenAt + spacingMs, this.#rejections.get(name)?.retryAt ?? 0);
   }
 
-  /** Returns the first rejected write; undefined if there is none. */
+  /** Returns the name of the first ClusterProfile whose write was rejected, and the cause; undefined if there is none. */
   firstRejection(): string | undefined {
     const [first] = this.#rejections;
     return first && `${first[0]}: ${first[1].failure}`;

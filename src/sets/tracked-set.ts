@@ -13,12 +13,12 @@ import { TrackedProfiles } from './tracked-profiles.ts';
 export class TrackedSets {
   readonly #tracked = new Map<string, TrackedSet>();
 
-  /** Returns the tracked set; undefined if it is not tracked. */
+  /** Returns the state of a set; undefined if the set is not tracked. */
   find(uid: string | undefined): TrackedSet | undefined {
     return uid === undefined ? undefined : this.#tracked.get(uid);
   }
 
-  /** Tracks a set until `forget`. The caller must know that it exists. */
+  /** Tracks a set until `forget`. The caller must know that the set exists. */
   keep(uid: string): TrackedSet {
     const tracked = this.#tracked.get(uid) ?? new TrackedSet();
     this.#tracked.set(uid, tracked);
@@ -32,7 +32,7 @@ export class TrackedSets {
 
 /** Checks before the removal of a ManagedToken. Times are on the monotonic clock. */
 export interface RemovalChecks {
-  /** Times of the first and the last check. */
+  /** Times of the first and the last of consecutive checks that confirmed the removal; empty if there is none. */
   readonly confirmedAt: readonly number[];
   readonly nextAt: number;
   /** Number of checks that contradicted the informers. */
@@ -79,7 +79,7 @@ export class TrackedSet {
   /** Time from which all removals within the last minute are known, on the monotonic clock; undefined before the first decision. */
   removalsKnownAt: number | undefined;
 
-  /** Returns the latest known ManagedToken with a name; `informed` is the informer's. */
+  /** Returns the latest known ManagedToken with a name; `informed` is the informer's copy. */
   latest(name: string, informed: StoredToken | undefined, now: number): StoredToken | undefined {
     const write = this.#writes.get(name);
     return write === undefined ? informed : write.resolve(informed, now);
@@ -92,7 +92,7 @@ export class TrackedSet {
     write.record(token, replaced, now);
   }
 
-  /** Records a ManagedToken as the watch delivers it; undefined after its deletion. */
+  /** Records a ManagedToken as the watch delivers it; `token` is undefined after the deletion. */
   observe(name: string, token: StoredToken | undefined): void {
     if (token === undefined || this.#writes.get(name)?.acknowledge(token)) this.#writes.delete(name);
   }
@@ -107,7 +107,7 @@ export class TrackedSet {
     this.#failedWrites.delete(clusterName);
   }
 
-  /** Returns the message of a rejected write until its next attempt; undefined for a write that may be attempted. */
+  /** Returns the message of a rejected write until its next attempt is due; undefined if a write may be attempted. */
   writeFailure(clusterName: string, now: number): string | undefined {
     const failed = this.#failedWrites.get(clusterName);
     return failed !== undefined && now < failed.retryAt ? failed.message : undefined;
@@ -141,7 +141,9 @@ export class TrackedSet {
     return times.reduce((earliest, at) => Math.min(earliest, at), Infinity);
   }
 
-  /** Forgets writes of clusters not in `clusters`, checks and approvals not in `surplus`, and removals of UIDs not in `informed`. */
+  /**
+   * Forgets writes of clusters not in `clusters`, checks and approvals of UIDs not in `surplus`, and removals of UIDs not in `informed`.
+   */
   prune(clusters: ReadonlySet<string>, surplus: ReadonlySet<string>, informed: ReadonlySet<string>): void {
     for (const map of [this.#failedWrites, this.#overridden]) {
       for (const name of map.keys()) if (!clusters.has(name)) map.delete(name);

@@ -23,7 +23,9 @@ export interface BackoffOptions extends DelayLimits {
  */
 export const REFLECTOR_BACKOFF = { initialMs: 800, maxMs: 10_000, calmMs: 15_000 };
 
-/** Computes delays from the number of consecutive failures, which `calmMs` without a failure resets. Times are monotonic. */
+/**
+ * Computes delays from the number of consecutive failures. A period of `calmMs` without a failure resets this number. Times are monotonic.
+ */
 export class Backoff {
   readonly #options: BackoffOptions;
   #failures = 0;

@@ -36,7 +36,7 @@ function compactFields(fields: Readonly<Record<string, unknown>>, order?: (a: st
   return text;
 }
 
-/** Encodes a JSON string like Go. Lone surrogates, which represent bytes that are not UTF-8, become `\ufffd`. */
+/** Encodes a JSON string like Go. Lone surrogates become `\ufffd`, like invalid UTF-8 in Go. */
 export function goJsonString(text: string): string {
   const json = text.isWellFormed() ? JSON.stringify(text) : JSON.stringify(text).replace(LONE_SURROGATES, '$1\\ufffd');
   return JSON_ESCAPED.test(json) ? json.replace(JSON_ESCAPES, (char) => JSON_ESCAPE_OF[char] ?? char) : json;

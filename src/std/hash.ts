@@ -1,4 +1,4 @@
-// Non-cryptographic hashes, and the times of periodic tasks, which hashes spread evenly.
+// Non-cryptographic hashes, and the times of periodic tasks. The hashes spread the times evenly.
 
 /** Granularity of the offsets, in milliseconds. Probes that share a wake-up of the process take a third less CPU time. */
 const STEP_MS = 50;
@@ -9,7 +9,7 @@ export function nextTurnAt(task: string, uid: string, after: number, intervalMs:
   return (Math.floor((after - offsetMs) / intervalMs) + 1) * intervalMs + offsetMs;
 }
 
-/** Returns a number in [0, 1) that depends on the text only. */
+/** Returns a number in [0, 1) that depends only on the text. */
 export function hashFraction(text: string): number {
   return mix(fnv1a(text)) / 2 ** 32;
 }

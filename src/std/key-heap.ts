@@ -1,6 +1,5 @@
 // Indexed binary heap: orders keys by priority, and can change or remove any key.
 
-/** A key and its priority. */
 export interface HeapEntry<K, P> {
   readonly key: K;
   readonly priority: P;

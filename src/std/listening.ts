@@ -16,26 +16,25 @@ export interface ListenOptions {
   readonly report: (error: Error) => void;
 }
 
-/** A listening server. */
-export interface Listening {
+export interface ListeningServer {
   readonly port: number;
   /** URL, for example `https://127.0.0.1:7443`. */
   readonly url: string;
   /** Resolves when no connection is open, and after `ms` at the latest. */
   whenUnused(ms: number): Promise<void>;
-  /** Accepts no more connections, closes idle ones immediately and all others after `graceMs`. */
+  /** Stops accepting connections, closes idle ones immediately, and closes all others after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
 /**
- * Maximum length of the kernel's accept queue, which `net.core.somaxconn` limits further; Node's default is 511. The kernel drops
- * connections beyond it, and their clients retry after a second.
+ * Maximum length of the kernel's accept queue; Node's default is 511, and `net.core.somaxconn` may lower the limit. The kernel drops
+ * connections beyond the limit, and their clients retry after a second.
  */
 const BACKLOG = 4_096;
 
 /** Starts to listen. Rejects if the port is not available. */
-export async function listen(server: Server, { port, host, clock, report }: ListenOptions): Promise<Listening> {
-  // Node silently drops headers after a maximum count; their total size has its own limit.
+export async function listen(server: Server, { port, host, clock, report }: ListenOptions): Promise<ListeningServer> {
+  // By default, Node silently drops headers beyond a maximum count. The total size of headers has its own limit.
   server.maxHeadersCount = 0;
   // Includes connections before their TLS handshake: the server does not track them, but they would keep it open.
   const sockets = new Set<Socket>();

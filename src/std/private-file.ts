@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Writes a file atomically, readable by its owner only. The file survives a power failure once the promise resolves. */
+/** Writes a file atomically. Only its owner can read it. The file survives a power failure once the promise resolves. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}${DRAFT}`;
   try {

@@ -1,6 +1,6 @@
 // Deduplication of concurrent work.
 
-/** Runs work once for concurrent callers with the same key. Keeps no result after it settles. */
+/** Runs work once for concurrent callers with the same key. Keeps no result after the work has settled. */
 export class SingleFlight<T> {
   readonly #inProgress = new Map<string, Promise<T>>();
 

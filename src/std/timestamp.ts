@@ -1,6 +1,6 @@
 // Timestamps in Kubernetes formats.
 
-/** Latest time that RFC 3339 can express, in whole seconds; in milliseconds since 1970. */
+/** Latest whole second that RFC 3339 can express, in milliseconds since 1970. */
 export const LATEST_AT = Date.parse('9999-12-31T23:59:59Z');
 
 /** Parses an RFC 3339 string to milliseconds; returns undefined for other strings and for times outside 1970 to 9999. */

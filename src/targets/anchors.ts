@@ -1,5 +1,6 @@
-// Anchors: Secrets on a target that tokens are bound to, in the namespace of the service account. Deleting an anchor revokes its tokens.
-// Purser identifies an anchor by its name, which contains the UID of the ManagedToken, because users of the target can remove labels.
+// Anchors: Secrets on a target, in the namespace of a service account, that tokens of the service account are bound to. Deleting an anchor
+// revokes its tokens. Purser identifies an anchor by its name, which contains the UID of the ManagedToken, because users of the target can
+// remove labels.
 
 import { Label, LabelValue } from '../api/names.ts';
 import { type Secret, Secrets, ServiceAccounts } from '../api/resources.ts';
@@ -15,7 +16,10 @@ export interface AnchorName {
   readonly name: string;
 }
 
-/** Finds or creates the anchor, owned by the service account; replaces one with another owner. Returns its UID. Throws an IssueError. */
+/**
+ * Finds or creates the anchor, with the service account as its owner, and returns its UID. Replaces an anchor that has another owner or is
+ * being deleted. Throws an IssueError if a request fails.
+ */
 export async function ensureAnchor(target: Target, anchor: AnchorName, serviceAccount: string, signal: AbortSignal): Promise<string> {
   const { namespace } = anchor;
   await checkServiceAccount(target, { namespace }, signal);
@@ -32,7 +36,7 @@ export async function ensureAnchor(target: Target, anchor: AnchorName, serviceAc
   return requireUID(await callTolerating(target, create, signal));
 }
 
-/** Returns whether an anchor exists. Throws an IssueError. */
+/** Returns whether an anchor exists. Throws an IssueError if the request fails. */
 export async function hasAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<boolean> {
   return (await readAnchor(target, anchor, signal)) !== undefined;
 }
@@ -63,7 +67,7 @@ async function readAnchor(target: Target, anchor: AnchorName, signal: AbortSigna
   return await callTolerating(target, (client, options) => client.get(Secrets, anchor, options), signal, 'NotFound');
 }
 
-/** Returns the anchor of that name; undefined if there is none. Throws an IssueError for a Secret that Purser did not create. */
+/** Returns the anchor with this name; undefined if there is none. Throws an IssueError for a Secret that Purser did not create. */
 export async function findAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<unknown> {
   const found = await readAnchor(target, anchor, signal);
   const labels = fieldsOf(fieldsOf(fieldsOf(found)['metadata'])['labels']);
@@ -79,7 +83,7 @@ export function isOwnedBy(anchor: unknown, serviceAccountUID: string): boolean {
   return textOf(deletionTimestamp) === '' && owners.some((owner) => fieldsOf(owner)['uid'] === serviceAccountUID);
 }
 
-/** Deletes the Secret with this UID, if it still exists. Throws an IssueError. */
+/** Deletes the Secret with this UID, if it still exists. Throws an IssueError if the request fails. */
 export async function deleteSecret(target: Target, anchor: AnchorName, uid: string, signal: AbortSignal): Promise<void> {
   const request: TargetCall<unknown> = (client, options) => client.delete(Secrets, anchor, { uid, ...options });
   // A conflict means that a Secret with a different UID has this name, so the anchor itself was deleted.
@@ -90,7 +94,7 @@ export async function deleteSecret(target: Target, anchor: AnchorName, uid: stri
   });
 }
 
-/** Returns the response; undefined for an error with the expected reason. Throws an IssueError for other errors. */
+/** Returns the response; undefined if the request fails with the expected reason. Throws an IssueError for other errors. */
 export async function callTolerating<T>(
   target: Target,
   request: TargetCall<T>,
@@ -106,7 +110,7 @@ export async function callTolerating<T>(
   }
 }
 
-/** Returns the UID of an object in a response. Throws an IssueError without one. */
+/** Returns the UID of an object in a response. Throws an IssueError if there is none. */
 export function requireUID(object: unknown): string {
   const uid = uidOf(object);
   if (uid === undefined) throw new IssueError('ResponseUntrusted', 'the object in the response has no UID');

@@ -1,20 +1,31 @@
-// The targets of registered clusters: created on first use, replaced when the Cluster or its credential changes. A replaced target's
-// connections, certificate authorities and credential are never used again; only probes keep their connections after a renewal. If a
+// The targets of registered clusters: created on first use, replaced when the Cluster or its credential changes. New requests never use the
+// connections, certificate authorities or credential of a replaced target, except that probes keep their connections after a renewal. If a
 // cluster rejects the credential, the Secrets are read again from the hub, because the watch may lag behind a renewal.
 
 import type { Cluster } from '../api/cluster.gen.ts';
-import type { Stored } from '../api/resources.ts';
+import { type Secret, Secrets, type Stored } from '../api/resources.ts';
+import type { KubeClient } from '../kube/client.ts';
 import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Sensitive } from '../std/sensitive.ts';
+import { SingleFlight } from '../std/single-flight.ts';
 import { createTarget, isNamedHub, type TargetContext, type TargetSettings } from './create-target.ts';
 import type { HubTokenTimes } from './credential.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
-import { type CredentialSecrets, FreshCredentials } from './fresh-credentials.ts';
 import { HubTokens } from './hub-tokens.ts';
 import { IssueError, isRejection } from './issue-error.ts';
-import { isSameExceptRenewal, isSameRegistration, type Registration } from './policy/registration.ts';
-import { type RegisteredCluster, registrationOf } from './registry.ts';
+import { renewedName } from './policy/renewed-secret.ts';
+import {
+  isSameExceptRenewal,
+  isSameRegistration,
+  type RegisteredCluster,
+  type Registration,
+  reduceCredential,
+  registrationOf,
+} from './registry.ts';
 import type { Target } from './target.ts';
+
+/** The registered Secret of a cluster, and the one with its renewed token. */
+export type CredentialSecrets = Pick<RegisteredCluster, 'credential' | 'renewed'>;
 
 /** Keeps one target per Cluster. */
 export class ClusterClients {
@@ -22,7 +33,7 @@ export class ClusterClients {
   readonly #current = new Map<string, Entry>();
   /** All entries that are not closed, including replaced ones that are still in use. */
   readonly #open = new Set<Entry>();
-  /** UIDs of deleted Clusters, which a caller with an old object must not register again. */
+  /** UIDs of deleted Clusters, so that a caller with an outdated object cannot use such a Cluster again. */
   readonly #deleted = new BoundedCache<true>(MAX_DELETED);
   readonly #fresh: FreshCredentials;
   #isClosed = false;
@@ -34,7 +45,7 @@ export class ClusterClients {
 
   /**
    * Runs `work` with the target of a cluster. If the cluster rejects the credential and the hub has a newer one, runs `work` again with the
-   * newer one; `isRejected` recognizes a rejection that `work` returns. Throws an IssueError if the registration is not usable.
+   * newer one; `isRejected` recognizes a rejection in the result of `work`. Throws an IssueError if the registration is not usable.
    */
   async use<T>(registered: RegisteredCluster, work: Work<T>, isRejected: (result: T) => boolean = () => false): Promise<T> {
     const entry = this.#entryOf(registered);
@@ -85,7 +96,7 @@ export class ClusterClients {
 
   /**
    * Returns the reason why Purser has no token from the hub for a cluster: an unusable credential Secret, or a failed request to the hub;
-   * undefined without a failure.
+   * undefined if there is no failure.
    */
   hubTokenFailure({ metadata }: Stored<Cluster>): IssueError | undefined {
     const target = this.#current.get(metadata.name)?.target;
@@ -95,14 +106,17 @@ export class ClusterClients {
     return [...credential.tokens.values()].map(({ failure }) => failure).find((failure) => failure !== undefined);
   }
 
-  /** Returns the times of the hub's token for the address in use; undefined for a stored credential, and before the first token. */
+  /**
+   * Returns the times of the token that the hub issued for the address in use; undefined if the credential is stored in a Secret, or if no
+   * token has been issued yet.
+   */
   hubTokenTimes({ metadata }: Stored<Cluster>): HubTokenTimes | undefined {
     const target = this.#current.get(metadata.name)?.target;
     if (target === undefined || target instanceof IssueError || target.credential?.type !== 'serviceAccount') return undefined;
     return target.credential.tokens.get(target.activeServer ?? '')?.times;
   }
 
-  /** Closes all connections to a deleted Cluster, which cannot be used again until `recall`. */
+  /** Closes all connections to a deleted Cluster. The Cluster cannot be used again until `recall` is called. */
   async forget({ metadata: { name, uid } }: Stored<Cluster>): Promise<void> {
     this.#deleted.set(uid, true);
     this.#fresh.forget(name);
@@ -111,7 +125,7 @@ export class ClusterClients {
     if (entry !== undefined) await this.#end(entry);
   }
 
-  /** Allows a deleted Cluster again, for example after a list that lacked the Cluster by mistake. */
+  /** Allows requests to a deleted Cluster again, for example after a list that lacked the Cluster by mistake. */
   recall({ metadata: { uid } }: Stored<Cluster>): void {
     this.#deleted.delete(uid);
   }
@@ -190,4 +204,80 @@ interface Entry extends Registration {
   readonly target: Target | IssueError;
   users: number;
   isRetired: boolean;
+}
+
+/** Options of FreshCredentials. Without a hub, as in some tests, no Secrets are read. */
+type FreshCredentialsOptions = Pick<TargetSettings, 'clock' | 'hub' | 'credentialNamespaces'>;
+
+/** Credentials that were read from the hub after a cluster rejected a credential; kept until the informers have received them. */
+class FreshCredentials {
+  readonly #options: FreshCredentialsOptions;
+  /** Newer credentials by Cluster name. */
+  readonly #newer = new Map<string, { readonly stale: Registration; readonly secrets: CredentialSecrets }>();
+  /** Time of the last read, on the monotonic clock, by Cluster name. */
+  readonly #readAt = new Map<string, number>();
+  readonly #reading = new SingleFlight<void>();
+
+  constructor(options: FreshCredentialsOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the registration, with the newer credential if there is one and the informers still have the old one. */
+  latest(registered: RegisteredCluster): RegisteredCluster {
+    const { name } = registered.cluster.metadata;
+    const newer = this.#newer.get(name);
+    if (newer === undefined) return registered;
+    if (isSameRegistration(newer.stale, registrationOf(registered))) return { ...registered, ...newer.secrets };
+    this.#newer.delete(name);
+    return registered;
+  }
+
+  /** Reads the Secrets again, at most once every ten seconds for each cluster. Ignores errors of the hub. */
+  async refresh(registered: RegisteredCluster): Promise<void> {
+    const { name } = registered.cluster.metadata;
+    await this.#reading.do(name, async () => {
+      const now = this.#options.clock.monotonic();
+      if (now - (this.#readAt.get(name) ?? -Infinity) < MIN_INTERVAL_MS) return;
+      this.#readAt.set(name, now);
+      const secrets = await this.read(registered).catch(() => undefined);
+      const stale = registrationOf(registered);
+      if (secrets !== undefined && !isSameRegistration(stale, registrationOf({ ...registered, ...secrets })))
+        this.#newer.set(name, { stale, secrets });
+    });
+  }
+
+  /** Returns the Secrets as the hub has them now. Throws errors of requests to the hub. */
+  async read({ cluster, credential, renewed }: RegisteredCluster, signal?: AbortSignal): Promise<CredentialSecrets> {
+    const { hub, credentialNamespaces } = this.#options;
+    const controller = cluster.spec.authInfo?.controller;
+    const isReadable = controller?.kind === 'Secret' && credentialNamespaces.includes(controller.namespace);
+    if (hub === undefined || !isReadable) return { credential, renewed };
+    const { namespace, name } = controller;
+    const [found, successor] = await Promise.all([name, renewedName(name)].map((each) => findSecret(hub.client, namespace, each, signal)));
+    return { credential: found, renewed: successor };
+  }
+
+  /** Forgets a deleted Cluster. */
+  forget(name: string): void {
+    this.#newer.delete(name);
+    this.#readAt.delete(name);
+  }
+}
+
+const MIN_INTERVAL_MS = 10_000;
+const TIMEOUT_MS = 5_000;
+
+/**
+ * Returns a Secret; undefined if it does not exist. Uses a list request, because Purser has permission to list these Secrets for its
+ * informers.
+ */
+async function findSecret(
+  client: KubeClient,
+  namespace: string,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<Stored<Secret> | undefined> {
+  const { items } = await client.list(Secrets, { namespace, fieldSelector: `metadata.name=${name}`, signal, timeoutMs: TIMEOUT_MS });
+  const [found] = items;
+  return found && reduceCredential(found);
 }

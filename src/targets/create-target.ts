@@ -1,7 +1,7 @@
 // Creates a target from a registration. Checks every address, certificate and credential before the first request.
 
 import type { Cluster } from '../api/cluster.gen.ts';
-import { FieldManager, RecordKeySecret } from '../api/names.ts';
+import { FieldManager, RecordKeySecret, SystemAuthorities } from '../api/names.ts';
 import type { Secret, Stored } from '../api/resources.ts';
 import { KubeClient } from '../kube/client.ts';
 import { fixedConfig, type KubeConfigSource } from '../kube/kube-config.ts';
@@ -11,6 +11,7 @@ import { omitUndefined } from '../std/omit-undefined.ts';
 import {
   clustersOf,
   type Pins,
+  parseBundle,
   readCredentialInUse,
   readPins,
   type ServiceAccountCredential,
@@ -18,14 +19,15 @@ import {
   type TargetCredential,
 } from './credential.ts';
 import { createDialPolicy, type ProxyPolicy } from './dial-policy.ts';
-import { toPinnedEndpoints } from './endpoints.ts';
+import { type PinnedEndpoints, serversFor } from './endpoints.ts';
 import type { FederatedAddresses } from './federated-addresses.ts';
 import { HubIdentity, type HubSettings, hubEndpoints, isHubAddress } from './hub.ts';
 import type { HubTokens } from './hub-tokens.ts';
 import { IssueError } from './issue-error.ts';
+import { serverUrl } from './policy/registration.ts';
 import { isRenewedSecret } from './policy/renewed-secret.ts';
 import { isManaged, type RegisteredCluster } from './registry.ts';
-import { MAX_CONNECTIONS, type Purpose, Target, type TargetOptions } from './target.ts';
+import { type ClientPurpose, MAX_CONNECTIONS, Target, type TargetOptions } from './target.ts';
 
 /** Settings of all targets. */
 export interface TargetSettings {
@@ -46,7 +48,7 @@ export interface TargetSettings {
 
 /** Settings of all targets, and the tokens that the hub issues for them. */
 export interface TargetContext extends TargetSettings {
-  /** Undefined without a hub. */
+  /** Tokens issued by the hub; undefined if there is no hub. */
   readonly hubTokens?: HubTokens | undefined;
 }
 
@@ -156,9 +158,49 @@ function renewedReference(key: string): IssueError {
 }
 
 /**
- * Returns a credential with the tokens for a service account, one for each address. Throws an IssueError for a Secret outside Purser's
- * namespace, whose writers could otherwise use any service account that a cluster accepts, and for a Secret with an address that another
- * Secret also names.
+ * Returns the endpoints of a Cluster for a client at `ownAddress`. Throws an IssueError unless the pins cover every address and every
+ * certificate: users who may write Clusters could otherwise direct the credential, and tokens issued with it, to another server.
+ */
+function toPinnedEndpoints(cluster: Cluster, pins: Pins, ownAddress: string | undefined): PinnedEndpoints {
+  const { serverEndpoints, caBundle = '' } = cluster.spec.orchestratorApiEndpoints;
+  checkPinned(
+    serverEndpoints.map(({ serverAddress }) => serverAddress),
+    pins.servers,
+  );
+  return { servers: serversFor(serverEndpoints, ownAddress), caBundle: pinnedBundle(caBundle, pins.authorities) };
+}
+
+const LASTING = { isLasting: true } as const;
+
+function checkPinned(addresses: readonly string[], pinned: readonly string[]): void {
+  const servers = addresses.map(serverUrl);
+  if (servers.length === 0 || servers.includes(undefined)) {
+    throw new IssueError('AddressNotAllowed', 'every serverAddress must be an https URL without user, query or fragment', LASTING);
+  }
+  const others = servers.filter((server) => server !== undefined && !pinned.includes(server));
+  if (others.length > 0) throw new IssueError('EndpointNotPinned', `the server key of the Secret does not name ${others.join(', ')}`);
+}
+
+function pinnedBundle(caBundle: string, authorities: Pins['authorities']): string | undefined {
+  if (caBundle === '') {
+    if (authorities === SystemAuthorities) return undefined;
+    throw new IssueError('CANotPinned', `the Cluster has no caBundle, and ca.crt of the Secret is not the word ${SystemAuthorities}`);
+  }
+  const certificates = parseBundle(caBundle);
+  if (certificates === undefined)
+    throw new IssueError('TLSVerifyFailed', 'caBundle must contain only PEM certificates, encoded as base64', LASTING);
+  const isPinned = (fingerprint: string) => authorities !== SystemAuthorities && authorities.has(fingerprint);
+  const other = certificates.find(({ fingerprint256 }) => !isPinned(fingerprint256));
+  if (other !== undefined)
+    throw new IssueError('CANotPinned', `ca.crt of the Secret lacks the certificate with the SHA-256 fingerprint ${other.fingerprint256}`);
+  // Re-encodes the certificates to drop any text between them, which another parser might read differently.
+  return Buffer.from(certificates.map(String).join('')).toString('base64');
+}
+
+/**
+ * Returns a credential with the tokens for a service account, one for each address. Throws an IssueError if another Secret names one of the
+ * addresses, or if the Secret is outside Purser's namespace: users who write Secrets in other namespaces could otherwise use any service
+ * account that a cluster accepts.
  */
 function toFederatedCredential(
   { name, audiences }: ServiceAccountCredential,
@@ -200,7 +242,7 @@ function encodeBase64(text: string): string {
   return Buffer.from(text).toString('base64');
 }
 
-function limitsFor(purpose: Purpose, { proxy }: Pins, { clock, allowLoopback }: TargetSettings): TransportOptions {
+function limitsFor(purpose: ClientPurpose, { proxy }: Pins, { clock, allowLoopback }: TargetSettings): TransportOptions {
   const mayDial = createDialPolicy({ allowLoopback });
   // A proxy from the environment is not restricted: the administrator chooses it, and it may run in the same Pod.
   const mayDialProxy = proxy && mayDial;

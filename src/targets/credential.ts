@@ -1,5 +1,6 @@
-// Purser's credential for a cluster and its permitted uses, from the Secret that the Cluster refers to: as stored there, or tokens that the
-// hub issues for each address. Other keys of the Secret are not read: a kubeconfig could run programs and read files.
+// Reads Purser's credential for a cluster, and its permitted uses, from the Secret that the Cluster refers to. The Secret contains the
+// credential, or names a service account for which the hub issues a token for each address. Purser does not read other keys of the Secret:
+// a kubeconfig could run programs and read files.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { CredentialSecretKey, OwnAnchorPrefix, OwnAudiencePrefix, OwnServiceAccounts, SystemAuthorities } from '../api/names.ts';
@@ -17,7 +18,7 @@ import type { TokenInUse } from './policy/renewal.ts';
 import { parseRenewal, type RenewalRecord } from './policy/renewed-secret.ts';
 import { parseTokenClaims } from './policy/token-claims.ts';
 
-/** Purser's bearer token or client certificate on a target. */
+/** Purser's bearer token or client certificate for a target, as stored in a Secret. */
 export type StoredCredential =
   | { readonly type: 'token'; readonly token: Sensitive<string> }
   | { readonly type: 'certificate'; readonly certificate: string; readonly key: Sensitive<string>; readonly commonName: string };
@@ -43,7 +44,7 @@ export interface AddressToken extends BearerTokenSource {
   readonly audience: string;
   /** Issuer of the token in use; undefined if unknown. */
   readonly issuer: string | undefined;
-  /** Times of the last token, even after its expiry; undefined before the first request. */
+  /** Times of the last token, even after its expiry; undefined before the first token. */
   readonly times: HubTokenTimes | undefined;
   /** Failure of the last request to the hub; undefined after a success. */
   readonly failure: IssueError | undefined;
@@ -94,10 +95,10 @@ export interface RenewedToken {
 }
 
 /**
- * Returns the renewed token of a registered Secret; undefined if `renewed` belongs to another Secret, was edited or retired, or succeeds
- * a different token than the registered one: a new token in the registered Secret takes precedence. A registered token that
- * had expired before the renewal is not new: another tool has reverted the registered Secret. Throws an IssueError, CredentialMissing, if
- * the registered Secret is not readable.
+ * Returns the renewed token of a registered Secret; undefined if `renewed` belongs to another Secret, was edited or retired, or replaces a
+ * token other than the registered one: a new token in the registered Secret takes precedence. A registered token that had expired before
+ * the renewal is not new: another tool has reverted the registered Secret. Throws an IssueError, CredentialMissing, if the registered
+ * Secret is not readable.
  */
 export function readRenewed(registered: Stored<Secret>, renewed: Secret | undefined): RenewedToken | undefined {
   const record = renewed && parseRenewal(renewed, registered.metadata.uid);
@@ -115,7 +116,7 @@ function isExpiredAt(token: string, at: number): boolean {
 
 /**
  * Returns the credential in use: the renewed token, or else the credential in the registered Secret. Throws an IssueError,
- * CredentialMissing.
+ * CredentialMissing, if the registered Secret is not readable.
  */
 export function readCredentialInUse(registered: Stored<Secret>, renewed: Secret | undefined): Credential {
   const found = readRenewed(registered, renewed);
@@ -123,8 +124,9 @@ export function readCredentialInUse(registered: Stored<Secret>, renewed: Secret 
 }
 
 /**
- * Returns the token in use, to compute the time of its renewal; undefined for a client certificate, for a service account on the hub, and
- * for a JWT that does not belong to a service account. Throws an IssueError, CredentialMissing.
+ * Returns the token in use, to compute the time of its renewal; undefined if the credential is a client certificate, a service account on
+ * the hub, or a JWT that does not belong to a service account. Throws an IssueError, CredentialMissing, if the registered Secret is not
+ * readable.
  */
 export function readTokenInUse(registered: Stored<Secret>, renewed: Secret | undefined): TokenInUse | undefined {
   const found = readRenewed(registered, renewed);
@@ -152,7 +154,7 @@ export function readPins(secret: Secret): Pins {
   return {
     servers: serversOf(secret),
     authorities: authoritiesOf(secret),
-    // A key without any namespace allows none, so that a mistake does not widen the credential.
+    // A key without any namespace allows none, so that a mistake does not extend the permitted uses of the credential.
     namespaces: hasKey(secret, CredentialSecretKey.namespaces) ? wordsOf(secret, CredentialSecretKey.namespaces) : undefined,
     // A blank proxy key is treated as a mistake, not as a request for a direct connection.
     ...(hasKey(secret, CredentialSecretKey.proxy) && { proxy: parseProxy(valueOf(secret, CredentialSecretKey.proxy)) }),
@@ -176,7 +178,7 @@ export interface CredentialLifetime {
   readonly expiresAt?: number;
 }
 
-/** Returns the validity that a JWT or certificate states; undefined for other tokens. */
+/** Returns the period of validity in a JWT or certificate; undefined for a token that is not a JWT. */
 export function readCredentialLifetime(credential: StoredCredential): CredentialLifetime | undefined {
   if (credential.type === 'certificate') return certificateLifetime(credential.certificate);
   const claims = parseTokenClaims(credential.token.reveal());
@@ -244,13 +246,13 @@ function authoritiesOf(secret: Secret): Pins['authorities'] {
   return new Set(certificates.map(({ fingerprint256 }) => fingerprint256));
 }
 
-/** Returns the text of a renewed token; undefined for anything that is not a bearer token. */
+/** Returns the token in a renewed Secret; undefined if the Secret contains no valid bearer token. */
 function renewedText(renewed: Secret): string | undefined {
   const text = readOrUndefined(() => valueOf(renewed, CredentialSecretKey.token));
   return text !== undefined && isBearerToken(text) ? text : undefined;
 }
 
-/** Returns the result of `read`; undefined for an unreadable key. */
+/** Returns the result of `read`; undefined if `read` throws an IssueError for an unreadable key. */
 function readOrUndefined<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -269,10 +271,10 @@ function parseProxy(text = ''): Sensitive<string> {
   return new Sensitive(url.href);
 }
 
-/** Scheme, user and password, host and port of a proxy, without path, query or fragment. */
+/** Matches the URL of a proxy: scheme, optional user and password, host and port, without path, query or fragment. */
 const PROXY = /^https?:\/\/([^\s/\\?#@]+@)?[^\s/\\?#@]+\/?$/i;
 const PROXY_FORM = 'the proxy key of the Secret is not the URL of a proxy, such as https://proxy.example.com:3128';
-const PROXY_PASSWORD = 'the proxy key of the Secret contains a user or password, which require an https URL';
+const PROXY_PASSWORD = 'the proxy key of the Secret contains a user or password, so the URL must start with https';
 
 /** Returns whether percent-encoding is valid. */
 function isDecodable(text: string): boolean {
@@ -292,18 +294,21 @@ function toServiceAccountCredential(secret: Secret): ServiceAccountCredential {
   const name = valueOf(secret, CredentialSecretKey.serviceAccount) ?? '';
   if (dns1123SubdomainProblems(name).length > 0)
     throw credentialMissing("the serviceAccount key of the Secret is not the name of a service account in Purser's namespace");
-  if (OwnServiceAccounts.includes(name)) throw ownServiceAccount(name);
+  if (OwnServiceAccounts.includes(name)) throw ownServiceAccountError(name);
   return { type: 'serviceAccount', name, audiences: audiencesOf(secret) };
 }
 
 /** Returns the error for a Secret that names Purser's own service account. */
-export function ownServiceAccount(name: string): IssueError {
+export function ownServiceAccountError(name: string): IssueError {
   return credentialMissing(
     `the serviceAccount key of the Secret names Purser's own service account, ${name}. Use another one, without permissions on the hub`,
   );
 }
 
-/** Returns the audiences by address. An audience contains the address as the Secret spells it; of two spellings, the first applies. */
+/**
+ * Returns the audiences by address. An audience contains the address as the Secret spells it; of two spellings of one address, the first
+ * applies.
+ */
 function audiencesOf(secret: Secret): ReadonlyMap<string, string> {
   const audiences = new Map<string, string>();
   for (const spelling of wordsOf(secret, CredentialSecretKey.server)) {
@@ -343,7 +348,10 @@ function certificateLifetime(pem: string): CredentialLifetime | undefined {
   return leaf && { startsAt: leaf.validFromDate.getTime(), expiresAt: leaf.validToDate.getTime() };
 }
 
-/** Returns the token that is sent to an address; undefined for a client certificate, and before the hub has issued a token. */
+/**
+ * Returns the token that is sent to an address; undefined if the credential is a client certificate, or if the hub has not issued a token
+ * yet.
+ */
 export function tokenFor(credential: TargetCredential | undefined, server: string): Sensitive<string> | undefined {
   if (credential?.type === 'token') return credential.token;
   return credential?.type === 'serviceAccount' ? credential.tokens.get(server)?.current : undefined;

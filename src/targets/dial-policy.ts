@@ -8,7 +8,10 @@ export interface DialPolicyOptions {
   readonly allowLoopback: boolean;
 }
 
-/** Returns a function that checks an IP address. Apply it to every connection, after name resolution. */
+/**
+ * Returns a function that reports whether Purser may connect to an IP address. Callers must apply it to every connection, after name
+ * resolution.
+ */
 export function createDialPolicy({ allowLoopback }: DialPolicyOptions): (address: string) => boolean {
   return (address) => {
     // The zone names a network interface and does not affect the check.
@@ -29,10 +32,10 @@ export interface ProxySettings {
   readonly noProxy?: string | undefined;
 }
 
-/** Returns the proxy for the server with this URL; undefined for a direct connection. */
+/** Returns the URL of the proxy for the server with this URL; undefined to connect directly. */
 export type ProxyPolicy = (server: string) => string | undefined;
 
-/** Returns the policy of HTTPS_PROXY and NO_PROXY, as Go programs read them. Connections to loopback addresses never use a proxy. */
+/** Returns a policy that interprets HTTPS_PROXY and NO_PROXY as Go programs do. Connections to loopback addresses never use a proxy. */
 export function createProxyPolicy({ httpsProxy, noProxy = '' }: ProxySettings): ProxyPolicy {
   if (!httpsProxy) return () => undefined;
   const exceptions = noProxy
@@ -47,7 +50,7 @@ export function createProxyPolicy({ httpsProxy, noProxy = '' }: ProxySettings): 
   };
 }
 
-/** Returns the IPv4 address in an ISATAP address, under any prefix; undefined for any other address. */
+/** Returns the IPv4 address that an ISATAP address with any prefix contains; undefined if the address is not an ISATAP address. */
 function findIsatapAddress(address: string): string | undefined {
   // The URL parser normalizes IPv6 addresses.
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
@@ -66,7 +69,7 @@ const LOOPBACK = createBlockList(OWN_MACHINE);
 
 /** Unspecified addresses, which connect to this machine, and link-local, site-local, multicast, reserved and broadcast addresses. */
 const SPECIAL = ['0.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4', 'fe80::/10', 'fec0::/10', 'ff00::/8'];
-/** IPv4 addresses in IPv6 addresses, in forms that no cluster uses: compatible and translated addresses, local NAT64, Teredo. */
+/** IPv6 blocks that embed IPv4 addresses in forms that no cluster uses: IPv4-compatible, IPv4-translated, local-use NAT64, Teredo. */
 const EMBEDDED = ['::/96', '::ffff:0:0:0/96', '64:ff9b:1::/48', '2001::/32'];
 /** Addresses of metadata services outside link-local blocks: Alibaba, Azure, Oracle; on IPv6 AWS, Google and Scaleway. */
 export const METADATA_BLOCKS = [

@@ -11,7 +11,7 @@ import { isManaged } from './registry.ts';
 export class FederatedAddresses {
   readonly #secretsOf: readonly Lookup<Secret>[];
 
-  /** `namespace` is that of Purser, the only namespace in which a Secret may name a service account. */
+  /** `namespace` is Purser's namespace, the only one in which a Secret may name a service account. */
   constructor(credentials: readonly Store<Secret>[], namespace: string) {
     this.#secretsOf = credentials.map((store) =>
       store.index((secret) => (secret.metadata.namespace === namespace ? federatedAddresses(secret) : [])),

@@ -3,12 +3,12 @@
 
 import { RegistryGroup } from '../api/names.ts';
 import { SelfSubjectReviews, type SubjectAccessReview, SubjectAccessReviews } from '../kube/reviews.ts';
-import { subjectOf } from '../kubernetes/service-account.ts';
+import { toServiceAccountUsername } from '../kubernetes/service-account.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { fieldsOf, textOf } from '../kubernetes/untrusted.ts';
 import type { Clock } from '../std/clock.ts';
-import { FreshCache } from '../std/fresh-cache.ts';
-import { ownServiceAccount } from './credential.ts';
+import { ExpiringCache } from '../std/expiring-cache.ts';
+import { ownServiceAccountError } from './credential.ts';
 import type { HubSettings } from './hub.ts';
 import { IssueError } from './issue-error.ts';
 
@@ -16,15 +16,15 @@ import { IssueError } from './issue-error.ts';
 export class HubServiceAccounts {
   readonly #hub: HubSettings;
   readonly #clock: Clock;
-  readonly #passed: FreshCache<true>;
-  /** Recent failures, so that the addresses of one service account do not repeat the check. */
-  readonly #failed: FreshCache<IssueError>;
+  readonly #passed: ExpiringCache<true>;
+  /** Recent failures, so that the check is not repeated for each address that uses the service account. */
+  readonly #failed: ExpiringCache<IssueError>;
 
   constructor(hub: HubSettings, clock: Clock) {
     this.#hub = hub;
     this.#clock = clock;
-    this.#passed = new FreshCache({ clock, ttlMs: PASSED_MS, maxEntries: MAX_SERVICE_ACCOUNTS });
-    this.#failed = new FreshCache({ clock, ttlMs: FAILED_MS, maxEntries: MAX_SERVICE_ACCOUNTS });
+    this.#passed = new ExpiringCache({ clock, ttlMs: PASSED_MS, maxEntries: MAX_SERVICE_ACCOUNTS });
+    this.#failed = new ExpiringCache({ clock, ttlMs: FAILED_MS, maxEntries: MAX_SERVICE_ACCOUNTS });
   }
 
   /** Throws an IssueError for a service account whose tokens Purser must not send to targets. */
@@ -40,11 +40,11 @@ export class HubServiceAccounts {
   }
 
   async #findFailure(name: string): Promise<IssueError | undefined> {
-    const username = subjectOf({ namespace: this.#hub.namespace, name });
-    if ((await this.#ownUsername()) === username) return ownServiceAccount(name);
+    const username = toServiceAccountUsername({ namespace: this.#hub.namespace, name });
+    if ((await this.#ownUsername()) === username) return ownServiceAccountError(name);
     const allowed = await Promise.all(ACTIONS.map(async (action) => ((await this.#mayPerform(name, action)) ? action : undefined)));
     const found = allowed.find((action) => action !== undefined);
-    return found && excessPermission(username, found);
+    return found && excessPermission(username, found, this.#hub.namespace);
   }
 
   /** Returns Purser's user name on the hub; undefined if the hub rejects or does not serve SelfSubjectReviews. */
@@ -57,7 +57,7 @@ export class HubServiceAccounts {
   async #mayPerform(name: string, action: Action): Promise<boolean> {
     const { namespace, client } = this.#hub;
     const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
-    const spec = { user: subjectOf({ namespace, name }), groups, resourceAttributes: { ...action, namespace } };
+    const spec = { user: toServiceAccountUsername({ namespace, name }), groups, resourceAttributes: { ...action, namespace } };
     const review = await undefinedIfUnavailable(client.createReview(SubjectAccessReviews, { spec }, OPTIONS));
     return fieldsOf(fieldsOf(review)['status'])['allowed'] === true;
   }
@@ -79,10 +79,12 @@ const ACTIONS: readonly Action[] = [
   { verb: 'update', group: RegistryGroup, resource: 'clusters' },
 ];
 
-function excessPermission(username: string, { verb = '', resource = '', subresource }: Action): IssueError {
-  const action = `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}`;
-  const text = `${username} has permission on the hub to ${action}, and its tokens are sent to clusters`;
-  return new IssueError('CredentialMissing', `${text}. Remove its permissions, or use another service account`, { isLasting: false });
+function excessPermission(username: string, { verb = '', group, resource = '', subresource }: Action, namespace: string): IssueError {
+  // Clusters are not namespaced.
+  const scope = group === RegistryGroup ? '' : ` in namespace ${namespace}`;
+  const action = `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}${scope}`;
+  const text = `${username} may ${action} on the hub, so a cluster that receives its token could do so, too`;
+  return new IssueError('CredentialMissing', `${text}. Remove the permission, or use another service account`, { isLasting: false });
 }
 
 /** Returns the response; undefined if the hub forbids or does not serve the review. Throws an IssueError for all other errors. */

@@ -1,4 +1,4 @@
-// Tokens for service accounts on the hub, which targets accept in place of a stored credential. Each is valid for one address only, and is
+// Hub-issued service account tokens that targets accept instead of a stored credential. Each token is valid for one address only, and is
 // kept in memory only.
 
 import { Backoff } from '../std/backoff.ts';
@@ -46,13 +46,13 @@ interface Held {
   /** Issuer of the token; undefined if unknown. */
   readonly issuer: string | undefined;
   readonly times: HubTokenTimes;
-  /** Time of the renewal on the monotonic clock. */
+  /** Time from which the next use of the token renews it, on the monotonic clock. */
   readonly renewAt: number;
   /** Time when Purser stops sending the token, on the monotonic clock. */
   readonly expiresAt: number;
 }
 
-/** The token for one address: requested on first use, and renewed by the first use after about half of its lifetime. */
+/** The token for one address: requested on first use, and renewed on the first use after about half of its lifetime. */
 export class HubToken implements AddressToken {
   readonly audience: string;
   readonly #issue: () => ReturnType<typeof issueHubToken>;
@@ -91,11 +91,11 @@ export class HubToken implements AddressToken {
     return this.#held !== undefined && this.current === undefined && this.#requesting === undefined;
   }
 
-  /** Returns a valid token. Waits for the hub only if there is none. Throws an IssueError. */
+  /** Returns a valid token. Waits for the hub only if there is none. Throws an IssueError if the hub does not issue one. */
   async get(): Promise<Sensitive<string>> {
     const { current } = this;
     if (current === undefined) return await this.#request();
-    // The token in use stays valid while its renewal fails; `failure` reports that.
+    // The token in use stays valid while its renewal fails; `failure` reports the failed renewal.
     if (this.#clock.monotonic() >= (this.#held?.renewAt ?? Infinity)) this.#request().catch(() => {});
     return current;
   }
@@ -113,7 +113,7 @@ export class HubToken implements AddressToken {
     return await this.#request().catch(() => current);
   }
 
-  /** Requests a token, once for concurrent callers. Throws the last failure until its delay has passed. */
+  /** Requests a token, once for concurrent callers. After a failure, throws that failure until the retry delay has passed. */
   async #request(): Promise<Sensitive<string>> {
     const isDelayed = this.#failures.remainingMs(this.#clock.monotonic()) > 0;
     if (this.#failure !== undefined && isDelayed) throw this.#failure;
@@ -148,5 +148,5 @@ export class HubToken implements AddressToken {
 /** Share of the lifetime after which a token is renewed. */
 const RENEW_SHARE = 0.5;
 const MAX_JITTER_SHARE = 0.05;
-/** Maximum time before expiry at which a token is no longer sent, in milliseconds. */
+/** Time before expiry at which Purser stops sending a token, in milliseconds; less for a token with a short lifetime. */
 const EXPIRY_MARGIN_MS = 10_000;

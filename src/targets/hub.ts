@@ -17,7 +17,7 @@ import { serverUrl } from './policy/registration.ts';
 
 /** The hub and Purser's namespace on it. */
 export interface HubSettings {
-  /** Name of the Cluster that --hub-cluster names; undefined if there is none. */
+  /** Value of --hub-cluster: the name of the Cluster that represents the hub; undefined if it is not set. */
   readonly clusterName?: string | undefined;
   readonly client: KubeClient;
   /** Purser's namespace on the hub. */
@@ -41,15 +41,18 @@ export function hubEndpoints({ client }: HubSettings): PinnedEndpoints {
   });
 }
 
-/** Returns whether one of these addresses is an address of the hub: the one that Purser uses, or a name that pods of the hub use. */
+/**
+ * Returns whether one of these addresses is an address of the hub: the one that Purser uses, or a DNS name that pods use for their API
+ * server.
+ */
 export function isHubAddress(hub: HubSettings, servers: readonly string[]): boolean {
   const own = hubEndpoints(hub).servers;
   return servers.some((server) => own.includes(server) || POD_NAMES.test(new URL(server).hostname));
 }
 
 /**
- * Decides for one target whether it is the hub. Sends at most three requests per credential, and only for service accounts in Purser's
- * namespace.
+ * Decides whether one target is the hub. Sends at most three requests per credential, and only for a target namespace that has the name of
+ * Purser's namespace.
  */
 export class HubIdentity {
   readonly #hub: HubSettings;
@@ -73,8 +76,8 @@ export class HubIdentity {
   }
 
   /**
-   * Returns whether the target may be the hub. Compares the signing keys of a service account token, otherwise the UIDs of kube-system.
-   * Returns true if neither can be read.
+   * Returns whether the target may be the hub. Checks whether a key of the hub signed Purser's token; if that is inconclusive, compares the
+   * UIDs of kube-system. Returns true if the UIDs cannot be read.
    */
   async #mayBeHub(target: HubCandidate): Promise<boolean> {
     const token = target.credential?.type === 'token' ? target.credential.token.reveal() : undefined;
@@ -100,7 +103,7 @@ export class HubIdentity {
 const POD_NAMES = /^kubernetes(\.default(\.svc(\..+)?)?)?$/;
 const KUBE_SYSTEM = { name: 'kube-system' };
 
-/** Returns the response; undefined for 401, 403 and 404. Throws an IssueError for all other errors. */
+/** Returns the response; undefined if its status is 401, 403 or 404. Throws an IssueError for all other errors. */
 async function undefinedIfRejected<T>(response: Promise<T>): Promise<T | undefined> {
   try {
     return await response;

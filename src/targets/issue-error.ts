@@ -9,9 +9,8 @@ import { type Status, StatusError } from '../kubernetes/status.ts';
 import { cleanMessage } from '../std/clean-message.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import { redactSecret } from '../std/sensitive.ts';
-import type { Outcome } from './circuit-breaker.ts';
 
-/** Reasons of errors. */
+/** Reasons of IssueErrors. */
 export type IssueFailure = FailureReason | 'ServiceAccountRecreated' | 'InvalidSpec';
 
 export interface IssueErrorOptions {
@@ -21,7 +20,7 @@ export interface IssueErrorOptions {
   readonly status?: Status;
   /** Code of a network error, such as `ECONNREFUSED`. */
   readonly code?: string;
-  /** Override of `isLastingReason`; undefined for the value of the reason. */
+  /** Override of `isLastingReason`; undefined to use the result for the reason. */
   readonly isLasting?: boolean;
   /** UID of the service account on the target, if it differs from the expected one. */
   readonly accountUID?: string | undefined;
@@ -55,10 +54,10 @@ export class IssueError extends Error {
 }
 
 /**
- * Waits for a response of the hub. Throws the reason of `signal` if it aborted, an IssueError unchanged, and any other error as an
+ * Waits for a response of the hub. Throws the reason of `signal` if it is aborted, an IssueError unchanged, and any other error as an
  * IssueError with `reason`.
  */
-export async function orIssueError<T>(response: Promise<T>, reason: IssueFailure, signal: AbortSignal): Promise<T> {
+export async function rethrowAsIssueError<T>(response: Promise<T>, reason: IssueFailure, signal: AbortSignal): Promise<T> {
   try {
     return await response;
   } catch (error) {
@@ -71,8 +70,8 @@ export async function orIssueError<T>(response: Promise<T>, reason: IssueFailure
   }
 }
 
-/** Returns the result of `read`; undefined for an IssueError, which is reported elsewhere. */
-export function orUndefined<T>(read: () => T): T | undefined {
+/** Returns the result of `read`; undefined if `read` throws an IssueError, because such errors are reported elsewhere. */
+export function ignoreIssueError<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
@@ -81,7 +80,7 @@ export function orUndefined<T>(read: () => T): T | undefined {
   }
 }
 
-/** Returns the error if it is an IssueError. Throws the reason of `signal` if it aborted, and any other error unchanged. */
+/** Returns the error if it is an IssueError. Throws the reason of `signal` if it is aborted, and any other error unchanged. */
 export function toIssueError(error: unknown, signal: AbortSignal): IssueError {
   signal.throwIfAborted();
   if (!(error instanceof IssueError)) throw error;
@@ -109,13 +108,15 @@ const MEANINGS: Readonly<Record<IssueFailure, string>> = {
   InvalidSpec: ReadyReason.InvalidSpec,
 };
 
-/** Converts an error without a usable response. With `usesSystemRoots`, the message names the missing caBundle if it may be the cause. */
+/**
+ * Converts a TransportError to an IssueError. With `usesSystemRoots`, the message names the missing caBundle if it may be the cause.
+ */
 export function transportFailure({ code, message }: TransportError, usesSystemRoots = false): IssueError {
   const cause = usesSystemRoots && UNKNOWN_ISSUER.test(code) ? `${NO_BUNDLE}: ${message}` : message;
   return new IssueError(transportReason(code), cause, { code });
 }
 
-/** Converts an error response. Keeps `status` only if the target rejected or throttled the request itself. */
+/** Converts an error response to an IssueError. Keeps `status` only if the target rejected or throttled the request itself. */
 export function statusFailure(error: StatusError): IssueError {
   const { code, message, status } = error;
   const reason = statusReason(code, message);
@@ -132,12 +133,6 @@ export function redactError({ status }: StatusError, secret: string): StatusErro
 /** Returns whether the response reports that no API server is available: 502, 503 or 504. */
 export function isOutage({ code }: StatusError): boolean {
   return code === 502 || code === 503 || code === 504;
-}
-
-/** Returns the outcome of a failed request for the circuit breaker. */
-export function outcomeOf(error: unknown): Outcome {
-  if (error instanceof StatusError) return isOutage(error) ? 'failure' : 'success';
-  return error instanceof TransportError ? 'failure' : 'abandoned';
 }
 
 /** Returns whether a request timed out, possibly while it waited for a connection. */
@@ -205,7 +200,10 @@ function statusReason(code: number, message: string): IssueFailure {
   return code < 500 ? 'RequestRejected' : 'TargetFailed';
 }
 
-/** Authorizers name the user and the verb in their message; admission plugins, which reject the request itself, do not. */
+/**
+ * Returns the reason of a 403 response. Authorizers name the user and the verb in their message; admission plugins, which reject the
+ * request itself, do not.
+ */
 function forbiddenReason(message: string): IssueFailure {
   if (message.includes('User "system:anonymous"')) return 'CredentialRejected';
   return / cannot \S+ (resource|path) /.test(message) ? 'TargetForbidden' : 'RequestRejected';

@@ -4,7 +4,7 @@ import { ServiceAccounts } from '../api/resources.ts';
 import { objectPath } from '../kube/paths.ts';
 import { type HttpResponse, parseWarnings, toStatusError } from '../kube/response.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
-import { serviceAccountNamespace, subjectOf } from '../kubernetes/service-account.ts';
+import { serviceAccountNamespace, toServiceAccountUsername } from '../kubernetes/service-account.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf, uidOf } from '../kubernetes/untrusted.ts';
 import type { Clock } from '../std/clock.ts';
@@ -24,10 +24,10 @@ import {
   isReservedAudience,
   isSilentlyExtended,
   maxTokenLength,
-  type TokenRequest,
+  type TargetTokenRequest,
 } from './policy/grant.ts';
 import { parseTokenClaims, type TokenClaims } from './policy/token-claims.ts';
-import { ownUsername } from './reviews.ts';
+import { findOwnUsername } from './reviews.ts';
 import type { Target, TokenSource } from './target.ts';
 
 /** A token with the other fields of the response. */
@@ -40,8 +40,8 @@ export interface IssuedToken extends Grant {
   readonly warnings: readonly string[];
 }
 
-/** Requests a token. Throws an IssueError, or the reason of `signal` if it aborts. */
-export async function issueToken(target: Target, request: TokenRequest, signal: AbortSignal): Promise<Grant> {
+/** Requests a token. Throws an IssueError if the request fails, or the reason of `signal` if it is aborted. */
+export async function issueToken(target: Target, request: TargetTokenRequest, signal: AbortSignal): Promise<Grant> {
   checkNames(request);
   const { token, issuedAt, expiresAt, audiences, claims } = await issueTokenWithBody(
     target,
@@ -53,31 +53,32 @@ export async function issueToken(target: Target, request: TokenRequest, signal: 
 }
 
 /**
- * Sends `body`, which must request the same as `request`. Returns a token that was checked against `request`. Throws an IssueError,
- * or the reason of `signal` if it aborts.
+ * Sends `body`, which must be equivalent to `request`. Returns a token that was checked against `request`. Throws an IssueError if the
+ * request fails, or the reason of `signal` if it is aborted.
  */
 export async function issueTokenWithBody(
   target: TokenSource,
-  request: TokenRequest,
+  request: TargetTokenRequest,
   body: string,
   signal: AbortSignal,
 ): Promise<IssuedToken> {
   const reserved = request.audiences.find(isReservedAudience);
   if (reserved !== undefined) throw new IssueError('InvalidSpec', `the audience ${reserved} is reserved for Purser's own tokens`);
   await checkServiceAccount(target, request, signal);
-  return await requestToken(target, request, body, signal);
+  return await postTokenRequest(target, request, body, signal);
 }
 
 /**
- * Requests a token for Purser's own service account, which `issueToken` refuses, with the audiences of the API server. Only the renewal
- * of Purser's credential may call this function. Throws an IssueError, or the reason of `signal` if it aborts.
+ * Requests a token for Purser's own service account, with the audiences of the API server; `issueToken` refuses such requests. Only the
+ * renewal of Purser's credential may call this function. Throws an IssueError if the request fails, or the reason of `signal` if it is
+ * aborted.
  */
-export async function issueOwnToken(target: Target, request: Omit<TokenRequest, 'audiences'>, signal: AbortSignal): Promise<Grant> {
+export async function issueOwnToken(target: Target, request: Omit<TargetTokenRequest, 'audiences'>, signal: AbortSignal): Promise<Grant> {
   const own = { ...request, audiences: [] };
   checkNames(own);
-  if ((await ownUsername(target, signal)) !== subjectOf(own))
+  if ((await findOwnUsername(target, signal)) !== toServiceAccountUsername(own))
     throw new IssueError('IdentityUnknown', "the request is not for Purser's own service account");
-  const { token, issuedAt, expiresAt, audiences, claims } = await requestToken(target, own, JSON.stringify(bodyOf(own)), signal);
+  const { token, issuedAt, expiresAt, audiences, claims } = await postTokenRequest(target, own, JSON.stringify(bodyOf(own)), signal);
   return omitUndefined({ token, issuedAt, expiresAt, audiences, claims });
 }
 
@@ -89,8 +90,8 @@ export interface HubTokenName {
 }
 
 /**
- * Requests a token for a service account in Purser's namespace from the hub, for one address of a target. Throws an IssueError with
- * reason HubTokenForbidden or HubTokenFailed and without the Status of the hub, which the façade would return to callers.
+ * Requests a token for a service account in Purser's namespace from the hub, for one address of a target. Throws an IssueError with reason
+ * HubTokenForbidden or HubTokenFailed. The error does not contain the hub's Status, because the façade would return it to callers.
  */
 export async function issueHubToken(
   { client, namespace }: HubSettings,
@@ -101,7 +102,7 @@ export async function issueHubToken(
   const request = { namespace, name: serviceAccount, audiences: [audience], expirationSeconds: HUB_TOKEN_SECONDS };
   try {
     const hub = { call, clock, credential: undefined };
-    const { token, issuedAt, expiresAt, audiences, claims } = await requestToken(
+    const { token, issuedAt, expiresAt, audiences, claims } = await postTokenRequest(
       hub,
       request,
       JSON.stringify(bodyOf(request)),
@@ -111,7 +112,7 @@ export async function issueHubToken(
     if (claims === undefined) throw new IssueError('ResponseUntrusted', "the hub's token is not a JWT");
     return { token, issuedAt, expiresAt, audiences, claims };
   } catch (error) {
-    throw toHubFailure(error, subjectOf(request));
+    throw toHubFailure(error, toServiceAccountUsername(request));
   }
 }
 
@@ -124,32 +125,37 @@ function toHubFailure(error: unknown, subject: string): IssueError {
 }
 
 const HUB_TIMEOUT_MS = 5_000;
-/** Lifetime of tokens from the hub, in seconds. */
+/** Requested lifetime of tokens from the hub, in seconds. */
 const HUB_TOKEN_SECONDS = 3_600;
 
 type RequestTarget = Pick<TokenSource, 'call' | 'clock' | 'credential'>;
 
-async function requestToken(target: RequestTarget, request: TokenRequest, body: string, signal: AbortSignal): Promise<IssuedToken> {
+async function postTokenRequest(
+  target: RequestTarget,
+  request: TargetTokenRequest,
+  body: string,
+  signal: AbortSignal,
+): Promise<IssuedToken> {
   const sentAt = target.clock.now();
   const response = await send(target, request, body, signal);
   const issued = toIssuedToken(request, { fields: parseResponse(response), sentAt, serverAt: serverTime(response, target.clock.now()) });
   const secrets = secretsOf(target.credential);
-  if (secrets.includes(issued.token.reveal())) throw new IssueError('ResponseUntrusted', "the token is Purser's own");
+  if (secrets.includes(issued.token.reveal())) throw new IssueError('ResponseUntrusted', "the response contains Purser's own token");
   const warnings = parseWarnings(response.headers).map((text) => redactTokens(secrets.reduce(redactSecret, text)));
   return { ...issued, warnings };
 }
 
 /**
- * Throws an IssueError if the credential does not allow the namespace of the service account, or if that is, or may be, the namespace of
- * Purser's own service account: other service accounts there can often create tokens for it.
+ * Throws an IssueError if the credential does not allow the namespace, or if Purser's own service account is, or may be, in the namespace:
+ * other service accounts there can often create tokens for it.
  */
 export async function checkServiceAccount(
   target: TokenSource,
-  { namespace }: Pick<TokenRequest, 'namespace'>,
+  { namespace }: Pick<TargetTokenRequest, 'namespace'>,
   signal: AbortSignal,
 ): Promise<void> {
   if (target.namespaces?.includes(namespace) === false) throw new IssueError('NamespaceNotAllowed');
-  const username = await ownUsername(target, signal);
+  const username = await findOwnUsername(target, signal);
   if (serviceAccountNamespace(username) === namespace) throw new IssueError('OwnNamespace');
   const candidate = { credential: target.credential, username, call: target.call.bind(target) };
   if (await target.hub?.isPurserNamespace(namespace, candidate, signal)) throw new IssueError('OwnNamespace');
@@ -157,7 +163,7 @@ export async function checkServiceAccount(
 
 /** Returns the error for a service account that does not exist on the target, with a remedy. */
 export function serviceAccountNotFound(
-  { namespace, name }: Pick<TokenRequest, 'namespace' | 'name'>,
+  { namespace, name }: Pick<TargetTokenRequest, 'namespace' | 'name'>,
   options?: IssueErrorOptions,
 ): IssueError {
   const text = `the cluster has no ${namespace}/${name}. Create it on the cluster, or change spec.serviceAccount`;
@@ -180,15 +186,17 @@ interface Response {
   readonly serverAt: number;
 }
 
-/** Maximum difference between the clocks, in milliseconds; a Date header with a larger difference is ignored. */
+/** Maximum difference between the clocks of Purser and the target, in milliseconds; a Date header with a larger difference is ignored. */
 const MAX_SKEW_MS = 24 * 3_600_000;
-/** Maximum length of a response, in bytes, without its audiences. */
+/** Maximum length of a response to an empty request, in bytes. */
 const RESPONSE_BYTES = 65_536;
-/** Additional bytes of a response for each byte of the audiences: it repeats them twice, escaped, and once in base64. */
+/**
+ * Additional bytes of a response for each character of the request: the response repeats the audiences twice, escaped, and once in base64.
+ */
 const RESPONSE_FACTOR = 16;
 
 /** Throws an IssueError for invalid names, which would become part of a path. */
-function checkNames({ namespace, name, boundObject }: TokenRequest): void {
+function checkNames({ namespace, name, boundObject }: TargetTokenRequest): void {
   const problems = [
     ...dns1123LabelProblems(namespace).map((problem) => `namespace: ${problem}`),
     ...[name, boundObject?.name ?? name].flatMap(dns1123SubdomainProblems).map((problem) => `name: ${problem}`),
@@ -196,7 +204,7 @@ function checkNames({ namespace, name, boundObject }: TokenRequest): void {
   if (problems[0] !== undefined) throw new IssueError('InvalidSpec', problems[0]);
 }
 
-function bodyOf(request: TokenRequest): object {
+function bodyOf(request: TargetTokenRequest): object {
   const { audiences, boundObject, accountUID } = request;
   // Kubernetes silently extends tokens of exactly this lifetime; one second less avoids that.
   const expirationSeconds = isSilentlyExtended(request) ? request.expirationSeconds - 1 : request.expirationSeconds;
@@ -208,7 +216,7 @@ function bodyOf(request: TokenRequest): object {
   };
 }
 
-async function send(target: RequestTarget, request: TokenRequest, body: string, signal: AbortSignal): Promise<HttpResponse> {
+async function send(target: RequestTarget, request: TargetTokenRequest, body: string, signal: AbortSignal): Promise<HttpResponse> {
   const path = objectPath(ServiceAccounts, request, 'token');
   const headers = { 'content-type': 'application/json' };
   const maxBytes = RESPONSE_BYTES + RESPONSE_FACTOR * body.length;
@@ -223,8 +231,8 @@ async function send(target: RequestTarget, request: TokenRequest, body: string, 
   }
 }
 
-/** Converts an error response; names the object that is missing or has a different UID. */
-function tokenRequestFailure(error: StatusError, request: TokenRequest): IssueError {
+/** Converts an error response to an IssueError that names the object that is missing or has a different UID. */
+function tokenRequestFailure(error: StatusError, request: TargetTokenRequest): IssueError {
   const { namespace, boundObject, accountUID } = request;
   const { details } = error.status;
   const kind = details?.kind?.toLowerCase().replace(/s$/, '');
@@ -256,7 +264,7 @@ function serverTime({ headers }: HttpResponse, now: number): number {
   return Math.abs(at - now) <= MAX_SKEW_MS ? at : now;
 }
 
-function toIssuedToken(request: TokenRequest, { fields, sentAt, serverAt }: Response): Omit<IssuedToken, 'warnings'> {
+function toIssuedToken(request: TargetTokenRequest, { fields, sentAt, serverAt }: Response): Omit<IssuedToken, 'warnings'> {
   const { token: sent, expirationTimestamp } = fieldsOf(fields['status']);
   const { expirationSeconds, audiences } = fieldsOf(fields['spec']);
   const token = textOf(sent);
@@ -283,10 +291,10 @@ function textsOf(value: unknown): readonly string[] | undefined {
 }
 
 /**
- * Throws an IssueError if the service account has another UID than requested. Servers before 1.34 ignore the UID in the request and may
- * repeat it in the response, so the claims of the token decide.
+ * Throws an IssueError if the UID of the service account is not the requested one. Servers before 1.34 ignore the UID in the request and
+ * may repeat it in the response, so the claims of the token decide.
  */
-function checkServiceAccountUID(request: TokenRequest, claims: TokenClaims | undefined): void {
+function checkServiceAccountUID(request: TargetTokenRequest, claims: TokenClaims | undefined): void {
   if (request.accountUID === undefined || claims?.accountUID === request.accountUID) return;
   throw new IssueError('ServiceAccountRecreated', '', { accountUID: claims?.accountUID });
 }

@@ -12,12 +12,12 @@ import type { Target, TargetCall } from './target.ts';
 
 /** An anchor to create for the next renewed token. */
 export interface OwnAnchorRequest {
-  /** Purser's service account on the target; its UID is undefined if the token does not contain it. */
+  /** Purser's service account on the target; `uid` is undefined if Purser's token does not contain the UID. */
   readonly serviceAccount: AnchorName & { readonly uid?: string | undefined };
   /** UID of the registered Secret on the hub. */
   readonly registeredUID: string;
   /**
-   * Digest of the last renewed token on the hub; empty before the first renewal. The name of the anchor depends on it, not on the
+   * Digest of the last renewed token on the hub; empty before the first renewal. The name of the anchor depends on this digest, not on the
    * registered token, so that the anchor of an interrupted renewal is found again even if the registered token changes in the meantime.
    */
   readonly recordedDigest: string;
@@ -25,7 +25,7 @@ export interface OwnAnchorRequest {
 
 /**
  * Creates the anchor, or finds the one that an interrupted renewal created. Returns undefined if the target forbids the requests. Throws an
- * IssueError for all other failures, and for a Secret of that name that Purser did not create.
+ * IssueError for all other failures, and for a Secret with the anchor's name that Purser did not create.
  */
 export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest, signal: AbortSignal): Promise<OwnAnchor | undefined> {
   const { serviceAccount, registeredUID, recordedDigest } = request;
@@ -60,7 +60,7 @@ export function credentialLabel(registeredUID: string): string {
   return shortHash(registeredUID);
 }
 
-/** Returns all anchors on the target that were created for a registered Secret. Throws an IssueError. */
+/** Returns all anchors on the target that were created for a registered Secret. Throws an IssueError if the request fails. */
 export async function listOwnAnchors(
   target: Target,
   { namespace, registeredUID }: { readonly namespace: string; readonly registeredUID: string },
@@ -77,7 +77,7 @@ export async function listOwnAnchors(
   return anchors;
 }
 
-/** Deletes the anchor with this name and UID, if it still exists. Throws an IssueError. */
+/** Deletes the anchor with this name and UID, if it still exists. Throws an IssueError if the request fails. */
 export async function deleteOwnAnchor(target: Target, { namespace, name, uid }: OwnAnchor, signal: AbortSignal): Promise<void> {
   if (name.startsWith(OwnAnchorPrefix)) await deleteSecret(target, { namespace, name }, uid, signal);
 }

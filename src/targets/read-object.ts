@@ -12,8 +12,8 @@ import type { TokenSource } from './target.ts';
 export type ObjectPart = 'whole' | 'metadata';
 
 /**
- * Returns the object; undefined if the credential may not read it. Throws an IssueError, which contains the target's Status if the object
- * does not exist.
+ * Returns the object; undefined if the credential may not read it. Throws an IssueError for other failures; the error contains the target's
+ * Status if the object does not exist.
  */
 export async function readObject(
   target: TokenSource,

@@ -16,10 +16,10 @@ import type { Store } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
 import { digestOf } from '../std/digest.ts';
 import { clustersOf } from './credential.ts';
-import { credentialKey, type Issuer, type Registration } from './policy/registration.ts';
+import { credentialKey, type IssuingCredential } from './policy/registration.ts';
 import { isRenewedSecret, renewedName } from './policy/renewed-secret.ts';
 
-/** A Cluster with Purser's credential for it. */
+/** A Cluster, and Purser's credential for it if the credential exists. */
 export interface RegisteredCluster {
   readonly cluster: Stored<Cluster>;
   /** The Secret that `spec.authInfo.controller` refers to; undefined if it does not exist. */
@@ -34,7 +34,7 @@ export interface RegistryInformersOptions {
   readonly random: () => number;
   /** Namespaces in which Clusters may have their credentials. */
   readonly credentialNamespaces: readonly string[];
-  /** Prefixes of the annotations of Clusters to keep; none by default. */
+  /** Prefixes of Cluster annotations to keep; none by default. */
   readonly annotationPrefixes?: readonly string[] | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface RegistryInformers {
 /** Creates the informers, which start on subscription. */
 export function createRegistryInformers(options: RegistryInformersOptions): RegistryInformers {
   const { credentialNamespaces, annotationPrefixes = [], ...common } = options;
-  // Users who may patch Clusters could fill the memory with annotations.
+  // Drops all other annotations: users who may patch Clusters could otherwise fill the memory with annotations.
   const isKept = (annotation: string) => annotationPrefixes.some((prefix) => annotation.startsWith(prefix));
   const labelSelector = `${Label.managedBy}!=${LabelValue.managedBy}`;
   return {
@@ -64,7 +64,7 @@ interface RegistryStores {
   readonly credentials: readonly Pick<Informer<Secret>, 'store'>[];
 }
 
-/** Looks registered clusters up in stores; sends no requests. */
+/** Looks up registered clusters in the stores of informers; sends no requests. */
 export class Registry {
   readonly clusters: Store<Cluster>;
   #clustersByCredential: ((key: string) => readonly Stored<Cluster>[]) | undefined;
@@ -87,13 +87,13 @@ export class Registry {
     return { cluster, credential: find(key), renewed: find(renewedName(key)) };
   };
 
-  /** Returns the Clusters that refer to a Secret, by the key of the Secret. The index is built on first use. */
+  /** Returns the Clusters that refer to the Secret with this key, `namespace/name`. The index is built on first use. */
   clustersOfCredential(key: string): readonly Stored<Cluster>[] {
     this.#clustersByCredential ??= this.clusters.index(credentialKeys);
     return this.#clustersByCredential(key);
   }
 
-  /** Returns all Clusters with Purser's credentials for them. */
+  /** Returns all Clusters that are not being deleted, each with Purser's credential for it if the credential exists. */
   allRegistered(): readonly RegisteredCluster[] {
     return this.clusters.keys().flatMap((name) => this.registered(name) ?? []);
   }
@@ -121,8 +121,8 @@ const CREDENTIAL_KEYS: readonly string[] = Object.values(CredentialSecretKey);
 const REQUEST_ANNOTATIONS: ReadonlySet<string> = new Set([RenewCredentialAnnotation, RevokeCredentialAnnotation]);
 
 /**
- * Returns a Secret reduced to the keys of a credential, to the metadata that identifies Secrets of ManagedTokens and renewed ones, and to
- * annotations that Purser reads.
+ * Returns a Secret with only the keys of a credential, the metadata that identifies it and shows whether it belongs to a ManagedToken or is
+ * a renewed Secret, and the annotations that Purser reads.
  */
 export function reduceCredential(secret: Stored<Secret>): Stored<Secret> {
   const { namespace, name, uid, resourceVersion, creationTimestamp, labels, annotations = {}, ownerReferences } = secret.metadata;
@@ -161,11 +161,18 @@ export function dialedCluster({ cluster, credential }: RegisteredCluster): strin
 }
 
 /** Returns the identity of the Cluster and the credential that tokens are issued with now. */
-export function issuerOf({ cluster, credential }: RegisteredCluster): Issuer {
+export function issuingCredentialOf({ cluster, credential }: RegisteredCluster): IssuingCredential {
   const key = credentialKey(cluster);
   // Includes the UID, because another Secret of the same name may allow other addresses.
   const digest = key === '' ? '' : digestOf(`${key} ${credential?.metadata.uid}`);
   return { clusterUID: cluster.metadata.uid, credential: digest };
+}
+
+/** Identity of a registration, which changes with the Cluster, its spec, its credential and the renewal of the credential. */
+export interface Registration {
+  readonly cluster: string;
+  readonly credential: string;
+  readonly renewed: string;
 }
 
 /** Returns the identity of the registration as it is now. */
@@ -179,4 +186,13 @@ export function registrationOf({ cluster, credential, renewed }: RegisteredClust
 
 function versionOf(secret: Stored<Secret> | undefined): string {
   return secret === undefined ? '' : `${secret.metadata.uid}/${secret.metadata.resourceVersion}`;
+}
+
+export function isSameRegistration(a: Registration, b: Registration): boolean {
+  return isSameExceptRenewal(a, b) && a.renewed === b.renewed;
+}
+
+/** Returns whether two registrations differ at most in the renewed token. */
+export function isSameExceptRenewal(a: Registration, b: Registration): boolean {
+  return a.cluster === b.cluster && a.credential === b.credential;
 }

@@ -1,4 +1,4 @@
-// Reviews on a target: Purser's own user there, which tokens must never be issued for, and the validity of issued tokens.
+// Reviews on a target. They determine Purser's own user there, for which tokens must never be issued, and the validity of issued tokens.
 
 import { rejectOnAbort } from '../kube/deadline.ts';
 import { SelfSubjectReviews, TokenReviews } from '../kube/reviews.ts';
@@ -11,16 +11,16 @@ import { isReservedAudience } from './policy/grant.ts';
 import type { Target, TargetCaller, TokenSource } from './target.ts';
 
 /** Returns Purser's user name on the target, reviewed once per credential. Throws an IssueError while it is unknown. */
-export async function ownUsername(target: TokenSource, signal: AbortSignal): Promise<string> {
+export async function findOwnUsername(target: TokenSource, signal: AbortSignal): Promise<string> {
   const { known } = target.username;
   if (known !== undefined) return known;
   // Several callers may wait for one review, so none of them can cancel it.
-  const found = target.username.get(() => findUsername(target));
+  const found = target.username.get(() => reviewOwnUsername(target));
   return await rejectOnAbort(found, signal);
 }
 
-/** Returns Purser's user name on the target from a new review. Throws an IssueError. */
-export async function findUsername(target: TargetCaller, signal?: AbortSignal): Promise<string> {
+/** Returns Purser's user name on the target from a new review. Throws an IssueError if the review fails. */
+export async function reviewOwnUsername(target: TargetCaller, signal?: AbortSignal): Promise<string> {
   try {
     return await reviewUsername(target, signal);
   } catch (error) {
@@ -40,8 +40,8 @@ export interface ReviewRequest {
 }
 
 /**
- * Returns whether the target accepts the token as this subject and for every audience; without audiences, for its own API. Throws an
- * IssueError if the review fails.
+ * Returns whether the target accepts the token as this subject and for every audience; if there are no audiences, for its own API. Throws
+ * an IssueError if the review fails.
  */
 export async function reviewToken(target: Target, { token, subject, audiences }: ReviewRequest, signal: AbortSignal): Promise<boolean> {
   const spec = { token: token.reveal(), audiences };
@@ -73,8 +73,8 @@ export async function checkAcceptedByAPI(target: Target, { audiences, ...request
 }
 
 /**
- * Returns the audiences of a target's API server, which a review of Purser's own token for that API states. Empty if the review states
- * none, or if Purser is not permitted to review tokens; undefined if the review fails.
+ * Returns the audiences of a target's API server, as reported by a TokenReview of Purser's own token. Empty if the review reports none,
+ * or if Purser is not permitted to review tokens; undefined if the review fails.
  */
 export async function findAPIAudiences(target: TargetCaller, signal?: AbortSignal): Promise<readonly string[] | undefined> {
   try {

@@ -8,16 +8,15 @@ import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Clock } from '../std/clock.ts';
 import { redactSecret } from '../std/sensitive.ts';
 import { Once } from '../std/single-flight.ts';
-import { admit, type Breaker, CLOSED, type Outcome, settle } from './circuit-breaker.ts';
 import { secretsOf, type TargetCredential } from './credential.ts';
-import { EndpointChoice, type PinnedEndpoints } from './endpoints.ts';
+import type { PinnedEndpoints } from './endpoints.ts';
 import type { HubIdentity } from './hub.ts';
 import {
   canUseOtherAddress,
   IssueError,
   isClusterResponse,
+  isOutage,
   isTimeout,
-  outcomeOf,
   redactError,
   statusFailure,
   transportFailure,
@@ -28,14 +27,14 @@ export interface TargetOptions {
   /** Addresses in order of preference. */
   readonly servers: readonly string[];
   /** Creates a client for an address, with the connections of another target if given. Throws an IssueError for a forbidden address. */
-  readonly connect: (server: string, purpose: Purpose, connections?: InheritedConnections) => KubeClient;
+  readonly connect: (server: string, purpose: ClientPurpose, connections?: InheritedConnections) => KubeClient;
   /** Purser's credential; absent on the hub, whose client has its own credential. */
   readonly credential?: TargetCredential;
   /** Returns the endpoints to write to Secrets with tokens of the target. */
   readonly endpoints: () => PinnedEndpoints;
   /** Namespaces of the service accounts that the credential may issue tokens for; all by default. */
   readonly namespaces?: readonly string[] | undefined;
-  /** Recognizes the hub; absent in tests without a hub. */
+  /** Check that decides whether the target is the hub; absent in tests without a hub. */
   readonly hub?: HubIdentity;
   /** True if Purser verifies servers with the system roots, because the Cluster has no caBundle. */
   readonly usesSystemRoots?: boolean;
@@ -44,13 +43,13 @@ export interface TargetOptions {
 }
 
 /** Use of a client: by the controllers, by the façade, or for probes. Each has its own connections, so that none waits for another. */
-export type Purpose = 'controllers' | 'facade' | 'probes';
+export type ClientPurpose = 'controllers' | 'facade' | 'probes';
 
 /** Connections of another target. */
 export type InheritedConnections = ReturnType<KubeClient['transport']['handOver']>;
 
 /** Maximum number of connections per address and purpose. The requests of a probe are sequential. */
-export const MAX_CONNECTIONS: Readonly<Record<Purpose, number>> = { controllers: 16, facade: 16, probes: 1 };
+export const MAX_CONNECTIONS: Readonly<Record<ClientPurpose, number>> = { controllers: 16, facade: 16, probes: 1 };
 
 /** One request to the target. It may be repeated at another address, so it must depend only on its arguments. */
 export type TargetCall<T> = (client: KubeClient, options: CallOptions) => Promise<T>;
@@ -61,7 +60,7 @@ export type TargetCaller = Pick<Target, 'call' | 'credential'>;
 /** The part of a target that issuing a token needs. */
 export type TokenSource = Pick<Target, 'call' | 'credential' | 'clock' | 'hub' | 'namespaces' | 'username'>;
 
-/** Maximum number of accepted sets of audiences that are kept: tenants choose them. */
+/** Maximum number of sets of accepted audiences to keep; limited, because tenants choose the audiences. */
 const MAX_AUDIENCES = 64;
 
 /** Sends requests to a target while its circuit is closed; tries its addresses in order. */
@@ -79,8 +78,12 @@ export class Target {
   readonly #isShared: boolean;
   readonly #usesSystemRoots: boolean;
   readonly #choice: EndpointChoice;
-  readonly #clients: Readonly<Record<Purpose, Map<string, KubeClient>>> = { controllers: new Map(), facade: new Map(), probes: new Map() };
-  readonly #active: Record<Purpose, number> = { controllers: 0, facade: 0, probes: 0 };
+  readonly #clients: Readonly<Record<ClientPurpose, Map<string, KubeClient>>> = {
+    controllers: new Map(),
+    facade: new Map(),
+    probes: new Map(),
+  };
+  readonly #active: Record<ClientPurpose, number> = { controllers: 0, facade: 0, probes: 0 };
   #breaker: Breaker = CLOSED;
   #lastFailure = '';
   #isClosed = false;
@@ -98,8 +101,8 @@ export class Target {
   }
 
   /**
-   * Returns the response to one request. Throws a StatusError for an error response, an IssueError without a usable response or
-   * while the circuit is open, and the reason of `signal` if it aborts.
+   * Returns the response to one request. Throws a StatusError for an error response, an IssueError if there is no usable response or the
+   * circuit is open, and the reason of `signal` if it is aborted.
    */
   async call<T>(request: TargetCall<T>, signal?: AbortSignal): Promise<T> {
     return await this.#call(request, 'controllers', signal);
@@ -116,7 +119,7 @@ export class Target {
     this.#admit();
   }
 
-  /** Returns a caller for probes, which sends requests while the circuit is open. Any response closes the circuit. */
+  /** Returns a caller that sends probes, even while the circuit is open. Any response other than 502, 503 and 504 closes the circuit. */
   prober(deadlineMs: number): TargetCaller {
     return { credential: this.credential, call: (request, signal) => this.#probe(request, deadlineMs, signal) };
   }
@@ -132,8 +135,9 @@ export class Target {
   }
 
   /**
-   * Takes over the connections of probes from a target with the same addresses, certificate authorities and proxy. After that, only
-   * this target closes them. Other connections are idle most of the time, and their pools take more memory than a new connection is worth.
+   * Takes over the connections of probes from a target with the same addresses, certificate authorities and proxy. After that, only this
+   * target closes them. Does not take over other connections: they are idle most of the time, and keeping their pools would cost more
+   * memory than a new connection is worth.
    */
   takeOver(former: Target): void {
     if (former.#isShared) return;
@@ -148,12 +152,12 @@ export class Target {
     await Promise.all(clients.map((client) => client.transport.close()));
   }
 
-  async #call<T>(request: TargetCall<T>, purpose: Purpose, signal: AbortSignal | undefined): Promise<T> {
+  async #call<T>(request: TargetCall<T>, purpose: ClientPurpose, signal: AbortSignal | undefined): Promise<T> {
     const admitted = this.#admit();
     this.#breaker = admitted;
     const mustQueue = this.#active[purpose] >= MAX_CONNECTIONS[purpose];
     this.#active[purpose] += 1;
-    let outcome: Outcome = 'success';
+    let outcome: CallOutcome = 'success';
     try {
       return await this.#callAnyAddress(request, { purpose, deadlineMs: DEADLINE_MS, signal });
     } catch (error) {
@@ -205,14 +209,16 @@ export class Target {
     throw first;
   }
 
-  /** Waits for a request to the hub. Returns its duration, in milliseconds. Throws its error, or the reason of `signal` if it aborts. */
+  /**
+   * Waits for a request to the hub. Returns its duration, in milliseconds. Throws its error, or the reason of `signal` if it is aborted.
+   */
   async #waitFor(request: Promise<unknown>, signal: AbortSignal | undefined): Promise<number> {
     const startedAt = this.clock.monotonic();
     await (signal === undefined ? request : rejectOnAbort(request, signal));
     return this.clock.monotonic() - startedAt;
   }
 
-  #findOrCreateClient(server: string, purpose: Purpose): KubeClient {
+  #findOrCreateClient(server: string, purpose: ClientPurpose): KubeClient {
     if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'the registration of the cluster changed during the request');
     const clients = this.#clients[purpose];
     const client = clients.get(server) ?? this.#connect(server, purpose);
@@ -238,9 +244,117 @@ export class Target {
 
 /** Parameters of one request. */
 interface CallParameters {
-  readonly purpose: Purpose;
+  readonly purpose: ClientPurpose;
   readonly deadlineMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
 const DEADLINE_MS = 10_000;
+
+/**
+ * State of the circuit breaker of a target: after repeated failures, requests pause, then one request tests the cluster before other
+ * requests resume. Times are on the monotonic clock.
+ */
+export type Breaker =
+  | { readonly type: 'closed'; readonly failures: number }
+  | { readonly type: 'open'; readonly until: number; readonly pauseMs: number }
+  /** One request tests the cluster. */
+  | { readonly type: 'probing'; readonly since: number; readonly pauseMs: number };
+
+/** Outcome of a call; `abandoned` is neither success nor failure of the cluster. */
+export type CallOutcome = 'success' | 'failure' | 'abandoned';
+
+/** The initial state, in which all requests are sent. */
+export const CLOSED: Breaker = { type: 'closed', failures: 0 };
+
+/** The state after a request is admitted, or the time in milliseconds that it must wait. */
+type BreakerAdmission = { readonly breaker: Breaker } | { readonly breaker?: never; readonly waitMs: number };
+
+/** Admits a request or makes it wait. The caller of an admitted request must call `settle` with its outcome. */
+export function admit(breaker: Breaker, now: number): BreakerAdmission {
+  if (breaker.type === 'closed') return { breaker };
+  if (breaker.type === 'probing') return { waitMs: probeWaitMs(now - breaker.since) };
+  if (now < breaker.until) return { waitMs: breaker.until - now };
+  return { breaker: { type: 'probing', since: now, pauseMs: breaker.pauseMs } };
+}
+
+/** Outcome of an admitted request, with the state of the circuit breaker that admitted it. */
+interface Settlement {
+  readonly admitted: Breaker;
+  readonly outcome: CallOutcome;
+}
+
+/** Returns the state after a request. Failures of requests that were sent before the circuit opened are ignored. */
+export function settle(breaker: Breaker, { admitted, outcome }: Settlement, now: number): Breaker {
+  if (outcome === 'success') return CLOSED;
+  if (breaker.type === 'open') return breaker;
+  if (breaker.type === 'probing') return admitted === breaker ? reopen(breaker.pauseMs, outcome, now) : breaker;
+  if (outcome === 'abandoned') return breaker;
+  const failures = breaker.failures + 1;
+  return failures < THRESHOLD ? { type: 'closed', failures } : open(FIRST_PAUSE_MS, now);
+}
+
+const THRESHOLD = 5;
+const FIRST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 60_000;
+const MIN_WAIT_MS = 1_000;
+
+/** Returns the time to wait for the result of a test request: as long as the test has lasted, because successful tests are fast. */
+function probeWaitMs(sinceMs: number): number {
+  return Math.min(Math.max(sinceMs, MIN_WAIT_MS), MAX_PAUSE_MS);
+}
+
+/** Returns the breaker after a failed test. After an abandoned test, the next request tests the cluster. */
+function reopen(pauseMs: number, outcome: Exclude<CallOutcome, 'success'>, now: number): Breaker {
+  return outcome === 'abandoned' ? { type: 'open', until: now, pauseMs } : open(Math.min(pauseMs * 2, MAX_PAUSE_MS), now);
+}
+
+function open(pauseMs: number, now: number): Breaker {
+  return { type: 'open', until: now + pauseMs, pauseMs };
+}
+
+/** Returns the outcome of a failed call for the circuit breaker. */
+function outcomeOf(error: unknown): CallOutcome {
+  if (error instanceof StatusError) return isOutage(error) ? 'failure' : 'success';
+  return error instanceof TransportError ? 'failure' : 'abandoned';
+}
+
+/** Tracks which of several addresses works. Times are on the monotonic clock. */
+export class EndpointChoice {
+  readonly #servers: readonly string[];
+  #active = 0;
+  /** Time of the last failure of the preferred address. */
+  #failedAt = 0;
+
+  /** Creates a choice between servers in order of preference. */
+  constructor(servers: readonly string[]) {
+    this.#servers = servers;
+  }
+
+  /** The address that is tried first; undefined if there is none. */
+  get active(): string | undefined {
+    return this.#servers[this.#active];
+  }
+
+  /** Returns the addresses to try: the active one first, or the preferred one first if its last failure was at least RETURN_MS ago. */
+  order(now: number): readonly string[] {
+    const isReturnDue = this.#active !== 0 && now - this.#failedAt >= RETURN_MS;
+    const [preferred, active] = [this.#servers[0], this.#servers[this.#active]];
+    const first = isReturnDue ? [preferred, active] : [active];
+    return [...new Set([...first, ...this.#servers])].filter((server) => server !== undefined);
+  }
+
+  /** Makes the address that responded the active one. */
+  recordSuccess(server: string): void {
+    this.#active = this.#servers.indexOf(server);
+  }
+
+  /** Makes the next address active if the active one failed. */
+  recordFailure(server: string, now: number): void {
+    const index = this.#servers.indexOf(server);
+    if (index === 0) this.#failedAt = now;
+    if (index === this.#active) this.#active = (index + 1) % this.#servers.length;
+  }
+}
+
+const RETURN_MS = 300_000;

@@ -114,7 +114,7 @@ export function createCredentialGauges(times: () => Iterable<CredentialTimes>): 
 interface CredentialGauge {
   readonly name: string;
   readonly help: string;
-  /** Returns milliseconds; undefined for no sample. */
+  /** Returns the value in milliseconds; undefined to export no sample. */
   readonly valueOf: (times: CredentialTimes) => number | undefined;
 }
 
@@ -140,13 +140,13 @@ const CREDENTIAL_GAUGES: readonly CredentialGauge[] = [
 export type Budget = 'reviews' | 'dials' | 'runs' | 'slots' | 'bytes';
 
 /** A namespace and the budget that it exceeds. */
-export type Excess = readonly [namespace: string, budget: Budget];
+export type ExceededBudget = readonly [namespace: string, budget: Budget];
 
 /** Returns a gauge for the namespaces that `over` yields at each scrape. */
-export function createBudgetGauge(over: () => Iterable<Excess>): Family {
+export function createBudgetGauge(over: () => Iterable<ExceededBudget>): Family {
   return {
     name: NAME,
-    help: '1 for each namespace that exceeds its share of a resource; from the 21st namespace of a budget, the label is "other".',
+    help: '1 for each namespace that exceeds a budget; for each budget, namespaces after the first 20 share the namespace label "other".',
     type: 'gauge',
     *samples() {
       const namespaces = new Map<Budget, Set<string>>();

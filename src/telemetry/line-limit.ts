@@ -5,7 +5,7 @@ import { mayTake } from '../std/fair-queue.ts';
 
 export interface LineLimitOptions {
   readonly clock: Clock;
-  /** Called at the end of a namespace's minute, which starts with its first line, with the number of suppressed lines. */
+  /** Called with the number of suppressed lines of a namespace, one minute after its first line or on `close`. */
   readonly onSuppressed: (namespace: string, suppressed: number) => void;
 }
 

@@ -25,7 +25,9 @@ export function createLogger({ level, readable, write }: LoggerOptions): Logger 
   return pino(options, { write: (line: string) => write(redactTokens(readable ? formatReadable(line) : line)) });
 }
 
-/** Returns the logger for decisions about tokens, which is active at all levels except `silent`. Does not redact fields: none is secret. */
+/**
+ * Returns the logger for decisions about tokens. It is active at all levels except `silent`, and redacts no fields, because none is secret.
+ */
 export function createAuditLogger(log: Logger): Logger {
   return log.level === 'silent' ? log : log.child({}, { level: 'info', redact: [] });
 }

@@ -12,7 +12,7 @@ import {
   createBudgetGauge,
   createCredentialGauges,
   createProfileGauge,
-  type Excess,
+  type ExceededBudget,
   encodeFamilies,
   type Family,
   type ProfileCounts,
@@ -56,7 +56,7 @@ export interface ServedRequest {
   readonly durationMs: number | undefined;
 }
 
-/** An anchor that remains on a cluster. */
+/** An anchor Secret that Purser could not delete and that remains on a cluster. */
 export interface OrphanedAnchor {
   readonly cluster: string;
   readonly namespace: string;
@@ -74,7 +74,7 @@ export class Metrics {
   readonly #isRegistered: (cluster: string) => boolean;
   #leads: () => boolean = () => false;
   #credentialTimes: () => Iterable<CredentialTimes> = () => [];
-  readonly #overBudget = new Map<string, () => Iterable<Excess>>();
+  readonly #overBudget = new Map<string, () => Iterable<ExceededBudget>>();
   #profileCounts: () => Iterable<ProfileCounts> = () => [];
   #watches: () => number = () => 0;
   #verificationMs: () => number = () => 0;
@@ -107,37 +107,37 @@ export class Metrics {
     this.#declared.lateness.observe({ controller }, latenessMs / 1_000);
   }
 
-  /** Exports the number of a controller's due keys, which `depth` returns. */
+  /** Exports the result of `depth`: the number of due keys of a controller. */
   observeQueue(controller: string, depth: () => number): void {
     this.#depths.set(controller, depth);
   }
 
-  /** Exports the leadership of this process, which `leads` returns. */
+  /** Exports the result of `leads`: true while this process is the leader. */
   observeLeadership(leads: () => boolean): void {
     this.#leads = leads;
   }
 
-  /** Exports the times of Purser's credentials, which `times` yields. */
+  /** Exports the result of `times`: the renewal and expiry times of Purser's credentials. */
   observeCredentials(times: () => Iterable<CredentialTimes>): void {
     this.#credentialTimes = times;
   }
 
-  /** Exports the namespaces that exceed a budget of a controller, which `overBudget` yields. */
-  observeBudgets(controller: string, overBudget: () => Iterable<Excess>): void {
+  /** Exports the result of `overBudget`: the namespaces that exceed a budget of a controller. */
+  observeBudgets(controller: string, overBudget: () => Iterable<ExceededBudget>): void {
     this.#overBudget.set(controller, overBudget);
   }
 
-  /** Exports the interval between two verifications of a token, which `intervalMs` returns. */
+  /** Exports the result of `intervalMs`: the interval between two verifications of a token. */
   observeVerification(intervalMs: () => number): void {
     this.#verificationMs = intervalMs;
   }
 
-  /** Exports the numbers of ClusterProfiles, which `counts` yields. */
+  /** Exports the result of `counts`: the numbers of ClusterProfiles. */
   observeProfiles(counts: () => Iterable<ProfileCounts>): void {
     this.#profileCounts = counts;
   }
 
-  /** Exports the number of open watches, which `watches` returns. */
+  /** Exports the result of `watches`: the number of open watches. */
   observeWatches(watches: () => number): void {
     this.#watches = watches;
   }
@@ -154,7 +154,7 @@ export class Metrics {
     this.#declared.probeDuration.observe(durationMs / 1_000);
   }
 
-  /** Counts an anchor that remains on a cluster. After 100 anchors, the labels `namespace` and `name` are `other`. */
+  /** Counts an anchor that remains on a cluster. From the 101st anchor, the labels `namespace` and `name` are `other`. */
   recordOrphan({ cluster, namespace, name }: OrphanedAnchor): void {
     const known = this.#isRegistered(cluster) ? cluster : UNREGISTERED;
     const key = `${known}/${namespace}/${name}`;
@@ -168,7 +168,7 @@ export class Metrics {
     this.#declared.heldRemovals.inc({ limit });
   }
 
-  /** Sets the gauge of the global removal limit. */
+  /** Sets the gauge that is 1 while the global removal limit pauses the removal of Secrets. */
   setRemovalPaused(isPaused: boolean): void {
     this.#declared.removalPaused.set(isPaused ? 1 : 0);
   }

@@ -1,5 +1,5 @@
-// Gauges of every ManagedToken, ManagedTokenSet and Cluster, from the informers. All replicas export the same values, except that a façade
-// without a controller has no ManagedTokens and no sets: alert rules use `max by`.
+// Gauges of every ManagedToken, ManagedTokenSet and Cluster, from the informers. All replicas export the same values, except that a replica
+// that runs only the façade has no ManagedTokens and ManagedTokenSets, so alert rules use `max by`.
 
 import type { Cluster, ClusterCondition } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
@@ -15,7 +15,7 @@ export interface ObjectLister<T extends ApiObject> {
   list(): readonly Stored<T>[];
 }
 
-/** Returns gauges of expiry, renewal and readiness of each token. The label `target_cluster` names registered Clusters only. */
+/** Returns gauges of expiry, renewal and readiness of each token. The label `target_cluster` names only registered Clusters. */
 export function createTokenGauges(tokens: ObjectLister<ManagedToken>, isRegistered: (cluster: string) => boolean): readonly Family[] {
   const clusterOf = ({ spec }: Stored<ManagedToken>) => (isRegistered(spec.clusterName) ? spec.clusterName : UNREGISTERED);
   return createGauges(tokens, TOKEN_GAUGES, clusterOf);

@@ -1,4 +1,5 @@
-// Metrics of the process with their labels and buckets. No histogram has a label for clusters or tokens, which would multiply its series.
+// Metrics of the process with their labels and buckets. No histogram has a label for clusters or tokens, because such a label would
+// multiply its series.
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
@@ -51,7 +52,7 @@ function declareWork(registry: Registry, { depths, leads }: GaugeSources) {
 function declareTokens(registry: Registry, { verificationMs }: GaugeSources) {
   const registers = [registry];
   return {
-    issueDuration: histogram('token_issue_duration_seconds', 'Duration of a token issuance, including writing its Secret.', {
+    issueDuration: histogram('token_issue_duration_seconds', 'Duration of a token issuance, including the write of its Secret.', {
       registers,
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     }),
@@ -63,7 +64,7 @@ function declareTokens(registry: Registry, { verificationMs }: GaugeSources) {
       registers,
       labelNames: ['target_cluster', 'namespace', 'name'],
     }),
-    heldRemovals: counter('held_removals_total', 'Removals of Secrets that a removal limit delayed or paused.', {
+    heldRemovals: counter('held_removals_total', 'Secret removals that a removal limit delayed or paused.', {
       registers,
       labelNames: ['limit'],
     }),

@@ -1,5 +1,6 @@
-// Deletions of anchors on clusters other than the one whose slot a run holds. The run requests them, a run in the lane of each cluster
-// sends them, and the next run of the ManagedToken acts on the results. Thus no run waits for a cluster while it holds a slot of another.
+// A run of a ManagedToken holds a slot of one cluster. It requests the deletion of anchors on other clusters here; a run in the lane of
+// each of those clusters sends the deletions, and the next run of the ManagedToken acts on the results. Thus no run waits for one cluster
+// while it holds a slot of another.
 
 import { IssueError } from '../targets/issue-error.ts';
 import { type AnchorEntry, type AnchorLocation, locationKeyOf } from './policy/anchors.ts';
@@ -7,12 +8,12 @@ import { type AnchorEntry, type AnchorLocation, locationKeyOf } from './policy/a
 /** Time for which a deletion waits for a slot before it fails, in milliseconds. */
 export const SLOT_WAIT_MS = 60_000;
 
-/** Thrown by a run that needs the results of requested deletions; a result triggers the ManagedToken. */
+/** Thrown by a run if results of requested deletions are missing. The run that deletes the anchors triggers the ManagedToken again. */
 export class AnchorsPendingError extends Error {
   override readonly name = 'AnchorsPendingError';
 }
 
-/** Key of a ManagedToken, and the lane of runs that delete its anchors. */
+/** Key of a ManagedToken, and the lane in which its anchors are deleted. */
 export interface DeletionKey {
   readonly tokenKey: string;
   readonly lane: string;
@@ -23,7 +24,7 @@ export function encodeDeletionKey({ tokenKey, lane }: DeletionKey): string {
   return `${tokenKey}#${lane}`;
 }
 
-/** Parses the key of a run; undefined for the key of a ManagedToken, whose name contains no `#`. */
+/** Parses the key of a run; returns undefined for the key of a ManagedToken, which contains no `#`. */
 export function parseDeletionKey(key: string): DeletionKey | undefined {
   const at = key.indexOf('#');
   return at < 0 ? undefined : { tokenKey: key.slice(0, at), lane: key.slice(at + 1) };
@@ -35,7 +36,7 @@ type Deletion =
   /** `error` is undefined if the anchor was deleted. */
   | { readonly type: 'done'; readonly entry: AnchorEntry; readonly error: IssueError | undefined };
 
-/** Requested deletions of one ManagedToken and their results, by location. Times are monotonic. */
+/** Requested deletions of one ManagedToken's anchors, and their results, by location. Times are monotonic. */
 export class AnchorDeletions {
   readonly #deletions = new Map<string, Deletion>();
 
@@ -54,13 +55,13 @@ export class AnchorDeletions {
     return type === 'waiting';
   }
 
-  /** Requests a deletion in a lane, unless it was requested there. */
+  /** Requests a deletion in a lane, unless the deletion already waits for that lane. */
   request(entry: AnchorEntry, lane: string, now: number): void {
     const known = this.#deletions.get(locationKeyOf(entry));
     if (known?.type !== 'waiting' || known.lane !== lane) this.#set({ type: 'waiting', entry, lane, requestedAt: now });
   }
 
-  /** Starts the deletions that wait for this lane and returns their locations. Those for which `isInLane` is false are dropped. */
+  /** Starts the deletions that wait for this lane, and returns their entries. Drops the waiting deletions for which `isInLane` is false. */
   start(lane: string, isInLane: (entry: AnchorEntry) => boolean): readonly AnchorEntry[] {
     const waiting = [...this.#deletions.values()].filter((deletion) => deletion.type === 'waiting' && deletion.lane === lane);
     for (const { entry } of waiting) this.#deletions.delete(locationKeyOf(entry));
@@ -74,7 +75,7 @@ export class AnchorDeletions {
     this.#set({ type: 'done', entry, error });
   }
 
-  /** Drops deletions that started and have no result. */
+  /** Drops the deletions of these entries that have started but have no result. */
   abandon(entries: readonly AnchorEntry[]): void {
     for (const entry of entries) {
       if (this.#deletions.get(locationKeyOf(entry))?.type === 'running') this.#deletions.delete(locationKeyOf(entry));
@@ -82,8 +83,8 @@ export class AnchorDeletions {
   }
 
   /**
-   * Returns and forgets the failures at these locations. Throws AnchorsPendingError if a result is missing; a deletion that has waited for
-   * SLOT_WAIT_MS has failed.
+   * Returns the failures at these locations, and forgets their results. Throws AnchorsPendingError if a result is missing. A deletion that
+   * has waited for SLOT_WAIT_MS is treated as failed.
    */
   takeFailures(entries: readonly AnchorEntry[], now: number): readonly { readonly entry: AnchorEntry; readonly error: IssueError }[] {
     const deletions = entries.flatMap((entry) => this.#deletions.get(locationKeyOf(entry)) ?? []).map((each) => failIfOverdue(each, now));

@@ -1,5 +1,5 @@
-// Anchors as the hub records them: the finalizer and status.anchors, which Purser writes before it creates an anchor and clears after it
-// has deleted the anchor. Also revocation, and reports of orphaned anchors.
+// Records of anchors on the hub: Purser adds the finalizer and an entry in status.anchors before it creates an anchor, and removes them
+// after it has deleted the anchor. Also revokes tokens, and reports orphaned anchors.
 
 import { AnchorFinalizer } from '../api/names.ts';
 import { AlertReason } from '../api/reasons.ts';
@@ -13,7 +13,7 @@ import { deleteAnchor, hasAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { anchorName } from '../targets/policy/grant.ts';
 import { isIssuedWith } from '../targets/policy/registration.ts';
-import { issuerOf, type RegisteredCluster } from '../targets/registry.ts';
+import { issuingCredentialOf, type RegisteredCluster } from '../targets/registry.ts';
 import { type DeletionKey, encodeDeletionKey } from './anchor-deletions.ts';
 import { REVOCATION_UNAVAILABLE } from './events.ts';
 import {
@@ -41,14 +41,15 @@ import { type EvaluatedToken, hasCurrentToken, type TokenObservation, type Token
 import { laneOfCluster } from './priority.ts';
 import { RUN_MS, type Step, type TokenDeps, type TokenRun } from './run.ts';
 import { deleteSecrets } from './secrets.ts';
-import type { OrphanSource } from './tracked-token.ts';
+import type { OrphanSource } from './tracked-anchors.ts';
 
 /** Pause between attempts to delete former anchors, in milliseconds. */
 export const ANCHOR_RETRY_MS = 300_000;
 
 /**
- * Adds the finalizer, then the anchor to status.anchors, unless they exist. Call this before the anchor is created. Reports the anchor of a
- * replaced Cluster as orphaned, unless the current cluster has it. Throws an IssueError if status.anchors is full.
+ * Adds the finalizer, then the anchor to status.anchors, unless they are already there. Call this before the anchor is created. Reports the
+ * anchor of a replaced Cluster as orphaned, unless it exists on the cluster that the Cluster now refers to. Throws an IssueError if
+ * status.anchors is full.
  */
 export async function recordAnchor(
   run: TokenRun,
@@ -57,23 +58,23 @@ export async function recordAnchor(
   const registered = registeredAt(run, wantedAnchor(token));
   if (!hasRoomForAnchor(token)) throw new IssueError('TooManyAnchors');
   await deleteFirst(run, token);
-  const replaced = replacedAnchor(token, issuerOf(registered));
+  const replaced = replacedAnchor(token, issuingCredentialOf(registered));
   const isOrphaned = replaced !== undefined && !(await isFound(run, token, replaced));
   const events = isOrphaned ? orphanEvents(run, token, replaced) : [];
   const finalizers = [...otherFinalizers(token), AnchorFinalizer];
   const kept = hasAnchorFinalizer(token) ? token : await writeFinalizers(run, token, finalizers);
-  const written = await writeAnchors(run, kept, withWantedAnchor(token, issuerOf(registered)));
-  run.tracked.deletedAnchors.delete(locationKeyOf(wantedAnchor(token)));
+  const written = await writeAnchors(run, kept, withWantedAnchor(token, issuingCredentialOf(registered)));
+  run.tracked.anchors.deleted.delete(locationKeyOf(wantedAnchor(token)));
   return { token: written, events };
 }
 
 /**
- * Deletes the anchor of another service account in the same namespace, because its entry in status.anchors is about to be replaced. Without
- * one, completes a requested deletion of the wanted anchor, which would otherwise revoke the next token.
+ * Deletes the anchor for another service account in the same namespace, because its entry in status.anchors is about to be replaced. If
+ * there is none, completes a requested deletion of the wanted anchor, because a later deletion would revoke the next token.
  */
 async function deleteFirst(run: TokenRun, token: StoredToken): Promise<void> {
   const entry =
-    otherAccountAnchor(token) ?? anchorsOf(token).find((listed) => isWanted(listed, token) && run.tracked.deletions.has(listed));
+    otherAccountAnchor(token) ?? anchorsOf(token).find((listed) => isWanted(listed, token) && run.tracked.anchors.deletions.has(listed));
   const [failure] = entry === undefined ? [] : await deleteAnchors(run, token, [entry]);
   if (failure !== undefined && failure.error.reason !== 'AnchorDeletionUnconfirmed') throw failure.error;
 }
@@ -99,9 +100,10 @@ export async function revoke(
 }
 
 /**
- * Returns the entries of status.anchors that do not delay a revocation if their anchors cannot be deleted: the Secret holds the last token,
- * which is bound to another anchor, or the Cluster was deleted. Tenants choose the location in the spec and can write the Secret: unless
- * status or memory identifies the last token, it may be bound to any listed anchor.
+ * Returns the entries of status.anchors whose anchors need not be deleted for a revocation to succeed. If the Secret holds the last token,
+ * these are all entries except the wanted and the recorded location; otherwise, only those of them whose Cluster was deleted. Tenants
+ * choose the location in the spec and can write the Secret: unless status or memory identifies the token in the Secret as the last one, the
+ * last token may be bound to any listed anchor.
  */
 function supersededEntries({ view }: TokenRun, { observation: { token }, state }: EvaluatedToken): readonly AnchorEntry[] {
   const recorded = recordedAnchor(token, state.record);
@@ -109,7 +111,7 @@ function supersededEntries({ view }: TokenRun, { observation: { token }, state }
   return hasCurrentToken(state) && state.isLast ? former : former.filter(({ cluster }) => view.registry.registered(cluster) === undefined);
 }
 
-/** Deletes the anchors and removes the finalizer from a ManagedToken that needs no anchor. */
+/** Deletes the anchors, unless `anchor` is `none`, and removes the finalizer of a ManagedToken that is being deleted or needs no anchor. */
 export async function release(
   run: TokenRun,
   { observation, state }: EvaluatedToken,
@@ -135,9 +137,9 @@ export async function release(
 }
 
 /**
- * Deletes anchors that tokens of this spec no longer need. An anchor that cannot be deleted is reported as orphaned, stays in
- * status.anchors and is retried later, unless its Cluster was replaced and the anchor was not found there. If the list is full,
- * anchors of deleted Clusters are dropped from it.
+ * Deletes anchors that tokens of this spec no longer need. Reports an anchor that cannot be deleted as orphaned, and keeps it in
+ * status.anchors for a later attempt, unless its Cluster was replaced and the anchor was not found on the cluster that the Cluster now
+ * refers to. If the list is full, also drops anchors of deleted Clusters from the list.
  */
 export async function pruneAnchors(run: TokenRun, observation: TokenObservation, entries: readonly AnchorEntry[]): Promise<Step> {
   const { token } = observation;
@@ -170,7 +172,7 @@ interface FailedDeletion {
  */
 async function deleteAnchors(run: TokenRun, token: StoredToken, entries: readonly AnchorEntry[]): Promise<readonly FailedDeletion[]> {
   const { tracked, clock, slot, key } = run;
-  const { deletions } = tracked;
+  const { deletions } = tracked.anchors;
   deletions.retain(anchorsOf(token));
   const free = entries.filter((entry) => deletions.isFree(entry));
   const lanes = new Map(free.map((entry) => [entry, laneOfCluster(run.view.registry.registered(entry.cluster))]));
@@ -194,8 +196,8 @@ async function tryDeleteAt(run: TokenRun, token: StoredToken, entry: AnchorEntry
 }
 
 /**
- * Deletes the anchors that runs of the ManagedToken requested in a lane, and triggers the ManagedToken. Sends requests only to the cluster
- * of the lane. Failures are results for the ManagedToken; defects are thrown.
+ * Deletes the anchors that earlier runs of the ManagedToken left to this lane, then triggers the ManagedToken. Sends requests only to the
+ * cluster of the lane. Records failures as results for the ManagedToken; throws only for defects, or if `signal` aborts.
  */
 export async function deleteRequestedAnchors(deps: TokenDeps, { tokenKey, lane }: DeletionKey, signal: AbortSignal): Promise<Result> {
   const { view, memory, timers, slot } = deps;
@@ -203,7 +205,7 @@ export async function deleteRequestedAnchors(deps: TokenDeps, { tokenKey, lane }
   if (token === undefined) return {};
   const { uid } = token.metadata;
   const tracked = memory.of(uid);
-  const entries = tracked.deletions.start(lane, ({ cluster }) => laneOfCluster(view.registry.registered(cluster)) === lane);
+  const entries = tracked.anchors.deletions.start(lane, ({ cluster }) => laneOfCluster(view.registry.registered(cluster)) === lane);
   const deadline = startDeadline(timers, RUN_MS, signal);
   const run: TokenRun = { ...deps, key: tokenKey, uid, tracked, signal: deadline.signal };
   const timeout = new IssueError('ClusterTimeout', `the deletion took more than ${RUN_MS / 1_000} s`);
@@ -214,13 +216,13 @@ export async function deleteRequestedAnchors(deps: TokenDeps, { tokenKey, lane }
           if (!deadline.hasPassed || signal.aborted) throw thrown;
           return timeout;
         });
-        tracked.deletions.finish(entry, error);
+        tracked.anchors.deletions.finish(entry, error);
       }),
     );
     return {};
   } finally {
     deadline.clear();
-    tracked.deletions.abandon(entries);
+    tracked.anchors.deletions.abandon(entries);
     slot?.request(tokenKey);
   }
 }
@@ -231,30 +233,30 @@ export async function writeRemainingAnchors(run: TokenRun, token: StoredToken, l
   return left.length > 0 || !hasAnchorFinalizer(token) ? written : await writeFinalizers(run, written, otherFinalizers(token));
 }
 
-/** Returns the event for the anchor that the Secret's record names and status.anchors does not; empty without such an anchor. */
+/** Returns the event for an anchor that the Secret's record names but status.anchors does not list; empty if there is no such anchor. */
 export function unlistedEvents(run: TokenRun, token: StoredToken, { record, isLast }: TokenState): readonly EventContent[] {
   const entry = unlistedAnchor(token, record);
-  // The digest of the last issuance covers the location, so that tenants cannot forge it.
+  // The digest of the last issuance covers the location, so tenants cannot forge the location.
   return entry === undefined ? [] : orphanEvents(run, token, entry, isLast ? 'recorded' : 'claimed');
 }
 
 /**
- * Deletes the anchor. Throws an IssueError if the anchor may still exist: a deleted Cluster may be re-created, and its tokens would be
- * valid again; a replaced Cluster may refer to another cluster, which does not have the anchor.
+ * Deletes the anchor. Throws an IssueError if the anchor may still exist: the Cluster was deleted, so Purser cannot reach the anchor, or
+ * the Cluster or its credential was replaced, and the anchor was not found on the cluster that Purser now reaches.
  */
 async function deleteAt(run: TokenRun, token: StoredToken, entry: AnchorEntry): Promise<void> {
   const registered = registeredAt(run, entry);
   const anchor = { namespace: entry.namespace, name: anchorNameOf(token) };
   const wasFound = await run.clients.use(registered, (target) => deleteAnchor(target, anchor, run.signal));
-  if (isIssuedWith(entry, issuerOf(registered))) return;
-  const { deletedAnchors } = run.tracked;
-  if (wasFound) deletedAnchors.add(locationKeyOf(entry));
-  else if (!deletedAnchors.has(locationKeyOf(entry))) throw new IssueError('AnchorDeletionUnconfirmed');
+  if (isIssuedWith(entry, issuingCredentialOf(registered))) return;
+  const { deleted } = run.tracked.anchors;
+  if (wasFound) deleted.add(locationKeyOf(entry));
+  else if (!deleted.has(locationKeyOf(entry))) throw new IssueError('AnchorDeletionUnconfirmed');
 }
 
 /** Returns whether the cluster that the Cluster now refers to has the anchor, or had it until Purser deleted it. */
 async function isFound(run: TokenRun, token: StoredToken, entry: AnchorEntry): Promise<boolean> {
-  if (run.tracked.deletedAnchors.has(locationKeyOf(entry))) return true;
+  if (run.tracked.anchors.deleted.has(locationKeyOf(entry))) return true;
   const anchor = { namespace: entry.namespace, name: anchorNameOf(token) };
   return await run.clients.use(registeredAt(run, entry), (target) => hasAnchor(target, anchor, run.signal));
 }
@@ -266,8 +268,8 @@ function registeredAt({ view }: TokenRun, { cluster }: AnchorLocation): Register
 }
 
 /**
- * Logs and counts an orphaned anchor, and returns its event; empty if the anchor was reported before. The metric, which an alert reads,
- * contains only locations that Purser recorded.
+ * Logs an orphaned anchor and returns its event; empty if the anchor was reported before. The metric, on which an alert is based, includes
+ * only anchors whose locations Purser itself recorded.
  */
 function orphanEvents(
   run: TokenRun,
@@ -279,8 +281,8 @@ function orphanEvents(
   const { cluster, namespace } = entry;
   const key = locationKeyOf(entry);
   const name = anchorNameOf(token);
-  if (!tracked.isUnreportedOrphan(key, source)) return [];
-  tracked.recordOrphanReport(key, source);
+  if (!tracked.anchors.isUnreportedOrphan(key, source)) return [];
+  tracked.anchors.recordOrphanReport(key, source);
   const isRecorded = source === 'recorded';
   const fields = { cluster, anchor: `${namespace}/${name}`, reason: 'AnchorOrphaned' };
   log[isRecorded ? 'error' : 'warn'](fields, AlertReason.AnchorOrphaned);
@@ -292,7 +294,7 @@ function anchorNameOf({ metadata }: StoredToken): string {
   return anchorName(metadata.uid);
 }
 
-/** Writes status.anchors if it differs. */
+/** Writes status.anchors if the list has changed. */
 async function writeAnchors(run: TokenRun, token: StoredToken, entries: readonly AnchorEntry[]): Promise<StoredToken> {
   const listed = token.status?.anchors ?? [];
   if (hasSameEntries(entries, listed)) return token;

@@ -1,14 +1,14 @@
-// Budgets of namespaces for the work that they cause. Rates grow with the number of ManagedTokens in the namespace, so that renewals never
-// exceed them, but a few ManagedTokens that change constantly do.
+// Budgets for the work that each namespace causes. A budget grows with the number of ManagedTokens in the namespace: renewals stay within
+// the budget, but a few ManagedTokens that change constantly exceed it.
 
 import { Annotation } from '../api/names.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { BYTES_PER_NAMESPACE, recordedBytes } from '../kube/namespace-bytes.ts';
 import type { Clock } from '../std/clock.ts';
 import { IssueError } from '../targets/issue-error.ts';
-import type { Budget, Excess } from '../telemetry/exposition.ts';
+import type { Budget, ExceededBudget } from '../telemetry/exposition.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import type { AuthorityOptions } from './authority.ts';
+import type { TokenAuthorizerOptions } from './authorizer.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { requestOf } from './policy/record.ts';
 import { latestRetryAt } from './policy/rotation.ts';
@@ -71,7 +71,7 @@ export class NamespaceBudgets {
   }
 
   /** Yields the namespaces that are over a budget. */
-  *over(): Generator<Excess> {
+  *over(): Generator<ExceededBudget> {
     for (const budget of RATE_BUDGETS) {
       for (const [namespace, account] of this.#accounts[budget]) {
         this.#refill(account, namespace, budget);
@@ -99,7 +99,10 @@ export class NamespaceBudgets {
     return RATES[budget].burst * (BASE + this.#options.countInNamespace(namespace));
   }
 
-  /** Returns the maximum of `spent`: the burst, and a debt that is paid back within the longest wait. Some work spends without waiting. */
+  /**
+   * Returns the upper bound of `spent`: the burst plus the debt that the namespace pays back within LONGEST_WAIT_MS. Without a bound, the
+   * debt could grow indefinitely, because some work is charged without waiting.
+   */
   #maxSpent(namespace: string, budget: RateBudget): number {
     return this.#burst(namespace, budget) + (this.#perSecond(namespace, budget) * LONGEST_WAIT_MS) / 1_000;
   }
@@ -125,8 +128,8 @@ interface Account {
 
 const RATE_BUDGETS: readonly RateBudget[] = ['reviews', 'dials', 'runs'];
 /**
- * Rates for each ManagedToken. A first issuance takes up to six reviews and dials its cluster twice. Another controller that reverts
- * the Secret continually causes six reconciles per minute, because Purser repairs it every ten seconds at most.
+ * Rates for each ManagedToken. A first issuance takes up to six reviews and dials its cluster twice. Another controller that reverts the
+ * Secret continually causes six reconciles per minute, because Purser repairs the Secret at most every ten seconds.
  */
 const RATES = {
   reviews: { burst: 6, perMinute: 2 },
@@ -144,9 +147,9 @@ const MAX_IDLE = 1_000;
 
 /**
  * Returns the hub client for reviews; each review, and each list of service accounts, is charged to the namespace of its requester. Lists
- * of Clusters are not charged, because they follow reviews.
+ * of Clusters are not charged, because each of them follows a charged review.
  */
-export function chargeReviews(hub: KubeClient, budgets: NamespaceBudgets): AuthorityOptions['hub'] {
+export function chargeReviews(hub: KubeClient, budgets: NamespaceBudgets): TokenAuthorizerOptions['hub'] {
   return {
     list: (resource, options) => {
       if (options?.namespace !== undefined) budgets.spend('reviews', options.namespace);
@@ -162,7 +165,7 @@ export function chargeReviews(hub: KubeClient, budgets: NamespaceBudgets): Autho
 
 /**
  * Charges a reconcile to the namespace if a change in the namespace caused it. Changes to RBAC and to Clusters trigger the ManagedTokens of
- * many namespaces, which did not cause them.
+ * many namespaces, but are not caused by those namespaces.
  */
 export function chargeRun(key: string, { view, memory }: TokenDeps, budgets: NamespaceBudgets): void {
   const token = view.tokens.get(key);
@@ -171,16 +174,16 @@ export function chargeRun(key: string, { view, memory }: TokenDeps, budgets: Nam
   const tracked = memory.of(uid);
   if (tracked.isTriggeredByTenant) budgets.spend('runs', namespace);
   tracked.isTriggeredByTenant = false;
-  tracked.deferredAt = Number.NEGATIVE_INFINITY;
+  tracked.deferredAt = undefined;
 }
 
-/** Returns the time at which a triggered ManagedToken is due: now, but at most once a second while it is deferred. */
+/** Returns the time at which a triggered ManagedToken is due: now, or a second after its last deferral if that is later. */
 export function dueAt(key: string, { view, clock, memory }: Pick<TokenDeps, 'view' | 'clock' | 'memory'>): number {
-  const { deferredAt } = memory.of(view.tokens.get(key)?.metadata.uid);
+  const { deferredAt = -Infinity } = memory.of(view.tokens.get(key)?.metadata.uid);
   return clock.now() + Math.max(0, deferredAt + URGENT_MS - clock.monotonic());
 }
 
-/** Returns the clients of target clusters; each use is charged to a namespace. */
+/** Returns the clients of target clusters, wrapped so that each use that may send a request is charged to the namespace. */
 export function chargeDials(clients: TokenDeps['clients'], budgets: NamespaceBudgets, namespace: string): TokenDeps['clients'] {
   return {
     endpointsOf: clients.endpointsOf.bind(clients),
@@ -206,12 +209,13 @@ export function deferRun(key: string, waitMs: number, deps: TokenDeps): number |
   const token = view.tokens.get(key);
   const now = clock.now();
   const expiry = expiryOf(token, view);
-  const tracked = memory.of(token?.metadata.uid);
+  const tracked = token === undefined ? memory.of(undefined) : memory.keep(token.metadata.uid);
   tracked.deferredAt = clock.monotonic();
   if (token === undefined || !isUrgent(token, deps)) {
     return Math.min(now + waitMs, expiry === undefined ? Infinity : latestRetryAt(expiry, now));
   }
-  if (clock.monotonic() - tracked.urgentAt < URGENT_MS) return now + URGENT_MS;
+  const { urgentAt = -Infinity } = tracked;
+  if (clock.monotonic() - urgentAt < URGENT_MS) return now + URGENT_MS;
   tracked.urgentAt = clock.monotonic();
   return undefined;
 }
@@ -222,11 +226,11 @@ const URGENT_MS = 1_000;
  * Returns whether a token may have to be removed. A missing Secret does not exclude this: a tenant could copy the token and delete the
  * Secret.
  */
-function isUrgent(token: StoredToken, { view, clock, authority }: TokenDeps): boolean {
+function isUrgent(token: StoredToken, { view, clock, authorizer }: TokenDeps): boolean {
   const { metadata, status } = token;
   if ((expiryOf(token, view) ?? Infinity) <= clock.now()) return true;
   const isIssued = status?.issuedAt !== undefined || anchorsOf(token).length > 0;
-  return isIssued && (metadata.deletionTimestamp !== undefined || hasNewRevocation(token) || authority.needsReview(token));
+  return isIssued && (metadata.deletionTimestamp !== undefined || hasNewRevocation(token) || authorizer.needsReview(token));
 }
 
 function hasNewRevocation(token: StoredToken): boolean {
@@ -235,12 +239,15 @@ function hasNewRevocation(token: StoredToken): boolean {
 }
 
 /** Returns the namespaces that hold more slots of the queue than their share. */
-export function namespacesOverSlots(held: Iterable<readonly [tenant: string, slots: number]>, share: number): readonly Excess[] {
+export function namespacesOverSlots(held: Iterable<readonly [tenant: string, slots: number]>, share: number): readonly ExceededBudget[] {
   return [...held].filter(([, slots]) => slots > share).map(([namespace]) => [namespace, 'slots']);
 }
 
-/** Returns the namespaces over their share of memory: those with stubs, and those whose small objects alone exceed it. */
-export function namespacesOverBytes(objects: readonly KeptObject[]): readonly Excess[] {
+/**
+ * Returns the namespaces over their share of memory: those with objects that are reduced to stubs because of the budget, and those whose
+ * objects together exceed the share.
+ */
+export function namespacesOverBytes(objects: readonly KeptObject[]): readonly ExceededBudget[] {
   const bytes = new Map<string, number>();
   for (const object of objects) {
     const { namespace } = object.metadata;

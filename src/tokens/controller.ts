@@ -1,13 +1,12 @@
 // The ManagedToken controller: triggers, priorities, budgets and retries.
 
-import { filter, finalize, map, merge, mergeMap, type Observable, Subject, switchMap, takeUntil, tap } from 'rxjs';
+import { filter, finalize, map, merge, type Observable, Subject, switchMap, takeUntil, tap } from 'rxjs';
 import { clusterSetOf, NO_CLUSTER_SET } from '../access/cluster-set.ts';
 import { serviceAccountsOf } from '../access/user.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import { TokensGroup } from '../api/names.ts';
 import { ManagedTokens } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { objectKey } from '../kube/paths.ts';
 import type { Recorder } from '../kube/recorder.ts';
 import type { Change } from '../kube/store.ts';
 import { type Outcome, type Result, runController } from '../runtime/controller.ts';
@@ -21,6 +20,7 @@ import {
   generationChanged,
   labelsChanged,
   ownerKeys,
+  type Predicate,
   selfKeys,
   statesOf,
   statusChangedByOthers,
@@ -28,12 +28,13 @@ import {
 } from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
+import { mergeItems, mergeItemsInTurns } from '../std/merge-items.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { MAX_CONNECTIONS } from '../targets/target.ts';
 import { createAuditLogger, type Logger } from '../telemetry/logger.ts';
 import { parseDeletionKey } from './anchor-deletions.ts';
 import { deleteRequestedAnchors } from './anchors.ts';
-import { Authority } from './authority.ts';
+import { TokenAuthorizer } from './authorizer.ts';
 import {
   chargeDials,
   chargeReviews,
@@ -50,8 +51,9 @@ import { latestRetryAt } from './policy/rotation.ts';
 import type { StoredSecret } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
 import { expiryOf, laneOf, namespaceOf, priorityOf } from './priority.ts';
-import { interruptInDoubt, reconcileToken } from './reconcile.ts';
+import { interruptForReview, reconcileToken } from './reconcile.ts';
 import { loadRecordKey, type RecordKey } from './record-key.ts';
+import { MAX_OWNERS } from './reduce.ts';
 import { RemovalLimits } from './removal-limits.ts';
 import type { TokenDeps, TokenMetrics, TokenSettings } from './run.ts';
 import { TrackedTokens } from './tracked-token.ts';
@@ -83,7 +85,10 @@ export function createTokenController(options: TokenControllerOptions): (stoppin
 
 /** Maximum number of concurrent runs: enough even if nearly thirty clusters hang at once. */
 const CONCURRENCY = 512;
-/** Maximum number of concurrent runs per cluster: one for each connection, all of which one namespace may use, and two for others. */
+/**
+ * Maximum number of concurrent runs per cluster: one for each connection, and two more for other namespaces if one namespace uses all
+ * connections.
+ */
 const CONCURRENCY_PER_CLUSTER = MAX_CONNECTIONS.controllers + 2;
 const TENANT_SHARE = 8;
 /** Number of slots above which the metrics report a namespace; `TENANT_SHARE` limits the slots themselves. */
@@ -91,7 +96,10 @@ const SLOTS_PER_NAMESPACE = CONCURRENCY / 8;
 /** Retry budget of one namespace on one cluster: a fifth of the retry budget of the cluster. */
 const TENANT_RETRIES = { free: 100, gapMs: 100 };
 
-/** Emits the record key of a term. No reconcile runs before: without the key, the removal limits would not recognize issued tokens. */
+/**
+ * Emits the record key of a term. No reconcile runs before the key is loaded: without it, the removal limits would not recognize issued
+ * tokens.
+ */
 function emitRecordKey({ hub, clock, random, log, settings: { namespace } }: TokenControllerOptions): Observable<RecordKey> {
   return fromAbortable(async function* (signal) {
     yield await loadRecordKey({ hub, namespace, clock, random, log, signal });
@@ -109,7 +117,7 @@ function runTerm(options: TokenControllerOptions, view: HubView, recordKey: Reco
   deps.removals.load();
   const triggered$ = whenSynced([...Object.values(others), ...credentials], () => view.tokens.keys(), live$);
   const requests$ = merge(triggered$, requested$).pipe(
-    tap((key) => interruptInDoubt(key, deps)),
+    tap((key) => interruptForReview(key, deps)),
     map((key) => ({ key, dueAt: dueAt(key, deps) })),
     takeUntil(whenAborted(stopping)),
   );
@@ -145,7 +153,7 @@ function createDeps(options: TokenControllerOptions, view: HubView, budgets: Nam
   const { hub, clients, recorder, clock, timers = clock, random, log, metrics, settings } = options;
   const memory = new TrackedTokens();
   const { protectedNamespaces, namespace } = settings;
-  const authority = new Authority({ hub: chargeReviews(hub, budgets), view, memory, clock, protectedNamespaces });
+  const authorizer = new TokenAuthorizer({ hub: chargeReviews(hub, budgets), view, memory, clock, protectedNamespaces });
   const removals = new RemovalLimits({ hub, view, memory, recordKey, clock, log, metrics, namespace });
   const auditLog = createAuditLogger(log);
   const verification = new Verification({ clock, random, view, intervalMs: settings.verifyIntervalMs });
@@ -162,7 +170,7 @@ function createDeps(options: TokenControllerOptions, view: HubView, budgets: Nam
     settings,
     view,
     memory,
-    authority,
+    authorizer,
     removals,
     verification,
     recordKey,
@@ -172,7 +180,7 @@ function createDeps(options: TokenControllerOptions, view: HubView, budgets: Nam
 
 /**
  * Reconciles a ManagedToken, or deletes its anchors in a lane. Defers the reconcile while the namespace is over its budget, unless a
- * removal is urgent; such a run issues a token only in place of an expired one.
+ * removal is urgent. An urgent run issues a token only in place of an expired one.
  */
 export async function reconcileWithinBudget(budgets: NamespaceBudgets, deps: TokenDeps, key: string, signal: AbortSignal): Promise<Result> {
   const namespace = namespaceOf(key);
@@ -194,7 +202,10 @@ interface RetryMeans {
   readonly random: number;
 }
 
-/** Plans a retry within the budgets of cluster and namespace, and never too late for the token or for a withdrawal. */
+/**
+ * Plans a retry within the retry budgets of the cluster and the namespace, but early enough for a renewal, the deadline of anchor
+ * deletions, and the reconcile that the last run requested.
+ */
 function retryOf(failure: Failure<string>, { view, clock, memory }: TokenDeps, { retries, random }: RetryMeans): Retry {
   const token = view.tokens.get(failure.key);
   const expiry = expiryOf(token, view);
@@ -216,7 +227,7 @@ function retryOf(failure: Failure<string>, { view, clock, memory }: TokenDeps, {
 
 /** Emits the keys of ManagedTokens to reconcile. */
 export function tokenTriggers(informers: TokenInformers, view: HubView, memory: TrackedTokens): Observable<string> {
-  const { tokens, clusters, secrets, credentials, requesters } = informers;
+  const { tokens, secrets, credentials, requesters } = informers;
   const written = (key: string) => memory.of(view.tokens.get(key)?.metadata.uid).status;
   const isNews = anyOf<StoredToken>(
     generationChanged,
@@ -228,33 +239,31 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
     tokens.changes$.pipe(
       tap((change) => trackToken(change, memory)),
       filter(isNews),
-      mergeMap((change) => [...new Set([...selfKeys(change), ...keysOf(successors(change, view))])]),
+      mergeItems((change) => [...new Set([...selfKeys(change), ...keysOf(successors(change, view))])]),
     ),
     secrets.changes$.pipe(
       tap((change) => trackSecret(change, writersOf(change, view), memory)),
       // A relist may turn a stub back into the whole object without a new resource version.
       filter((change) => (change.type === 'updated' && budgetChanged(change)) || !isOwnWrite(change, writersOf(change, view), memory)),
-      mergeMap((change) => [...new Set([...ownersOf(change), ...keysOf(writersOf(change, view))])]),
+      mergeItems((change) => keysOf([...new Set([...ownersOf(change, view), ...writersOf(change, view)])])),
     ),
     requesters.changes$.pipe(
       filter(({ type }) => type !== 'updated'),
-      mergeMap(({ key }) => view.tokensOfRequester(key)),
-      // Earlier reviews may no longer apply.
-      tap(({ metadata }) => memory.keep(metadata.uid).recordRbacChange()),
-      map(objectKey),
+      map(({ key }) => key),
+      mergeItemsInTurns((key) => keysOf(view.tokensOfRequester(key))),
+      tap((key) => trackPermissionChange(view.tokens.get(key), memory)),
     ),
   );
   return merge(
     tenantTriggers$.pipe(tap((key) => trackTenantTrigger(view.tokens.get(key), memory))),
-    clusters.changes$.pipe(mergeMap((change) => keysOf(affectedTokens(change, view)))),
+    clusterTriggers(informers, view),
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(
-      mergeMap(({ key }) => view.registry.clustersOfCredential(key)),
-      mergeMap(({ metadata }) => keysOf(view.tokensForCluster(metadata.name))),
+      mergeItems(({ key }) => view.registry.clustersOfCredential(key)),
+      map(({ metadata }) => metadata.name),
+      mergeItemsInTurns((name) => keysOf(view.tokensForCluster(name))),
     ),
     merge(permissionTriggers(informers, view), clusterSetTriggers(informers, view)).pipe(
-      // Earlier reviews may no longer apply.
-      tap(({ metadata }) => memory.keep(metadata.uid).recordRbacChange()),
-      map(objectKey),
+      tap((key) => trackPermissionChange(view.tokens.get(key), memory)),
     ),
   );
 }
@@ -262,33 +271,47 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
 /** Matches an object that became a stub because its namespace is over its budget, or that is whole again. */
 const budgetChanged = fieldChanged<StoredToken | StoredSecret>(({ isOverBudget }) => isOverBudget);
 
-/** Returns the ManagedTokens that a change to a Cluster affects. A change to labels or audiences affects only some of them. */
-function affectedTokens(change: Change<Cluster>, view: HubView): readonly StoredToken[] {
-  const isForAll = isRegistrationChange(change);
-  const [hasLabels, hasAudiences] = [labelsChanged(change), apiAudiencesChanged(change)];
-  if (!isForAll && !hasLabels && !hasAudiences) return [];
-  const tokens = view.tokensForCluster(change.key);
-  if (isForAll) return tokens;
-  return tokens.filter(
-    ({ spec }) => (hasLabels && spec.secret.argocd?.labelsFromCluster !== undefined) || (hasAudiences && spec.audiences === undefined),
+/**
+ * Emits the keys of the ManagedTokens that changes to Clusters affect. A change to labels or audiences affects only some of them. Names of
+ * Clusters wait, not changes, so that repeated changes are one.
+ */
+function clusterTriggers({ clusters }: TokenInformers, view: HubView): Observable<string> {
+  const affectedBy = (matches: Predicate<Cluster>, isAffected: (token: StoredToken) => boolean) =>
+    clusters.changes$.pipe(
+      filter(matches),
+      map(({ key }) => key),
+      mergeItemsInTurns((name) => keysOf(view.tokensForCluster(name).filter(isAffected))),
+    );
+  return merge(
+    affectedBy(isRegistrationChange, () => true),
+    affectedBy(
+      (change) => !isRegistrationChange(change) && labelsChanged(change),
+      ({ spec }) => spec.secret.argocd?.labelsFromCluster !== undefined,
+    ),
+    affectedBy(
+      (change) => !isRegistrationChange(change) && apiAudiencesChanged(change),
+      ({ spec }) => spec.audiences === undefined,
+    ),
   );
 }
 
 const isRegistrationChange = anyOf<Cluster>(generationChanged, conditionTurnedTrue('Ready'));
 const apiAudiencesChanged = fieldChanged<Cluster>(({ status }) => status?.apiAudiences);
 
-/** Emits the ManagedTokens whose requesters a changed role or binding affects. */
-function permissionTriggers(informers: TokenInformers, view: HubView): Observable<StoredToken> {
-  return view.permissions
-    .follow(informers)
-    .pipe(mergeMap((change) => new Set([...view.permissions.affectedBy(change)].flatMap((each) => tokensOfSubject(each, view)))));
+/** Emits the keys of the ManagedTokens whose requesters a changed role or binding affects. */
+function permissionTriggers(informers: TokenInformers, view: HubView): Observable<string> {
+  return view.permissions.follow(informers).pipe(
+    mergeItems((change) => view.permissions.affectedBy(change)),
+    mergeItemsInTurns((subject) => keysOf(tokensOfSubject(subject, view))),
+  );
 }
 
-/** Emits the ManagedTokens of each Cluster that joins or leaves a set, including by its creation or deletion. */
-function clusterSetTriggers({ clusters }: TokenInformers, view: HubView): Observable<StoredToken> {
+/** Emits the keys of the ManagedTokens of each Cluster that joins or leaves a set, including by its creation or deletion. */
+function clusterSetTriggers({ clusters }: TokenInformers, view: HubView): Observable<string> {
   return clusters.changes$.pipe(
     filter(hasChangedClusterSet),
-    mergeMap(({ key }) => view.tokensForCluster(key)),
+    map(({ key }) => key),
+    mergeItemsInTurns((key) => keysOf(view.tokensForCluster(key))),
   );
 }
 
@@ -303,27 +326,32 @@ function tokensOfSubject(subject: string, view: HubView): readonly StoredToken[]
   return scope.name === undefined ? view.tokensOfNamespace(scope.namespace) : view.tokensOfRequester(`${scope.namespace}/${scope.name}`);
 }
 
-/** Returns the ManagedToken that may create a Secret because the changed one no longer claims it. */
+/** Returns the ManagedToken that may create a Secret because the changed ManagedToken no longer claims it; empty if there is none. */
 function successors(change: Change<StoredToken>, { firstClaimant }: HubView): readonly StoredToken[] {
   const released = releasedSecret(change);
   const next = released === undefined ? undefined : firstClaimant(released);
   return next === undefined ? [] : [next];
 }
 
-/** Returns the key of the Secret that a ManagedToken no longer claims; undefined if it still claims the same Secret. */
+/** Returns the key of the Secret that a ManagedToken no longer claims; undefined if there is none. */
 function releasedSecret(change: Change<StoredToken>): string | undefined {
   if (change.type !== 'updated') return change.type === 'deleted' ? secretKeyOf(change.object) : undefined;
   const claimed = claimedSecret(change.previous);
   return claimed === claimedSecret(change.object) ? undefined : claimed;
 }
 
-const ownersOf = ownerKeys(ManagedTokens);
+const ownerKeysOf = ownerKeys(ManagedTokens);
 
-/** Returns the ManagedTokens that may have written a Secret: the first claimant, and owners whose spec names it. Tenants can add owners. */
-function writersOf(change: Change<StoredSecret>, { tokens, firstClaimant }: HubView): readonly StoredToken[] {
-  const owners = ownersOf(change).flatMap((key) => tokens.get(key) ?? []);
-  const first = firstClaimant(change.key);
-  const writers = new Set(owners.filter((token) => secretKeyOf(token) === change.key));
+/** Returns the ManagedTokens that own a Secret, but at most MAX_OWNERS, because tenants can add owners. */
+function ownersOf(change: Change<StoredSecret>, { tokens }: HubView): readonly StoredToken[] {
+  const owners = ownerKeysOf(change).flatMap((key) => tokens.get(key) ?? []);
+  return owners.slice(0, MAX_OWNERS);
+}
+
+/** Returns the ManagedTokens that may have written a Secret: the first claimant, and owners whose spec names it. */
+function writersOf(change: Change<StoredSecret>, view: HubView): readonly StoredToken[] {
+  const first = view.firstClaimant(change.key);
+  const writers = new Set(ownersOf(change, view).filter((token) => secretKeyOf(token) === change.key));
   return [...(first === undefined ? writers : writers.add(first))];
 }
 
@@ -339,6 +367,11 @@ function trackToken(change: Change<StoredToken>, memory: TrackedTokens): void {
   memory.of(uid).observeToken(object);
   // RBAC changes are recorded only for ManagedTokens that name the requester at that time, so a new requester is recorded as a change.
   if (new Set(statesOf(change).map(requesterKeyOf)).size > 1) memory.of(uid).recordRbacChange();
+}
+
+/** Records that earlier reviews may no longer apply. An untracked ManagedToken has none. */
+function trackPermissionChange(token: StoredToken | undefined, memory: TrackedTokens): void {
+  memory.of(token?.metadata.uid).recordRbacChange();
 }
 
 function trackTenantTrigger(token: StoredToken | undefined, memory: TrackedTokens): void {

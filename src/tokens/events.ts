@@ -4,7 +4,7 @@ import type { ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import { Annotation, TokenConditionType } from '../api/names.ts';
 import { AlertReason, IssueReason, ReadyReason } from '../api/reasons.ts';
 import type { EventContent } from '../kube/recorder.ts';
-import { sentence } from '../std/sentence.ts';
+import { toSentence } from '../std/sentence.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
 import { isLastingReason } from '../targets/issue-error.ts';
 import { requestedSeconds, type TokenLimits } from '../targets/policy/grant.ts';
@@ -25,7 +25,7 @@ export function eventsOf(
 ): readonly EventContent[] {
   const { revoked, failure, events = [] } = step;
   return [
-    ...(revoked === undefined ? [] : [normal('RevocationRequested', `The token was revoked: ${IssueReason.RevocationRequested}.`)]),
+    ...(revoked === undefined ? [] : [normal('RevocationRequested', `The token was revoked, because ${IssueReason.RevocationRequested}.`)]),
     ...futileRevocationEvents(step, previous, next),
     ...issuanceEvents(step, previous, next),
     ...failureEvents(failure, previous, before),
@@ -58,11 +58,11 @@ export function unrevokedEvents({ freshAnchor, previous }: IssuePlan, token: Sto
   return isFutile && isNews ? [REVOCATION_UNAVAILABLE] : [];
 }
 
-/** Event for a request to revoke a token without an anchor, which stays valid. */
+/** Event for a request to revoke a token that has no anchor. The token stays valid. */
 export const REVOCATION_UNAVAILABLE: EventContent = {
   type: 'Warning',
   reason: 'RevocationUnavailable',
-  message: sentence(AlertReason.RevocationUnavailable),
+  message: toSentence(AlertReason.RevocationUnavailable),
 };
 
 function futileRevocationEvents(
@@ -81,19 +81,22 @@ function issuanceEvents(
   { expirationTimestamp, nextRotationTime }: ManagedTokenStatus,
 ): readonly EventContent[] {
   if (issued === undefined) return [];
-  const validity = `it is valid until ${expirationTimestamp} and will be renewed at ${nextRotationTime}`;
+  const validity = `is valid until ${expirationTimestamp} and will be renewed at ${nextRotationTime}`;
   const isFirst = previous.issuedAt === undefined && issued === 'SecretMissing';
-  if (isFirst) return [normal('Issued', `A token was issued; ${validity}.`), ...clampedEvents(observation)];
+  if (isFirst) return [normal('Issued', `A token was issued; it ${validity}.`), ...clampedEvents(observation)];
   const wasFailing = isTrue(previous, TokenConditionType.rotationFailing);
-  if (issued === 'RotationDue') return wasFailing ? [normal('Issued', `The token was renewed after failures; ${validity}.`)] : [];
-  return [normal(issued, `A new token was issued, because ${IssueReason[issued]}; ${validity}.`), ...clampedEvents(observation)];
+  if (issued === 'RotationDue') return wasFailing ? [normal('Issued', `The token was renewed after failures; it ${validity}.`)] : [];
+  return [
+    normal(issued, `A new token was issued because ${IssueReason[issued]}. The new token ${validity}.`),
+    ...clampedEvents(observation),
+  ];
 }
 
 function clampedEvents(observation: Step['observation']): readonly EventContent[] {
   const record = parseRecord(observation.secret?.metadata.annotations);
   const { renewBefore } = observation.token.spec.rotation;
   if (record === undefined || !isClamped(record, renewBefore)) return [];
-  const cause = `The value of ${AlertReason.RenewBeforeClamped}: ${renewBefore}.`;
+  const cause = `The value of spec.rotation.renewBefore (${renewBefore}) is too long for the granted lifetime, so Purser shortens it.`;
   const message = `${cause} Increase spec.expirationSeconds, or shorten spec.rotation.renewBefore.`;
   return [{ type: 'Warning', reason: 'RenewBeforeClamped', message }];
 }
@@ -105,14 +108,14 @@ function failureEvents(
 ): readonly EventContent[] {
   if (failure === undefined || failure.reason === before?.reason) return [];
   if (previous.conditions?.some(({ type, status, reason }) => isFailing(type, status) && reason === failure.reason)) return [];
-  return [{ type: 'Warning', reason: failure.reason, message: sentence(failureText(failure)) }];
+  return [{ type: 'Warning', reason: failure.reason, message: toSentence(failureText(failure)) }];
 }
 
 function expiryEvents(previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly EventContent[] {
   const hasExpired = (status: ManagedTokenStatus) =>
     status.conditions?.some(({ type, reason }) => type === TokenConditionType.ready && reason === 'Expired') === true;
   const isNews = hasExpired(next) && !hasExpired(previous);
-  return isNews ? [{ type: 'Warning', reason: 'Expired', message: sentence(ReadyReason.Expired) }] : [];
+  return isNews ? [{ type: 'Warning', reason: 'Expired', message: toSentence(ReadyReason.Expired) }] : [];
 }
 
 function isFailing(type: string, status: string): boolean {
@@ -129,7 +132,7 @@ function normal(reason: string, message: string): EventContent {
 
 type AuditContext = Pick<TokenRun, 'auditLog' | 'key'>;
 
-/** Logs the effect of a plan on a token, unless the plan had none or failed. The line names the token by its ID only. */
+/** Logs the effect of a plan on a token, unless the plan had none or failed. The line identifies the token only by its ID. */
 export function auditStep(run: AuditContext, plan: TokenPlan, before: EvaluatedToken, { observation, issued, error }: Step): void {
   if (plan.type === 'issue' && issued !== undefined) {
     const record = parseRecord(currentSecret(observation)?.metadata.annotations);
@@ -149,7 +152,7 @@ export function auditWithdrawal(run: AuditContext, { observation, state }: Evalu
 
 interface AuditSubject {
   readonly token: StoredToken;
-  /** Record of the token; undefined if it is damaged. */
+  /** Record of the token; undefined if the record is missing or damaged. */
   readonly record: TokenRecord | undefined;
 }
 
@@ -186,7 +189,7 @@ export function countIssuance(
   const isFinal = failure !== undefined && (failure.reason === 'Forbidden' || isLastingReason(failure.reason));
   const reason = issued ?? error?.reason ?? (isFinal ? failure.reason : undefined);
   if (reason === undefined) return;
-  // The lateness is relative to the planned time of the renewal, not to the last retry.
+  // The lateness is relative to the scheduled time of the renewal, not to the last retry.
   const isRenewal = plan.reason === 'RotationDue' && plan.previous !== undefined;
   const latenessMs = isRenewal ? Math.max(0, clock.now() - renewAt(plan.previous, rotation.renewBefore, uid)) : undefined;
   metrics?.recordIssuance({ cluster, result: issued === undefined ? 'failure' : 'success', reason, durationMs, latenessMs });

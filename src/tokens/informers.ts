@@ -1,5 +1,5 @@
-// Informers of ManagedTokens, their Secrets and their requesters, each kind reduced to the fields that Purser reads, and the indexes over
-// them and over the other objects on the hub that the controller needs.
+// Informers of ManagedTokens, their Secrets and their requesters. Each informer keeps only the fields that Purser reads. HubView indexes
+// these objects and the other objects on the hub that the controller needs.
 
 import { clusterSetOf } from '../access/cluster-set.ts';
 import type { ClusterRbacInformers } from '../access/informers.ts';
@@ -8,11 +8,11 @@ import { RbacIndex } from '../access/rbac-index.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Label, LabelValue } from '../api/names.ts';
 import { ManagedTokens, Secrets, type ServiceAccount, ServiceAccounts } from '../api/resources.ts';
-import type { NamespacedMeta, StoredIdentity } from '../api/wire.ts';
+import type { NamespacedMeta, ObjectMeta, StoredIdentity } from '../api/wire.ts';
 import type { Selection } from '../kube/client.ts';
 import { combineInformers, createReducedInformer, type Informer, type InformerOptions } from '../kube/informer.ts';
 import { objectKey } from '../kube/paths.ts';
-import type { Store } from '../kube/store.ts';
+import type { Lookup, Store } from '../kube/store.ts';
 import { Registry, type RegistryInformers } from '../targets/registry.ts';
 import { byAge, type StoredSecret, secretNameOf } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
@@ -32,7 +32,7 @@ export interface TokenInformersOptions extends Pick<InformerOptions<ManagedToken
   readonly namespaces?: readonly string[] | undefined;
 }
 
-/** Creates the informers of ManagedTokens, their Secrets and their requesters, which start on subscription. */
+/** Creates the informers of ManagedTokens, their Secrets and their requesters. Each informer starts on subscription. */
 export function createTokenInformers({
   namespaces,
   ...options
@@ -74,8 +74,6 @@ export class HubView {
   readonly secrets: Store<StoredSecret>;
   /** Permissions of requesters to issue tokens; kept up to date by `tokenTriggers`. */
   readonly permissions = new RbacIndex(IssueTokens);
-  /** Returns Secrets that a ManagedToken owns in its namespace, by `ownerKeyOf`; at most `limit`. */
-  readonly secretsOwnedBy: (key: string, limit: number) => readonly StoredSecret[];
   readonly tokensForCluster: (name: string) => readonly StoredToken[];
   /**
    * Returns the oldest ManagedToken that names a Secret, by the key of the Secret; ManagedTokens that are being deleted are ignored. A
@@ -89,14 +87,16 @@ export class HubView {
   /** Returns the number of ManagedTokens that have a token, or had one. */
   readonly countIssued: () => number;
   readonly #requesters: Store<ServiceAccount>;
+  /** Finds Secrets by `ownerKeyOf`. To save memory, the index omits Secrets with the same name as their owner, as most Secrets have. */
+  readonly #ownedSecrets: Lookup<StoredSecret>;
 
   constructor({ tokens, secrets, requesters, ...registry }: TokenInformers) {
     this.tokens = tokens.store;
     this.registry = new Registry(registry);
     this.secrets = secrets.store;
     this.#requesters = requesters.store;
-    this.secretsOwnedBy = this.secrets.index(({ metadata }) =>
-      (metadata.ownerReferences ?? []).slice(0, MAX_OWNERS).map(({ uid }) => ownerKeyOf(metadata.namespace, uid)),
+    this.#ownedSecrets = this.secrets.index(({ metadata }) =>
+      ownersOf(metadata).flatMap(({ name, uid }) => (name === metadata.name ? [] : [ownerKeyOf(metadata.namespace, uid)])),
     );
     this.tokensForCluster = this.tokens.index(({ spec }) => [spec.clusterName]);
     this.firstClaimant = this.tokens.first(claimedSecret, byAge);
@@ -112,6 +112,15 @@ export class HubView {
     return clusterSetOf(this.registry.clusters.get(clusterName));
   }
 
+  /** Returns Secrets that a ManagedToken owns in its namespace; at most `limit`. */
+  secretsOwnedBy(token: StoredToken, limit: number): readonly StoredSecret[] {
+    const { namespace, uid } = token.metadata;
+    const namesake = this.secrets.get(objectKey(token));
+    const isOwned = namesake !== undefined && ownersOf(namesake.metadata).some((owner) => owner.uid === uid);
+    const others = this.#ownedSecrets(ownerKeyOf(namespace, uid), limit);
+    return isOwned ? [namesake, ...others].slice(0, limit) : others;
+  }
+
   hasRequester(token: StoredToken): boolean {
     return this.#requesters.has(requesterKeyOf(token));
   }
@@ -122,8 +131,15 @@ export function wasIssued({ status }: StoredToken): boolean {
   return status?.tokenDigest !== undefined;
 }
 
-/** Returns the key of the owner of Secrets. It contains the namespace, so that a user of another namespace cannot add Secrets. */
-export function ownerKeyOf(namespace: string, uid: string): string {
+function ownersOf({ ownerReferences = [] }: ObjectMeta): NonNullable<ObjectMeta['ownerReferences']> {
+  return ownerReferences.slice(0, MAX_OWNERS);
+}
+
+/**
+ * Returns the key by which Secrets are indexed by owner. The key contains the namespace, so that a Secret in another namespace that names
+ * the same owner is not found.
+ */
+function ownerKeyOf(namespace: string, uid: string): string {
   return [namespace, uid].join('/');
 }
 

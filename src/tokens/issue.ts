@@ -1,7 +1,7 @@
 // Issues a token: review, anchor, TokenRequest on the target cluster, and the write of the Secret.
 
 import { Annotation } from '../api/names.ts';
-import { subjectOf } from '../kubernetes/service-account.ts';
+import { toServiceAccountUsername } from '../kubernetes/service-account.ts';
 import { digestOf } from '../std/digest.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import type { Sensitive } from '../std/sensitive.ts';
@@ -9,8 +9,8 @@ import { deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { issueToken } from '../targets/issue-token.ts';
 import { anchorName, type Grant, type IssueDetails, tokenRequestFor } from '../targets/policy/grant.ts';
-import type { Issuer } from '../targets/policy/registration.ts';
-import { issuerOf, type RegisteredCluster } from '../targets/registry.ts';
+import type { IssuingCredential } from '../targets/policy/registration.ts';
+import { issuingCredentialOf, type RegisteredCluster } from '../targets/registry.ts';
 import { checkAcceptedByAPI } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';
 import { recordAnchor, unlistedEvents } from './anchors.ts';
@@ -18,15 +18,15 @@ import { unrevokedEvents } from './events.ts';
 import { type OutputContent, outputsForAPI } from './outputs/outputs.ts';
 import { recordedAnchor } from './policy/anchors.ts';
 import { type IssuePlan, planToken, type SecretWrite, type TokenPlan } from './policy/plan.ts';
-import { createRecord, digestOfIssuance, requestOf, type TokenRecord } from './policy/record.ts';
-import { desiredSecret, digestOfData, digestOfOutputs, digestOfSecret } from './policy/secret.ts';
+import { createRecord, requestOf, type TokenRecord, toIssuanceDigest } from './policy/record.ts';
+import { desiredSecret, toDataDigest, toOutputsDigest, toSecretDigest } from './policy/secret.ts';
 import { areAudiencesAllowed, type StoredToken } from './policy/spec.ts';
 import { type EvaluatedToken, evaluateToken, type TokenObservation, type TokenState } from './policy/state.ts';
 import { outputsOf, type Step, type TokenRun, withRegistration } from './run.ts';
 import { isRepair, pausedStep, recordRepair, refetchSecret, stripSecret, writeSecret } from './secrets.ts';
-import { refuse } from './withdrawal.ts';
+import { handleRefusal } from './withdrawal.ts';
 
-/** Issues a token and writes it. `isReviewed` is true if a review of this run already allowed it. */
+/** Issues a token and writes it. `isReviewed` is true if a review in this run already allowed the issuance. */
 export async function issue(run: TokenRun, plan: IssuePlan, evaluated: EvaluatedToken, isReviewed: boolean): Promise<Step> {
   const { observation } = evaluated;
   const { token } = observation;
@@ -47,13 +47,13 @@ export async function issue(run: TokenRun, plan: IssuePlan, evaluated: Evaluated
 async function issueIfAllowed(run: TokenRun, plan: IssuePlan, evaluated: EvaluatedToken): Promise<Step> {
   const { token } = evaluated.observation;
   await run.clients.use(registeredFor(run, token), async (target) => target.rejectIfOpen());
-  const review = await run.authority.review(token, run.signal);
+  const review = await run.authorizer.review(token, run.signal);
   if (review.allowed) {
     run.tracked.reviewedClusterSet = review.clusterSet;
     return await issueAllowed(run, plan, evaluated);
   }
   const failure = { reason: 'Forbidden', message: review.message } as const;
-  return { failure, ...(await refuse(run, evaluated.observation, review)) };
+  return { failure, ...(await handleRefusal(run, evaluated.observation, review)) };
 }
 
 async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state }: EvaluatedToken): Promise<Step> {
@@ -64,16 +64,16 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   if (run.view.clusterSetOf(token.spec.clusterName) !== run.tracked.reviewedClusterSet) {
     return { observation: withRegistration(run, { ...observation, token }), isDone: false, events: orphaned };
   }
-  const { grant, isAccountNew, issuer, outputs } = await requestToken(run, plan, token, state);
+  const { grant, isAccountNew, issuingCredential, outputs } = await requestToken(run, plan, token, state);
   const tokenDigest = digestOf(grant.token.reveal());
-  const record = createRecord({ token, issuer, grant, tokenDigest, previous: plan.previous });
+  const record = createRecord({ token, issuingCredential, grant, tokenDigest, previous: plan.previous });
   const isReverted = isRepair(run, plan, observation);
   const current = withRegistration(run, { ...observation, token });
   const { observation: written, dropped } = await writeToken(run, plan, current, { record, token: grant.token, outputs });
-  // Another leader may have written the Secret and its digest in the status, which the informer has not delivered yet.
+  // Another leader may have written the Secret and its digest in the status, and the informer may not have delivered the status yet.
   if (dropped === 'rewrite') return { observation: written, isDone: true, requeueAt: run.clock.now() + OUTDATED_MS };
   if (dropped !== undefined) return { observation: written, isDone: false };
-  const issuedDigest = run.recordKey.sign(token, digestOfIssuance(tokenDigest, record));
+  const issuedDigest = run.recordKey.sign(token, toIssuanceDigest(tokenDigest, record));
   run.tracked.issuedDigest = issuedDigest;
   if (isReverted) recordRepair(run, token);
   const issued = isAccountNew ? 'ServiceAccountRecreated' : plan.reason;
@@ -90,7 +90,7 @@ function isBound({ spec }: StoredToken): boolean {
   return spec.revocation === 'BoundSecret';
 }
 
-/** Throws an IssueError, before a token is requested, if it could not be written. Sends no requests. */
+/** Throws an IssueError if a token for this spec could not be written. Called before a token is requested; sends no requests. */
 function rejectUnwritable(run: TokenRun, token: StoredToken): void {
   const registered = registeredFor(run, token);
   outputsOf(token, run.clients.endpointsOf(registered));
@@ -109,8 +109,8 @@ interface Requested {
   readonly grant: Grant;
   /** True if the service account was re-created since the last token. */
   readonly isAccountNew: boolean;
-  readonly issuer: Issuer;
-  /** Outputs that the credential of the token covers. */
+  readonly issuingCredential: IssuingCredential;
+  /** Content of the Secret, with the address and CA that the credential for the cluster pins. */
   readonly outputs: OutputContent;
 }
 
@@ -121,7 +121,7 @@ interface Requested {
 async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, state: TokenState): Promise<Requested> {
   const registered = registeredFor(run, token);
   return await run.clients.use(registered, async (target) => {
-    const issuedWith = { issuer: issuerOf(registered), outputs: outputsOf(token, target.endpoints) };
+    const issuedWith = { issuingCredential: issuingCredentialOf(registered), outputs: outputsOf(token, target.endpoints) };
     const request = async (accountUID: string | undefined, knownAnchor: string | undefined) => {
       const anchorUID = isBound(token) ? (knownAnchor ?? (await ensureAnchorFor(run, token, target))) : undefined;
       const details = omitUndefined<IssueDetails>({ accountUID, anchorUID, apiAudiences: registered.cluster.status?.apiAudiences });
@@ -145,7 +145,10 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, 
   });
 }
 
-/** Throws an IssueError if the spec names no audiences, and the default, those of the target's API server, is unknown or not allowed. */
+/**
+ * Throws an IssueError if the spec names no audiences, and the default audiences, which are those of the target's API server, are missing
+ * or not allowed.
+ */
 function checkDefaultAudiences({ settings }: TokenRun, { spec }: StoredToken, audiences: readonly string[]): void {
   if (spec.audiences !== undefined) return;
   if (audiences.length === 0) throw new IssueError('ResponseUntrusted', 'the response contains no audiences');
@@ -163,10 +166,13 @@ export async function checkOutputs(
   { token, audiences }: Pick<Grant, 'token' | 'audiences'>,
 ): Promise<void> {
   if (outputsForAPI(spec.secret).length === 0) return;
-  await checkAcceptedByAPI(target, { token, subject: subjectOf(spec.serviceAccount), audiences }, signal);
+  await checkAcceptedByAPI(target, { token, subject: toServiceAccountUsername(spec.serviceAccount), audiences }, signal);
 }
 
-/** Returns the UID of the recorded anchor unless the anchor may have been deleted, so that a renewal needs no extra request. */
+/**
+ * Returns the UID of the recorded anchor; undefined if the anchor may have been deleted. With a known UID, a renewal needs no extra
+ * request.
+ */
 function knownAnchorUID(token: StoredToken, { record, superseded, otherCredential, rejected }: TokenState): string | undefined {
   return superseded !== undefined || otherCredential || rejected ? undefined : recordedAnchor(token, record)?.uid;
 }
@@ -183,13 +189,13 @@ function anchorFor({ metadata, spec }: StoredToken) {
 export interface TokenToWrite {
   readonly record: TokenRecord;
   readonly token: Sensitive<string>;
-  /** Outputs that the credential of the token covers. */
+  /** Content of the Secret, with the address and CA that the credential for the cluster pins. */
   readonly outputs: OutputContent;
 }
 
 const MAX_WRITES = 4;
 
-/** Delay before a reconcile after another client wrote a token first, in milliseconds. */
+/** Delay before the next reconcile if another client wrote a token first, in milliseconds. */
 const OUTDATED_MS = 1_000;
 
 /**
@@ -230,7 +236,7 @@ export async function writeIssued(
   );
   const secret = await writeSecret(run, observation, { wanted, write });
   if (secret === undefined) return undefined;
-  run.tracked.writtenDigest = digestOfSecret(digestOfOutputs(outputs), digestOfData(wanted.data ?? {}));
+  run.tracked.writtenDigest = toSecretDigest(toOutputsDigest(outputs), toDataDigest(wanted.data ?? {}));
   const { name, uid } = secret.metadata;
   if (run.tracked.writtenSecret?.uid !== uid) run.tracked.writtenSecret = { name, uid };
   const { writtenDigest, writtenSecret } = run.tracked;

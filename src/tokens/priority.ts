@@ -13,14 +13,15 @@ import type { TokenDeps } from './run.ts';
 
 /**
  * Returns the priority in the queue. Each dialed cluster is a lane, and each namespace a tenant. In a namespace, deletions, revocations and
- * uncertain permissions come first, then first tokens, renewals and requests, then other reconciles. No deadline is after the expiry.
+ * uncertain permissions come first, then first tokens, renewals and rotation requests, then other reconciles. No deadline is later than the
+ * expiry of the token.
  */
 export function priorityOf(key: string, deps: PriorityDeps): Priority {
   const { tokenKey = key, lane } = parseDeletionKey(key) ?? {};
   const token = deps.view.tokens.get(tokenKey);
   const tenant = namespaceOf(key);
   if (token === undefined) return { lane: lane ?? SHARED_LANE, tenant, deadlineAt: Infinity };
-  const needsReview = deps.authority.needsReview(token);
+  const needsReview = deps.authorizer.needsReview(token);
   return { lane: lane ?? nextLane(token, needsReview, deps), tenant, deadlineAt: deadlineOf(token, needsReview, deps) };
 }
 
@@ -38,7 +39,7 @@ export function namespaceOf(key: string): string {
 /**
  * Returns the lane in which runs of a ManagedToken start: that of the cluster that issues its token. ManagedTokens with former anchors, or
  * without a dialed cluster, start in the shared lane: a tenant could otherwise open any number of lanes with invented names. Runs in the
- * shared lane dial no cluster, so that reviews of withdrawn permissions never wait for one.
+ * shared lane dial no cluster, so that reviews of withdrawn permissions never wait for a cluster.
  */
 export function laneOf(token: StoredToken, view: HubView): string {
   return formerAnchors(token).length > 0 ? SHARED_LANE : (laneOfCluster(view.registry.registered(token.spec.clusterName)) ?? SHARED_LANE);
@@ -52,12 +53,12 @@ export function laneOfCluster(registered: RegisteredCluster | undefined): string
 /** Lane of runs that dial no cluster. */
 export const SHARED_LANE = '';
 
-/** Returns the expiry of the token in the Secret of a ManagedToken; undefined without a token. */
+/** Returns the expiry of the token in the Secret of a ManagedToken; undefined if the Secret holds no token. */
 export function expiryOf(token: StoredToken | undefined, view: HubView): number | undefined {
   return token && holdingOf(token, view)?.record.expiresAt;
 }
 
-type PriorityDeps = Pick<TokenDeps, 'view' | 'clock' | 'authority' | 'memory'>;
+type PriorityDeps = Pick<TokenDeps, 'view' | 'clock' | 'authorizer' | 'memory'>;
 
 /** Deadline for a first token in a namespace with at most SMALL_NAMESPACE ManagedTokens, in milliseconds; longer in a larger namespace. */
 const FIRST_TOKEN_MS = 60_000;
@@ -75,7 +76,7 @@ function deadlineOf(token: StoredToken, needsReview: boolean, { view, clock, mem
   if (holding === undefined) return now + FIRST_TOKEN_MS * Math.max(1, view.countInNamespace(namespace) / SMALL_NAMESPACE);
   const { record, renewAt } = holding;
   if (requestOf(token, Annotation.revoke) !== record.revokeRequest || needsReview) return now;
-  // A ManagedToken that is reconciled early may wait until its renewal is due, but must not be last then.
+  // A ManagedToken that is reconciled early may wait until its renewal is due, but not much longer.
   const dueAt = isRequested(token, record) ? now : Math.max(renewAt, now);
   return Math.min(record.expiresAt, dueAt + DUE_MS, now + OTHER_MS);
 }

@@ -8,7 +8,7 @@ import { digestOf } from '../std/digest.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/registration.ts';
-import { issuerOf } from '../targets/registry.ts';
+import { issuingCredentialOf } from '../targets/registry.ts';
 import { reviewToken } from '../targets/reviews.ts';
 import { AnchorsPendingError, SLOT_WAIT_MS } from './anchor-deletions.ts';
 import { ANCHOR_RETRY_MS, pruneAnchors, release, revoke } from './anchors.ts';
@@ -18,7 +18,7 @@ import type { OutputContent } from './outputs/outputs.ts';
 import { formerAnchors } from './policy/anchors.ts';
 import { type HoldPlan, planToken, type RewritePlan, type TokenPlan } from './policy/plan.ts';
 import { parseRecord, type TokenRecord } from './policy/record.ts';
-import { type EvaluatedToken, evaluateToken, hasCurrentToken, type TokenObservation, tokenState } from './policy/state.ts';
+import { deriveTokenState, type EvaluatedToken, evaluateToken, hasCurrentToken, type TokenObservation } from './policy/state.ts';
 import { desiredStatus } from './policy/status.ts';
 import { laneOfCluster, SHARED_LANE } from './priority.ts';
 import { reduceSecret, tokenOf } from './reduce.ts';
@@ -36,7 +36,7 @@ import {
 } from './run.ts';
 import { deleteSecrets, pausedStep, readSecret, recordRepair, refetchSecret, repairPauseMs, stripSecret } from './secrets.ts';
 import type { VerificationResult } from './verification.ts';
-import { hideCluster, refuse, withoutCluster } from './withdrawal.ts';
+import { handleRefusal, hideCluster, withoutCluster } from './withdrawal.ts';
 
 /** Reconciles a ManagedToken. If the reconcile must be retried, reports the cause in the status and throws. */
 export async function reconcileToken(deps: TokenDeps, key: string, signal: AbortSignal): Promise<Result> {
@@ -52,6 +52,7 @@ export async function reconcileToken(deps: TokenDeps, key: string, signal: Abort
   run.tracked.requeueAt = step.requeueAt;
   await writeStatus(run, step);
   if (step.error !== undefined) throw step.error;
+  deps.memory.endRun(uid);
   return { requeueAt: step.requeueAt };
 }
 
@@ -79,7 +80,7 @@ async function runUntilDeadline(run: TokenRun, observed: TokenObservation): Prom
     // Own writes are tracked; the rest of the run is lost.
     const informed = run.view.tokens.get(run.key);
     const latest = informed?.metadata.uid === run.uid ? observe(run, informed) : observed;
-    const observation = run.authority.needsReview(latest.token) ? { ...latest, cluster: undefined, issuer: undefined } : latest;
+    const observation = run.authorizer.needsReview(latest.token) ? { ...latest, cluster: undefined, issuingCredential: undefined } : latest;
     if (isInterrupted) return { observation, isDone: true, failure: run.tracked.failure, requeueAt: run.clock.now() };
     const timeout = new IssueError('ClusterTimeout', `the run took more than ${RUN_MS / 1_000} s`);
     return requeueEarlier(run, withFailure({ observation, isDone: true, error: timeout }));
@@ -90,18 +91,21 @@ async function runUntilDeadline(run: TokenRun, observed: TokenObservation): Prom
 }
 
 /** Returns whether a run can be interrupted: it may wait for a cluster, and it does not start with a review. */
-function mayBeInterrupted({ slot, authority }: TokenRun, { token }: TokenObservation): boolean {
-  return slot !== undefined && slot.lane !== SHARED_LANE && !authority.needsReview(token);
+function mayBeInterrupted({ slot, authorizer }: TokenRun, { token }: TokenObservation): boolean {
+  return slot !== undefined && slot.lane !== SHARED_LANE && !authorizer.needsReview(token);
 }
 
-/** Ends a run in progress if its permission is uncertain now, so that the review does not wait for a cluster. */
-export function interruptInDoubt(key: string, { view, memory, authority }: TokenDeps): void {
+/** Interrupts a ManagedToken's run if its permission must be reviewed again, so that the review does not wait for a target cluster. */
+export function interruptForReview(key: string, { view, memory, authorizer }: TokenDeps): void {
   const token = view.tokens.get(key);
   const { interrupt } = memory.of(token?.metadata.uid ?? '');
-  if (token !== undefined && interrupt !== undefined && authority.needsReview(token)) interrupt();
+  if (token !== undefined && interrupt !== undefined && authorizer.needsReview(token)) interrupt();
 }
 
-/** Starts a run: reads again, once a minute, a conflicting Secret that the informer does not deliver. A failed read is retried later. */
+/**
+ * Returns the first step of a run. Reads again, at most once a minute, a conflicting Secret that the informer does not deliver. A failed
+ * read is retried later.
+ */
 async function firstStep(run: TokenRun, observation: TokenObservation): Promise<Step> {
   const { unlabeled } = run.tracked;
   const isStale = unlabeled !== undefined && Math.abs(run.clock.now() - unlabeled.seenAt) >= UNLABELED_MS;
@@ -125,11 +129,11 @@ async function runPlans(run: TokenRun, first: Step): Promise<Step> {
   return requeueEarlier(run, withFailure(step));
 }
 
-/** Executes a plan, or requests a review first where the permission is uncertain. */
+/** Executes a plan, or requests a review first if the permission is uncertain. */
 async function runPlan(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedToken, isReviewed: boolean): Promise<Step> {
-  const { clock, authority } = run;
+  const { clock, authorizer } = run;
   const startedAt = clock.monotonic();
-  const isInDoubt = needsPermission(plan) && !isReviewed && authority.needsReview(evaluated.observation.token);
+  const isInDoubt = needsPermission(plan) && !isReviewed && authorizer.needsReview(evaluated.observation.token);
   if (!isInDoubt && needsOtherSlot(run, plan, evaluated)) return dialingStep(run, evaluated);
   const next = isInDoubt ? await confirmPermission(run, evaluated.observation) : await execute(run, plan, evaluated, isReviewed);
   if (!isInDoubt && !next.isPending) auditStep(run, plan, evaluated, next);
@@ -144,17 +148,17 @@ async function runPlan(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedToken
  */
 async function confirmPermission(run: TokenRun, observation: TokenObservation): Promise<Step> {
   try {
-    const review = await run.authority.review(observation.token, run.signal);
+    const review = await run.authorizer.review(observation.token, run.signal);
     if (review.allowed) {
       run.tracked.reviewedClusterSet = review.clusterSet;
       return { observation, isDone: false, isReviewed: true };
     }
     // While the Secret holds a valid token, the refusal is not reported yet: a deployment tool may replace the binding within seconds.
-    const state = tokenState(withoutCluster(observation), run.clock.now());
+    const state = deriveTokenState(withoutCluster(observation), run.clock.now());
     const forbidden = { reason: 'Forbidden', message: review.message } as const;
     const failure = hasCurrentToken(state) && !state.expired ? run.tracked.failure : forbidden;
-    // Drops the error of an earlier step: the second review must not wait for its retry.
-    return { failure, error: undefined, ...(await refuse(run, observation, review)) };
+    // Drops the error of an earlier step: the second review must not wait for the retry after that error.
+    return { failure, error: undefined, ...(await handleRefusal(run, observation, review)) };
   } catch (error) {
     const failure = toIssueError(error, run.signal);
     return { observation: await hideCluster(run, observation), isDone: true, error: failure };
@@ -179,7 +183,7 @@ function needsPermission({ type }: TokenPlan): boolean {
   return type !== 'revoke' && type !== 'release' && type !== 'none';
 }
 
-/** Returns the step with the failure that its error represents, unless rotation is suspended. */
+/** Adds the failure for the error of a step, unless the step already has a failure or rotation is suspended. */
 function withFailure(step: Step): Step {
   const { error, failure, observation } = step;
   if (error === undefined || failure !== undefined || observation.token.spec.rotation.suspend) return step;
@@ -225,8 +229,8 @@ async function writeStatus(run: TokenRun, step: Step): Promise<Step> {
 }
 
 /**
- * Executes a plan. `isReviewed` is true if a review of this run allowed an issuance. Failures of hub and target are part of the step;
- * conflicts and defects are thrown.
+ * Executes a plan. `isReviewed` is true if a review in this run allowed an issuance. Failed requests to the hub or the target become part
+ * of the step; conflicts and defects are thrown.
  */
 async function execute(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedToken, isReviewed: boolean): Promise<Step> {
   try {
@@ -242,7 +246,7 @@ async function execute(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedToken
  * the Secret, and former anchors may have to be deleted. Other failures end the run.
  */
 function proceed(run: TokenRun, plan: TokenPlan, { observation, ...evaluated }: EvaluatedToken, error: IssueError): Step {
-  // The finalizer and the location of an anchor may have been written.
+  // The failed plan may have written the finalizer and status.anchors.
   const current = { ...observation, token: latestToken(run, observation.token) };
   const failed = failedStep(run, { ...evaluated, observation: current }, error);
   const next = { ...current, ...(failed.failure && { failed: failed.failure }) };
@@ -333,7 +337,10 @@ async function rewrite(run: TokenRun, plan: RewritePlan, evaluated: EvaluatedTok
   return { observation: written, isDone: false };
 }
 
-/** Returns the outputs for an existing token; undefined if its credential no longer covers the Cluster. */
+/**
+ * Returns the outputs for an existing token; undefined if the token was issued with another Cluster object or credential, or if outputs
+ * cannot be written.
+ */
 async function outputsFor(
   run: TokenRun,
   { token, unwritable }: TokenObservation,
@@ -342,7 +349,7 @@ async function outputsFor(
 ): Promise<OutputContent | undefined> {
   const { view, clients } = run;
   const registered = view.registry.registered(token.spec.clusterName);
-  if (registered === undefined || unwritable !== undefined || !isIssuedWith(issuedFor, issuerOf(registered))) return undefined;
+  if (registered === undefined || unwritable !== undefined || !isIssuedWith(issuedFor, issuingCredentialOf(registered))) return undefined;
   const outputs = outputsOf(token, clients.endpointsOf(registered));
   try {
     await clients.use(registered, (target) => checkOutputs(run, target, token, { token: text, audiences: issuedFor.audiences }));
@@ -371,15 +378,15 @@ async function verify(run: TokenRun, evaluated: EvaluatedToken): Promise<Step> {
   return { observation: { ...evaluated.observation, verdict, verifyAt: verification.nextAt(token, verifiedAt) }, isDone: false };
 }
 
-/** Reviews the token in the Secret on its cluster; returns `skipped` if the Secret or the registration has changed. */
+/** Verifies the token in the Secret with a TokenReview on its cluster; returns `skipped` if the Secret or the registration has changed. */
 async function reviewStoredToken(run: TokenRun, { observation, state: { secret, record } }: EvaluatedToken): Promise<VerificationResult> {
   const { token } = observation;
   if (record === undefined || secret === undefined) return 'skipped';
   const found = await readSecret(run, token, secret.metadata.name);
   const registered = run.view.registry.registered(token.spec.clusterName);
   if (registered === undefined || found === undefined) return 'skipped';
-  // The Cluster may have changed: the token is sent only to addresses that its own credential pins.
-  if (!isIssuedWith(record.issuedFor, issuerOf(registered))) return 'skipped';
+  // The Cluster may have changed: the token is sent only to addresses pinned by the credential that it was issued with.
+  if (!isIssuedWith(record.issuedFor, issuingCredentialOf(registered))) return 'skipped';
   const text = tokenOf(found);
   if (digestOf(text) !== secret.tokenDigest) return 'skipped';
   const { subject, audiences } = record.issuedFor;

@@ -1,28 +1,28 @@
-// The key that signs the digest of an issued token in the status. Without it, any user who may write the status of ManagedTokens could
-// forge issued tokens, and reach the global removal limit with them.
+// The key that signs the digest of an issued token in the status. Without the signature, any user who may write the status of ManagedTokens
+// could fake issued tokens, and reach the global removal limit with them.
 
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import { RecordKeySecret } from '../api/names.ts';
 import { type Secret, Secrets } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { undefinedFor } from '../kubernetes/status.ts';
+import { ignoreReasons } from '../kubernetes/status.ts';
 import { type RetryOptions, retryUntilDone } from '../std/backoff.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { SignedDigest } from './policy/record.ts';
 import type { StoredToken } from './policy/spec.ts';
 
-/** Signs and verifies digests for one ManagedToken each. The key cannot be read from this object. */
+/** Signs and verifies digests; each signature is valid for one ManagedToken. The key cannot be read from this object. */
 export class RecordKey {
   readonly #key: KeyObject;
-  /** Results by status: every reconcile and the removal limits need them. */
+  /** Results of verifications by status object, because every reconcile and the removal limits need them. */
   readonly #verified = new WeakMap<ManagedTokenStatus, boolean>();
 
   constructor(key: Buffer) {
     this.#key = createSecretKey(key);
   }
 
-  /** Signs the digest of a token that was issued for a ManagedToken, see `digestOfIssuance`. */
+  /** Signs the digest of a token that was issued for a ManagedToken, see `toIssuanceDigest`. */
   sign({ metadata }: Pick<StoredToken, 'metadata'>, digest: string): SignedDigest {
     const signature = createHmac('sha256', this.#key).update(`${metadata.uid} ${digest}`).digest('hex');
     return { digest, signature: `hmac-sha256:${signature}` };
@@ -64,7 +64,7 @@ export async function loadRecordKey({ hub, namespace, log, ...retry }: RecordKey
       ? hub.update(Secrets, { ...found, data }, { signal })
       : hub.create(Secrets, { metadata: { namespace, name, labels: LABELS }, type: 'Opaque', data }, { signal });
     // After a concurrent write, the next attempt reads the key of the other replica.
-    const written = await undefinedFor(sent, 'AlreadyExists', 'Conflict');
+    const written = await ignoreReasons(sent, 'AlreadyExists', 'Conflict');
     const created = written && keyOf(written);
     if (created === undefined) return undefined;
     const secret = `${namespace}/${name}`;
@@ -78,7 +78,7 @@ export async function loadRecordKey({ hub, namespace, log, ...retry }: RecordKey
 const KEY_BYTES = 32;
 const LABELS = { 'app.kubernetes.io/name': 'purser' };
 
-/** Returns the key in a Secret; undefined if it is missing or has another length. */
+/** Returns the key in a Secret; undefined if the key is missing or has the wrong length. */
 function keyOf({ data = {} }: Secret): Buffer | undefined {
   const key = Buffer.from(data[RecordKeySecret.key] ?? '', 'base64');
   return key.length === KEY_BYTES ? key : undefined;

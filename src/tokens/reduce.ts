@@ -19,13 +19,13 @@ import { digestIfLong, digestOf } from '../std/digest.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
 import { parseTokenClaims, type TokenClaims } from '../targets/policy/token-claims.ts';
 import { TOKEN_KEY } from './outputs/outputs.ts';
-import { digestOfData, holdsToken, type KeptClaims, type StoredSecret } from './policy/secret.ts';
+import { holdsToken, type KeptClaims, type StoredSecret, toDataDigest } from './policy/secret.ts';
 import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
 
 /**
- * Returns identity, metadata, claims and digests of a Secret. A Secret whose metadata is too large, or whose namespace is over its
- * budget, loses the metadata set by others and is marked, because a tenant can create any number of such Secrets. The object must come
- * from a response, because its parts are replaced with shared ones.
+ * Returns identity, metadata, claims and digests of a Secret. If the metadata is too large, drops the metadata set by others and sets
+ * `isTooLarge`, because a tenant can create any number of such Secrets. The object must come from a response, because its parts are
+ * replaced with shared ones.
  */
 export function reduceSecret(object: Stored<Secret>): Stored<StoredSecret> {
   const whole = shareSecretParts(withoutData(object));
@@ -35,7 +35,7 @@ export function reduceSecret(object: Stored<Secret>): Stored<StoredSecret> {
   return recordBytes(stub, estimateBytes(stub));
 }
 
-/** Budgets for the ManagedTokens and for the Secrets in each namespace. */
+/** Memory budgets for the ManagedTokens and for the Secrets in each namespace. */
 export const TOKEN_BUDGET: NamespaceBudget<StoredToken> = { bytes: BYTES_PER_NAMESPACE / 2, small: MAX_SMALL_BYTES, toStub: stubOf };
 export const SECRET_BUDGET: NamespaceBudget<StoredSecret> = { ...TOKEN_BUDGET, toStub: stubOfSecret };
 
@@ -48,7 +48,7 @@ function withoutData({ metadata, type = 'Opaque', immutable = false, data = {} }
     immutable,
     ...(metadata.deletionTimestamp !== undefined && !holdsToken({ data }) && { isEmptied: true }),
     ...(token !== '' && { tokenDigest: digestOf(token) }),
-    dataDigest: digestOfData(data),
+    dataDigest: toDataDigest(data),
     ...(claims && { claims }),
   };
 }
@@ -60,7 +60,7 @@ function keptClaims(claims: TokenClaims | undefined): KeptClaims | undefined {
   return omitUndefined({ subject, audiences, accountUID, issuedAt, expiresAt });
 }
 
-/** Replaces parts of a Secret with equal parts of other objects, which take memory once. */
+/** Replaces parts of a Secret with equal parts of other objects, so that equal parts take memory only once. */
 function shareSecretParts(secret: Stored<StoredSecret>): Stored<StoredSecret> {
   const { metadata, claims = {} } = secret;
   shareFields(secret, ['tokenDigest']);
@@ -82,9 +82,9 @@ const SHARED_ANNOTATIONS = [
   Annotation.credentialId,
 ];
 
-/** Maximum length of the metadata as JSON. The labels and annotations of a spec and Purser's record need less. */
+/** Maximum estimated size of a Secret's metadata, in bytes. The labels and annotations of a spec and Purser's record need less. */
 const MAX_METADATA_LENGTH = 32_768;
-/** Maximum length of Purser's annotations in a stub. */
+/** Maximum total length of Purser's annotations in a stub, in characters. */
 const MAX_OWN_LENGTH = 4_096;
 /** Maximum size of the claims in a stub. */
 const MAX_CLAIM_BYTES = 1_024;
@@ -138,7 +138,7 @@ function stubOfSecret({ metadata, claims, ...rest }: Stored<StoredSecret>): Stor
   return { ...rest, metadata: ownMetadata(metadata), ...(claims && estimateBytes(claims) <= MAX_CLAIM_BYTES && { claims }) };
 }
 
-/** Returns a name, or the digest of an overlong one; the beginning of a string would keep all of the text in memory. */
+/** Returns a name, or the digest of an overlong name: a substring of the name would keep the whole name in memory. */
 function shortName(name: string): string {
   return name.length > MAX_NAME_LENGTH ? digestOf(name) : name;
 }
@@ -149,9 +149,9 @@ export function tokenOf({ data = {} }: Pick<Secret, 'data'>): string {
 }
 
 /**
- * Returns the parts of a ManagedToken that Purser reads. Writes of its status and patches of its metadata leave the rest as it is on
- * the server. A ManagedToken that is still too large, or whose namespace is over its budget, loses most of its metadata and a long
- * status, and is marked. The object must come from a response, because its parts are replaced with shared ones.
+ * Returns the parts of a ManagedToken that Purser reads. Updates of the status and patches of the metadata leave the other parts on the
+ * server unchanged. A ManagedToken that is still too large loses most of its metadata and a long status, and has `isTooLarge` set. The
+ * object must come from a response, because its parts are replaced with shared ones.
  */
 export function reduceToken({ apiVersion, kind, metadata: whole, spec, status }: Stored<ManagedToken>): StoredToken {
   const metadata = reduceMetadata(whole);
@@ -159,7 +159,10 @@ export function reduceToken({ apiVersion, kind, metadata: whole, spec, status }:
   return shareTokenParts(keepWithin(MAX_TOKEN_BYTES, reduced, stubOf));
 }
 
-/** Replaces parts of a ManagedToken with equal parts of other objects; not the whole status, whose signature is for one ManagedToken. */
+/**
+ * Replaces parts of a ManagedToken with equal parts of other objects; the status object itself is not shared, because its signature is
+ * valid for one ManagedToken.
+ */
 function shareTokenParts(token: StoredToken): StoredToken {
   const { metadata, status = {} } = token;
   shareFields(token, ['apiVersion', 'kind', 'spec']);
@@ -212,7 +215,10 @@ function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<Mana
   };
 }
 
-/** Returns the annotations under Purser's prefix, the defined ones first: a change to any of them triggers a reconcile. */
+/**
+ * Returns at most MAX_ANNOTATIONS annotations under Purser's prefix, those that Purser defines first. A change to any of them triggers a
+ * reconcile.
+ */
 function ownAnnotations({ annotations = {} }: ObjectMeta): readonly (readonly [string, string])[] {
   const own = Object.entries(annotations).filter(([name]) => name.startsWith(`${TokensGroup}/`));
   return own.toSorted(([a], [b]) => Number(DEFINED.includes(b)) - Number(DEFINED.includes(a))).slice(0, MAX_ANNOTATIONS);
@@ -230,7 +236,7 @@ function reduceText([annotation, value]: readonly [string, string]): readonly [s
   return [annotation, digestIfLong(value)];
 }
 
-/** Returns the records in a status that is too long. The CRD limits their size, and without them Purser would lose anchors. */
+/** Returns the records in a status that is too long. The CRD limits their size, and without them Purser would lose track of anchors. */
 function recordsOf(status: ManagedTokenStatus): ManagedTokenStatus {
   const { observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors } = status;
   return omitUndefined({ observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors });
@@ -239,9 +245,9 @@ function recordsOf(status: ManagedTokenStatus): ManagedTokenStatus {
 function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
   const { labels: _, annotations: __, ...secret } = spec.secret;
   const { labels: ___, annotations = {}, finalizers, ...identity } = metadata;
-  // The requests stay: an administrator must be able to revoke any token.
+  // Annotations that request a rotation or revocation stay: an administrator must be able to revoke any token.
   const requests = Object.entries(annotations).filter(([name]) => STUB_ANNOTATIONS.has(name));
-  // From an overlong list, only Purser's own finalizer is kept, which shows that there are anchors.
+  // From an overlong list, only Purser's own finalizer is kept: it shows that there are anchors.
   const ours = finalizers?.filter((finalizer) => finalizer === AnchorFinalizer) ?? [];
   const own = estimateBytes(finalizers) > MAX_PART_BYTES ? ours : finalizers;
   return {

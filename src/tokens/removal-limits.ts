@@ -1,17 +1,17 @@
-// Limits on the removal of Secrets, against a mistake in RBAC that would remove every token. They count only tokens that Purser issued,
-// known by its signature in the status, so that no tenant can reach them with objects alone. The global limit, once reached, pauses removal
-// until an administrator releases it.
+// Limits on the removal of Secrets, against a mistake in RBAC that would remove every token. The limits count only tokens that Purser
+// issued, as its signature in the status proves, so that no tenant can reach a limit merely by creating objects. The global limit, once
+// reached, pauses removal until an administrator releases it.
 
 import { RemovalLimit } from '../api/names.ts';
 import { AlertReason } from '../api/reasons.ts';
 import { type ConfigMap, ConfigMaps } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { objectKey } from '../kube/paths.ts';
-import { undefinedFor } from '../kubernetes/status.ts';
+import { ignoreReasons } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { SingleFlight } from '../std/single-flight.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
-import { orIssueError } from '../targets/issue-error.ts';
+import { rethrowAsIssueError } from '../targets/issue-error.ts';
 import { LineLimit } from '../telemetry/line-limit.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -29,7 +29,10 @@ export interface RemovalLimitsOptions extends RemovalPauseOptions {
 }
 
 /** Decision on the removal of a Secret after two refusals. */
-export type Removal = { readonly type: 'allowed' } | { readonly type: 'delayed'; readonly until: number } | { readonly type: 'paused' };
+export type SecretRemovalDecision =
+  | { readonly type: 'allowed' }
+  | { readonly type: 'delayed'; readonly until: number }
+  | { readonly type: 'paused' };
 
 export class RemovalLimits {
   readonly #options: RemovalLimitsOptions;
@@ -52,8 +55,8 @@ export class RemovalLimits {
     this.#pause.refresh().catch((error: unknown) => this.#options.log.warn({ error }, 'removal limit could not be read'));
   }
 
-  /** Decides on a refused token. Throws an IssueError if the state of the global limit cannot be read. */
-  async check(token: StoredToken, { countedIn, refusedAt: [firstRefusedAt = 0] }: TrackedToken): Promise<Removal> {
+  /** Decides whether the Secret of a refused token may be removed. Throws an IssueError if the state of the global limit cannot be read. */
+  async check(token: StoredToken, { countedIn, refusedAt: [firstRefusedAt = 0] }: TrackedToken): Promise<SecretRemovalDecision> {
     // A token with revocation BoundSecret becomes invalid with its anchor; a delay would keep it valid.
     const isExempt = token.spec.revocation === 'BoundSecret' || anchorsOf(token).length > 0;
     if (countedIn === undefined || isExempt) return { type: 'allowed' };
@@ -76,7 +79,7 @@ export class RemovalLimits {
     this.#lines.close();
   }
 
-  /** Counts a removal. */
+  /** Records a removal, which the limits count for a minute. */
   recordRemoval({ countedIn, isSelfCaused, refusedAt: [firstRefusedAt = 0] }: TrackedToken): void {
     if (countedIn === undefined) return;
     const removedAt = this.#options.clock.now();
@@ -101,7 +104,7 @@ export class RemovalLimits {
 
   /**
    * Counts tokens that wait for removal or were removed within a minute, and were first refused after the time `after`. The global limit
-   * ignores those that tenants caused: a tenant could pause removal for all others.
+   * ignores tokens whose loss of permission the tenant caused: otherwise, a tenant could pause removal for all others.
    */
   #countLost(limit: Limit, after: number): TokenCounts {
     const waiting = [...this.#options.memory.refused].flatMap(({ countedIn, isSelfCaused, refusedAt: [firstRefusedAt = 0] }) =>
@@ -206,7 +209,7 @@ class RemovalPause {
     const namespaces = [...lost.keys()].toSorted();
     const message =
       `Removal of Secrets is paused: ${tokens} tokens in ${lost.size} namespaces lost permission within a minute. Check RBAC, then run: ` +
-      `kubectl annotate -n ${namespace} configmap/${RemovalLimit.configMap} ${RemovalLimit.release}=<new value> --overwrite`;
+      `kubectl annotate -n ${namespace} configmap/${RemovalLimit.configMap} ${RemovalLimit.release}="$(date +%s)" --overwrite`;
     const listed = namespaces.slice(0, MAX_NAMES).join(' ');
     this.#setHeld({ since: formatTimestamp(clock.now()), tokens: String(tokens), namespaces: listed, message });
     log.error({ tokens, namespaces: namespaces.slice(0, MAX_NAMES), reason: 'MassWithdrawal' }, AlertReason.MassWithdrawal);
@@ -226,7 +229,7 @@ class RemovalPause {
   async #release(stored: ConfigMap, released: string): Promise<void> {
     const { clock, log, hub, metrics } = this.#options;
     const data = { released, releasedAt: formatTimestamp(clock.now()) };
-    await orIssueError(hub.update(ConfigMaps, { ...stored, data }), 'AuthorizationFailed', NEVER);
+    await rethrowAsIssueError(hub.update(ConfigMaps, { ...stored, data }), 'AuthorizationFailed', NEVER);
     this.#held = undefined;
     this.#releasedAt = clock.now();
     metrics?.setRemovalPaused(false);
@@ -240,8 +243,8 @@ class RemovalPause {
 
   async #read(): Promise<ConfigMap | undefined> {
     const { hub, namespace } = this.#options;
-    const found = undefinedFor(hub.get(ConfigMaps, { namespace, name: RemovalLimit.configMap }), 'NotFound');
-    return await orIssueError(found, 'AuthorizationFailed', NEVER);
+    const found = ignoreReasons(hub.get(ConfigMaps, { namespace, name: RemovalLimit.configMap }), 'NotFound');
+    return await rethrowAsIssueError(found, 'AuthorizationFailed', NEVER);
   }
 
   async #write(stored: ConfigMap | undefined): Promise<void> {
@@ -251,7 +254,7 @@ class RemovalPause {
       stored === undefined
         ? hub.create(ConfigMaps, { metadata: { namespace, name: RemovalLimit.configMap }, data })
         : hub.update(ConfigMaps, { ...stored, data });
-    await orIssueError(written, 'AuthorizationFailed', NEVER);
+    await rethrowAsIssueError(written, 'AuthorizationFailed', NEVER);
   }
 }
 

@@ -4,20 +4,21 @@
 import type { IssueReason } from '../api/reasons.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { EventContent, Recorder } from '../kube/recorder.ts';
+import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import type { PinnedEndpoints } from '../targets/endpoints.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import type { TokenLimits } from '../targets/policy/grant.ts';
-import { issuerOf } from '../targets/registry.ts';
+import { issuingCredentialOf } from '../targets/registry.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { Authority } from './authority.ts';
-import { type HubView, ownerKeyOf, secretKeyOf } from './informers.ts';
+import type { TokenAuthorizer } from './authorizer.ts';
+import { type HubView, secretKeyOf } from './informers.ts';
 import { type OutputContent, toOutputContent } from './outputs/outputs.ts';
 import { invalidSpecFailure, type TokenFailure, tokenFailure } from './policy/messages.ts';
 import { nextReconcileAt } from './policy/plan.ts';
-import { digestOfOutputs, earlierClaimant, isOwnedBy, type StoredSecret, secretNameOf } from './policy/secret.ts';
+import { earlierClaimant, isOwnedBy, type StoredSecret, secretNameOf, toOutputsDigest } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
 import type { EvaluatedToken, TokenObservation } from './policy/state.ts';
 import type { RecordKey } from './record-key.ts';
@@ -29,14 +30,14 @@ import type { Verification } from './verification.ts';
 export interface TokenSettings {
   /** Minimum interval between TokenReviews of each token, in milliseconds; 0 disables them. */
   readonly verifyIntervalMs: number;
-  /** Namespaces on target clusters that a permission must name; see `toIssueNames`. */
+  /** Namespaces on target clusters for which a permission must name the namespace; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
   readonly limits: TokenLimits;
   /** Namespace that Purser runs in. */
   readonly namespace: string;
 }
 
-/** Metrics that the controller records. */
+/** Metrics that the token controller records. */
 export type TokenMetrics = Pick<
   Metrics,
   'observeQueue' | 'recordIssuance' | 'recordOrphan' | 'recordHeldRemoval' | 'setRemovalPaused' | 'observeBudgets' | 'observeVerification'
@@ -68,7 +69,7 @@ export interface TokenDeps {
   readonly settings: TokenSettings;
   readonly view: HubView;
   readonly memory: TrackedTokens;
-  readonly authority: Authority;
+  readonly authorizer: TokenAuthorizer;
   readonly removals: RemovalLimits;
   readonly verification: Verification;
   readonly recordKey: RecordKey;
@@ -95,7 +96,7 @@ export interface Step {
   readonly observation: TokenObservation;
   /** True if the run ends here. */
   readonly isDone: boolean;
-  /** True if a review of this run allowed the next issuance. */
+  /** True if a review in this run allowed the next issuance. */
   readonly isReviewed?: boolean;
   /** True if the plan waits for the deletion of anchors on other clusters. */
   readonly isPending?: boolean;
@@ -111,7 +112,10 @@ export interface Step {
   readonly events?: readonly EventContent[];
 }
 
-/** Returns the last step of a failed run. The run is retried, unless the failure lasts until an object changes: the change triggers it. */
+/**
+ * Returns the last step of a failed run. The run is retried, unless the failure lasts until an object changes: that change triggers the
+ * next run.
+ */
 export function failedStep({ clock }: TokenRun, { observation, state }: EvaluatedToken, error: IssueError): Step {
   const failed = { observation, isDone: true, failure: toFailure(error, observation.token) };
   if (!error.isLasting) return { ...failed, error };
@@ -149,7 +153,7 @@ export function observe(run: TokenRun, informed: StoredToken): TokenObservation 
   };
 }
 
-/** Returns the ManagedToken of a run after Purser's own writes; `token` if it was deleted in the meantime. */
+/** Returns the ManagedToken of a run with Purser's own writes; `token` if the ManagedToken was deleted in the meantime. */
 export function latestToken({ view, tracked, clock, key, uid }: TokenRun, token: StoredToken): StoredToken {
   const informed = view.tokens.get(key);
   return informed?.metadata.uid === uid ? tracked.latestToken(informed, clock.now()) : token;
@@ -161,9 +165,9 @@ export function withRegistration(run: TokenRun, observation: TokenObservation): 
   return { ...rest, ...observeCluster(run.view, rest.token), ...observeOutputs(run, rest.token) };
 }
 
-function observeCluster(view: HubView, { spec }: StoredToken): Pick<TokenObservation, 'cluster' | 'issuer'> {
+function observeCluster(view: HubView, { spec }: StoredToken): Pick<TokenObservation, 'cluster' | 'issuingCredential'> {
   const registered = view.registry.registered(spec.clusterName);
-  return { cluster: registered?.cluster, issuer: registered && issuerOf(registered) };
+  return { cluster: registered?.cluster, issuingCredential: registered && issuingCredentialOf(registered) };
 }
 
 /** Returns the digest of the desired outputs, or the failure that prevents writing them; empty without the Cluster. */
@@ -171,7 +175,7 @@ function observeOutputs({ view, clients }: TokenRun, token: StoredToken): Pick<T
   const registered = view.registry.registered(token.spec.clusterName);
   if (registered === undefined) return {};
   try {
-    return { outputsDigest: digestOfOutputs(outputsOf(token, clients.endpointsOf(registered))) };
+    return { outputsDigest: toOutputsDigest(outputsOf(token, clients.endpointsOf(registered))) };
   } catch (error) {
     if (!(error instanceof IssueError)) throw error;
     return { unwritable: toFailure(error, token) };
@@ -180,19 +184,31 @@ function observeOutputs({ view, clients }: TokenRun, token: StoredToken): Pick<T
 
 /** Returns the outputs for the token. Throws an IssueError if the spec names an address that is not the cluster's. */
 export function outputsOf(token: StoredToken, endpoints: PinnedEndpoints): OutputContent {
+  const known = recentOutputs.get(token.spec);
+  if (known?.endpoints === endpoints) return known.content;
   const content = toOutputContent(token, endpoints);
   if (content === undefined) throw new IssueError('InvalidSpec', 'spec.secret.server is not an address of the cluster');
+  recentOutputs.set(token.spec, { endpoints, content });
   return content;
 }
+
+interface RecentOutputs {
+  readonly endpoints: PinnedEndpoints;
+  readonly content: OutputContent;
+}
+
+const MAX_OUTPUTS = 256;
+/** Outputs by spec, because a reconcile reads them and their digest several times. ManagedTokens with equal specs share one object. */
+const recentOutputs = new BoundedCache<RecentOutputs, StoredToken['spec']>(MAX_OUTPUTS);
 
 /** Maximum number of former Secrets that one reconcile handles: tenants can create many. Each deletion triggers the next reconcile. */
 const MAX_FORMER = 16;
 
 /** Returns Secrets with former names; first the one that held the token at the last reconcile. */
-function formerSecrets({ view, uid }: TokenRun, token: StoredToken): readonly StoredSecret[] {
+function formerSecrets({ view }: TokenRun, token: StoredToken): readonly StoredSecret[] {
   const { metadata, status } = token;
   const last = view.secrets.get(`${metadata.namespace}/${status?.secretName}`);
-  const owned = view.secretsOwnedBy(ownerKeyOf(metadata.namespace, uid), MAX_FORMER + 1);
+  const owned = view.secretsOwnedBy(token, MAX_FORMER + 1);
   const former = [...new Set(last !== undefined && isOwnedBy(last.metadata, token) ? [last, ...owned] : owned)];
   return former.filter(({ metadata: { name } }) => name !== secretNameOf(token)).slice(0, MAX_FORMER);
 }

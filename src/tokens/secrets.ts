@@ -1,13 +1,13 @@
-// Secrets on the hub: created with POST, changed with PUT for one version of one object, never taken over. Purser backs off if another
-// client keeps reverting its repairs.
+// Writes of Secrets on the hub. Purser creates a Secret with POST, replaces only the observed version of a Secret with PUT, and never takes
+// over a Secret of another owner. It backs off if another client keeps reverting its repairs.
 
 import { Label, LabelValue } from '../api/names.ts';
 import type { IssueReason } from '../api/reasons.ts';
 import { type Secret, Secrets, type Stored } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
-import { type Status, StatusError, undefinedFor } from '../kubernetes/status.ts';
+import { ignoreReasons, type Status, StatusError } from '../kubernetes/status.ts';
 import { omitUndefined } from '../std/omit-undefined.ts';
-import { IssueError, orIssueError } from '../targets/issue-error.ts';
+import { IssueError, rethrowAsIssueError } from '../targets/issue-error.ts';
 import { type TokenFailure, tokenFailure } from './policy/messages.ts';
 import { type IssuePlan, nextReconcileAt, type RewritePlan, type SecretWrite } from './policy/plan.ts';
 import { latestRetryAt } from './policy/rotation.ts';
@@ -17,10 +17,17 @@ import { currentSecret, type EvaluatedToken, type TokenObservation } from './pol
 import { reduceSecret } from './reduce.ts';
 import type { Step, TokenRun } from './run.ts';
 
-/** Reads a Secret in the namespace of the ManagedToken; undefined if it does not exist. Throws an IssueError if the request fails. */
+/**
+ * Reads a Secret in the namespace of the ManagedToken; returns undefined if the Secret does not exist. Throws an IssueError if the request
+ * fails.
+ */
 export async function readSecret({ hub, signal }: TokenRun, token: StoredToken, name: string): Promise<Stored<Secret> | undefined> {
   const { namespace } = token.metadata;
-  return await orIssueError(undefinedFor(hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
+  return await rethrowAsIssueError(
+    ignoreReasons(hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'),
+    'SecretReadFailed',
+    signal,
+  );
 }
 
 /** Returns the observation with the desired Secret as the server has it. */
@@ -46,7 +53,7 @@ export async function writeSecret(
   tracked?.beginWrite();
   try {
     const sent = write === 'update' ? hub.update(Secrets, wanted, { signal }) : hub.create(Secrets, withoutVersion(wanted), { signal });
-    const written = await orIssueError(undefinedFor(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
+    const written = await rethrowAsIssueError(ignoreReasons(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
     const secret = written && (informedSecret(run, written) ?? reduceSecret(written));
     if (secret !== undefined) tracked?.recordSecretWrite(secret, observed, clock.now());
     return secret;
@@ -55,7 +62,7 @@ export async function writeSecret(
   }
 }
 
-/** Returns the informer's copy of the same version, if the watch was faster than the response. */
+/** Returns the informer's copy of the same version; undefined unless the watch was faster than the response. */
 function informedSecret({ view }: TokenRun, { metadata }: Secret): StoredSecret | undefined {
   const informed = view.secrets.get(objectKey({ metadata }));
   return informed?.metadata.resourceVersion === metadata.resourceVersion ? informed : undefined;
@@ -65,13 +72,13 @@ function informedSecret({ view }: TokenRun, { metadata }: Secret): StoredSecret 
 async function deleteSecret({ hub, signal }: TokenRun, { metadata }: Pick<StoredSecret, 'metadata'>): Promise<boolean> {
   const { namespace, name, uid, resourceVersion } = metadata;
   const sent = hub.delete(Secrets, { namespace, name }, { ...omitUndefined({ uid, resourceVersion }), signal });
-  const deleted = undefinedFor(sent, 'NotFound').then(() => true);
-  return (await orIssueError(undefinedFor(deleted, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
+  const deleted = ignoreReasons(sent, 'NotFound').then(() => true);
+  return (await rethrowAsIssueError(ignoreReasons(deleted, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
 }
 
 /**
- * Returns the observation with the Secret that Purser wrote last, if tenants have removed its label or its owner. Throws an IssueError if
- * the Secret cannot be read.
+ * Returns the observation with the Secret that Purser wrote last, if tenants have removed its label or its owner reference. Throws an
+ * IssueError if the Secret cannot be read.
  */
 export async function findStray(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
   const { token, writtenSecret: written, secret, former } = observation;
@@ -83,8 +90,8 @@ export async function findStray(run: TokenRun, observation: TokenObservation): P
 }
 
 /**
- * Deletes Secrets after a withdrawal, and removes the token from those that finalizers keep. Changes to a Secret do not prevent this: a
- * tenant could change it constantly to keep the token. Throws an IssueError if a Secret still holds the token.
+ * Deletes Secrets after a withdrawal, and removes the token from those that finalizers keep. Deletes a Secret even if it has changed:
+ * otherwise, a tenant could change it constantly to keep the token. Throws an IssueError if a Secret still holds the token.
  */
 export async function withdrawSecrets(run: TokenRun, observation: TokenObservation, names: readonly string[]): Promise<TokenObservation> {
   const { secret, former, stray } = observation;
@@ -98,9 +105,9 @@ export async function withdrawSecrets(run: TokenRun, observation: TokenObservati
 async function withdrawSecret(run: TokenRun, token: StoredToken, { metadata }: StoredSecret): Promise<void> {
   const { namespace, name, uid } = metadata;
   const { hub, signal } = run;
-  // A conflict means that another Secret has the name.
-  const sent = undefinedFor(hub.delete(Secrets, { namespace, name }, { uid, signal }), 'NotFound', 'Conflict');
-  let kept = await orIssueError(sent, 'SecretWriteFailed', signal);
+  // A conflict means that another Secret now has the name.
+  const sent = ignoreReasons(hub.delete(Secrets, { namespace, name }, { uid, signal }), 'NotFound', 'Conflict');
+  let kept = await rethrowAsIssueError(sent, 'SecretWriteFailed', signal);
   for (let attempt = 0; attempt < MAX_STRIPS; attempt++) {
     if (kept?.metadata.uid !== uid || !holdsToken(kept)) return;
     if (await strip(run, kept)) return;
@@ -116,7 +123,7 @@ const MAX_STRIPS = 5;
 async function strip({ hub, signal }: TokenRun, secret: Stored<Secret>): Promise<boolean> {
   const sent = hub.update(Secrets, withoutToken(secret), { signal }).then(() => true);
   try {
-    return (await orIssueError(undefinedFor(sent, 'NotFound', 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
+    return (await rethrowAsIssueError(ignoreReasons(sent, 'NotFound', 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
   } catch (error) {
     if (!isUnwritable(error)) throw error;
     throw keptError('its token cannot be removed');
@@ -211,8 +218,8 @@ function withoutVersion(secret: Secret): Secret {
 }
 
 /**
- * Returns the last step of a run whose write backs off, or whose namespace is over its budget; undefined if it may proceed. Renewal and
- * expiry end the pause early.
+ * Returns the last step of a run whose write backs off, or whose namespace is over its budget; undefined if the run may proceed. Renewal
+ * and expiry end the pause early.
  */
 export function pausedStep(run: TokenRun, plan: IssuePlan | RewritePlan, { observation, state }: EvaluatedToken): Step | undefined {
   const { token } = observation;

@@ -6,31 +6,37 @@ import { toOverBudgetStub } from '../kube/namespace-bytes.ts';
 import { OwnWrite } from '../kube/own-write.ts';
 import { Backoff, exponentialMs } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
-import { AnchorDeletions } from './anchor-deletions.ts';
-import { MAX_ANCHORS } from './policy/anchors.ts';
 import type { TokenFailure } from './policy/messages.ts';
 import type { SignedDigest } from './policy/record.ts';
 import type { StoredSecret } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
-import type { SecretReference, Verdict } from './policy/state.ts';
+import type { ReviewVerdict, SecretReference } from './policy/state.ts';
 import { reduceToken, TOKEN_BUDGET } from './reduce.ts';
+import { TrackedAnchors } from './tracked-anchors.ts';
 
 /** Tracked ManagedTokens by UID. */
 export class TrackedTokens {
   readonly #tracked = new Map<string, TrackedToken>();
   readonly #refused = new Set<TrackedToken>();
 
-  /** Returns the state of a ManagedToken; a new state that is not kept if the ManagedToken is not tracked, or `uid` is undefined. */
+  /**
+   * Returns the state of a ManagedToken. If the ManagedToken is not tracked, or `uid` is undefined, returns a new state that is not kept.
+   */
   of(uid: string | undefined): TrackedToken {
     const tracked = uid === undefined ? undefined : this.#tracked.get(uid);
     return tracked ?? new TrackedToken(new Set());
   }
 
-  /** Tracks a ManagedToken until `forget`. The caller must know that it exists. */
+  /** Tracks a ManagedToken until `forget`. The caller must know that the ManagedToken exists. */
   keep(uid: string): TrackedToken {
     const tracked = this.#tracked.get(uid) ?? new TrackedToken(this.#refused);
     this.#tracked.set(uid, tracked);
     return tracked;
+  }
+
+  /** Stops tracking a ManagedToken after a run if there is nothing to remember, as for nearly all ManagedTokens after a restart. */
+  endRun(uid: string): void {
+    if (this.#tracked.get(uid)?.isInitial) this.#tracked.delete(uid);
   }
 
   forget(uid: string): void {
@@ -61,63 +67,78 @@ const UNEXPECTED = { initialMs: 1_000, maxMs: 30_000 };
 const UNEXPECTED_MS = 30_000;
 
 /** An access review that allowed the requester to issue the token. */
-export interface Allowance {
+export interface AllowedReview {
   /** Name under which RBAC allowed the token. */
   readonly name: string;
   /** Key of the requester and the target that were reviewed. */
   readonly reviewKey: string;
   /** Number of `rbacChanges` when the review began. */
   readonly rbacChanges: number;
-  /** True if the informers also have the requester, and RBAC rules that allow the token. */
+  /** True if the informers also contain the requester and RBAC rules that allow the token. */
   readonly isExpected: boolean;
   /** False if the review must be repeated until `isExpected` is true. */
   readonly isLasting: boolean;
 }
 
-/** Source of the location of an orphaned anchor: `recorded` by Purser, or `claimed` by the Secret, which tenants write. */
-export type OrphanSource = 'recorded' | 'claimed';
+/** Consecutive reviews that denied permission. */
+interface Refusals {
+  /** Times of the first and the last of these reviews. */
+  readonly at: readonly number[];
+  readonly countedIn: string | undefined;
+  readonly isSelfCaused: boolean;
+  readonly isRemoved: boolean;
+}
 
-const NEVER: readonly number[] = [];
-const NONE_UNEXPECTED: { readonly count: number; readonly since?: number } = { count: 0 };
+const NO_REFUSALS: Refusals = { at: [], countedIn: undefined, isSelfCaused: false, isRemoved: false };
 
-/** State of one ManagedToken between reconciles. Every ManagedToken has one, so rarely needed parts are created on demand. */
+/** Reviews that contradict the indexed RBAC rules, since RBAC last changed for the requester. */
+interface UnexpectedReviews {
+  readonly refusals: number;
+  /** Number of reviews that allowed the token since a review last denied it; `since` is the time of the first of them. */
+  readonly allowances: number;
+  readonly since?: number;
+}
+
+const NONE_UNEXPECTED: UnexpectedReviews = { refusals: 0, allowances: 0 };
+
+/** State of one ManagedToken between reconciles. A fleet may have many such states, so rarely needed parts are created on demand. */
 export class TrackedToken {
   /** Name under which the last review allowed the token; undefined before the first such review. */
   allowedAs: string | undefined;
-  /** Set of the cluster in the last review that allowed a run to issue the token; undefined before the first one. */
+  /** Set of the cluster in the last review that allowed a run to issue the token; undefined before the first such review. */
   reviewedClusterSet: string | undefined;
   /** Time of the next reconcile that the plans of the last run requested; undefined if they requested none, or if the run failed first. */
   requeueAt: number | undefined;
   /** Failure of the last run; undefined if it succeeded. */
   failure: TokenFailure | undefined;
-  verdict: Verdict | undefined;
+  verdict: ReviewVerdict | undefined;
   verifiedAt: number | undefined;
   /** Status that was sent last. */
   status: ManagedTokenStatus | undefined;
   /** Secret with the desired name that the informer does not deliver, because it lacks Purser's label; undefined if there is none. */
   unlabeled: { readonly secret: StoredSecret; readonly seenAt: number } | undefined;
   lastIssuedAt: number | undefined;
-  /** Digest of the token that was issued and written last; undefined before the first one. */
+  /** Digest of the token that was issued and written last; undefined before the first token. */
   issuedDigest: SignedDigest | undefined;
-  /** Digest of the Secret that was written last, see `digestOfSecret`; undefined before the first one. */
+  /** Digest of the Secret that was written last, see `toSecretDigest`; undefined before the first write. */
   writtenDigest: string | undefined;
-  /** The Secret that was written last; undefined before the first one. */
+  /** The Secret that was written last; undefined before the first write. */
   writtenSecret: SecretReference | undefined;
-  /** Time of the last run despite an exceeded budget, on the monotonic clock. */
-  urgentAt = Number.NEGATIVE_INFINITY;
-  /** Time at which a run was last deferred because of an exceeded budget, on the monotonic clock; -Infinity after a run. */
-  deferredAt = Number.NEGATIVE_INFINITY;
+  /** Time of the last run despite an exceeded budget, on the monotonic clock; undefined before the first such run. */
+  urgentAt: number | undefined;
+  /** Time at which a run was last deferred because of an exceeded budget, on the monotonic clock; undefined after a run. */
+  deferredAt: number | undefined;
   /** True if a change in the namespace has triggered the ManagedToken since its last run. */
   isTriggeredByTenant = false;
   /** Message of the last event about a shortened lifetime. */
   shortened: string | undefined;
   /** Earliest time of the next attempt to delete former anchors; undefined if nothing delays it. */
   anchorsAt: number | undefined;
-  /** Ends the requests of the current run; undefined without a run that may wait for a cluster. */
+  /** Ends the requests of the current run; undefined while no run is in progress that may wait for a cluster. */
   interrupt: (() => void) | undefined;
   /** True if the next run needs a slot of the cluster in the spec. */
   isDialing = false;
-  #deletions: AnchorDeletions | undefined;
+  #anchors: TrackedAnchors | undefined;
   #issuing: Backoff | undefined;
   /** Purser's last write of the ManagedToken; undefined before the first write or change. */
   #token: OwnWrite<StoredToken> | undefined;
@@ -125,55 +146,58 @@ export class TrackedToken {
   #secret: OwnWrite<StoredSecret> | undefined;
   /** Version and token digest of the Secret that was written last; undefined before the first write. */
   written: { readonly resourceVersion: string | undefined; readonly tokenDigest: string | undefined } | undefined;
-  /** Set during a write of the Secret; `delivered` is the last version from the watch, which is most likely that of the write. */
+  /** Set during a write of the Secret; `delivered` is the last version that the watch delivered, most likely the version being written. */
   #writing: { delivered: string | undefined } | undefined;
   #isOvertaken = false;
-  #repairs: Backoff | undefined;
-  /** Generation of the ManagedToken at the last repair; undefined before the first repair. */
-  #repairedFor: number | undefined;
+  /** Repairs of the Secret for one generation of the ManagedToken; undefined before the first repair. */
+  #repairs: { readonly generation: number | undefined; readonly backoff: Backoff } | undefined;
   #refused: Set<TrackedToken>;
-  #refusedAt = NEVER;
+  #refusals = NO_REFUSALS;
   #rbacChanges = 0;
-  #unexpectedRefusals = 0;
   #confirmed: { readonly reviewKey: string; readonly until: number } | undefined;
-  /** Number of reviews that unexpectedly allowed the token since RBAC changed or a review denied it, with the time of the first. */
   #unexpected = NONE_UNEXPECTED;
-  #countedIn: string | undefined;
-  #isSelfCaused = false;
-  #isRemoved = false;
-  #deletedAnchors: Set<string> | undefined;
-  /** Anchors that were reported as orphaned; tenants can claim any number of others. */
-  #orphans: Readonly<Record<OrphanSource, Set<string>>> | undefined;
 
-  /** `refused` receives this object while its last review denies permission. */
+  /** `refused` contains this object from a review that denies permission until `forgetRefusals`. */
   constructor(refused: Set<TrackedToken>) {
     this.#refused = refused;
   }
 
+  /** True if this state is that of an untracked ManagedToken, apart from `requeueAt`, which only a retry of the same run needs. */
+  get isInitial(): boolean {
+    const { requeueAt: _, ...fields } = this;
+    const parts = [this.#anchors, this.#issuing, this.#token, this.#secret, this.#writing, this.#repairs, this.#confirmed];
+    return (
+      [...Object.values(fields), ...parts].every((value) => value === undefined || value === false) &&
+      this.#refusals === NO_REFUSALS &&
+      this.#unexpected === NONE_UNEXPECTED &&
+      this.#rbacChanges === 0 &&
+      !this.#isOvertaken
+    );
+  }
+
   /** Times of the first and the last of consecutive reviews that denied permission. */
   get refusedAt(): readonly number[] {
-    return this.#refusedAt;
+    return this.#refusals.at;
   }
 
   /** Namespace for which a removal limit counts the refused token; undefined if the Secret holds no token from Purser. */
   get countedIn(): string | undefined {
-    return this.#countedIn;
+    return this.#refusals.countedIn;
   }
 
   /** True if the tenant caused the refusal, by a change to the spec or the deletion of the requester. */
   get isSelfCaused(): boolean {
-    return this.#isSelfCaused;
+    return this.#refusals.isSelfCaused;
   }
 
   /** True if the Secret was removed after the refusals, and anchors are left. */
   get isRemoved(): boolean {
-    return this.#isRemoved;
+    return this.#refusals.isRemoved;
   }
 
   /** Records that the Secret was removed: the removal limits count the removal, and no longer the refusal. */
   recordRemoval(): void {
-    this.#countedIn = undefined;
-    this.#isRemoved = true;
+    this.#refusals = { ...this.#refusals, countedIn: undefined, isRemoved: true };
   }
 
   /** Backoff between issuances whose tokens could not be written. */
@@ -182,21 +206,14 @@ export class TrackedToken {
     return this.#issuing;
   }
 
-  /** Deletions of anchors in the lanes of other clusters. */
-  get deletions(): AnchorDeletions {
-    this.#deletions ??= new AnchorDeletions();
-    return this.#deletions;
-  }
-
-  /** Locations of anchors that Purser found and deleted after their Cluster was replaced, so they are not orphaned. */
-  get deletedAnchors(): Set<string> {
-    this.#deletedAnchors ??= new Set();
-    return this.#deletedAnchors;
+  get anchors(): TrackedAnchors {
+    this.#anchors ??= new TrackedAnchors();
+    return this.#anchors;
   }
 
   /** True if a deletion of an anchor waits for a slot. */
   get isWaitingForSlot(): boolean {
-    return this.#deletions?.isWaiting === true;
+    return this.#anchors?.deletions.isWaiting === true;
   }
 
   /** Records a review that denied permission. */
@@ -204,13 +221,12 @@ export class TrackedToken {
     now: number,
     { countedIn, isSelfCaused = false }: { readonly countedIn?: string | undefined; readonly isSelfCaused?: boolean } = {},
   ): void {
-    this.#countedIn = countedIn;
-    this.#isSelfCaused = isSelfCaused || (this.#refusedAt.length > 0 && this.#isSelfCaused);
-    const [first = now] = this.#refusedAt;
+    const { at, isSelfCaused: wasSelfCaused, isRemoved } = this.#refusals;
+    const [first = now] = at;
     this.#confirmed = undefined;
-    this.#unexpected = NONE_UNEXPECTED;
+    this.#unexpected = { ...NONE_UNEXPECTED, refusals: this.#unexpected.refusals };
     // A first refusal in the future is from before the clock was set back.
-    this.#refusedAt = [Math.min(first, now), now];
+    this.#refusals = { at: [Math.min(first, now), now], countedIn, isSelfCaused: isSelfCaused || wasSelfCaused, isRemoved };
     this.#refused.add(this);
   }
 
@@ -224,17 +240,16 @@ export class TrackedToken {
    */
   recordRbacChange(): void {
     this.#rbacChanges += 1;
-    this.#unexpectedRefusals = 0;
     this.#confirmed = undefined;
     this.#unexpected = NONE_UNEXPECTED;
   }
 
   /**
    * Records a review that allowed the token. A review that contradicts the indexed RBAC rules confirms the permission for a few seconds
-   * only: the hub's authorizer may not have seen a deleted binding yet. From 30 s after the first such review, a lasting one is trusted,
-   * because the index does not cover other authorizers. Times are monotonic.
+   * only: the hub's authorizer may not have seen a deleted binding yet. From 30 s after the first such review, a review with `isLasting` is
+   * trusted until RBAC changes, because the index does not cover other authorizers. Times are monotonic.
    */
-  allow({ name, reviewKey, rbacChanges, isExpected, isLasting }: Allowance, now: number): void {
+  allow({ name, reviewKey, rbacChanges, isExpected, isLasting }: AllowedReview, now: number): void {
     this.allowedAs = name;
     if (rbacChanges !== this.#rbacChanges) return;
     this.#confirmed = { reviewKey, until: isExpected ? Infinity : this.#trustUntil(now, isLasting) };
@@ -242,12 +257,14 @@ export class TrackedToken {
   }
 
   #trustUntil(now: number, isLasting: boolean): number {
-    const { count, since = now } = this.#unexpected;
-    this.#unexpected = { count: count + 1, since };
-    return now - since < UNEXPECTED_MS || !isLasting ? now + exponentialMs(count, UNEXPECTED) : Infinity;
+    const { refusals, allowances, since = now } = this.#unexpected;
+    this.#unexpected = { refusals, allowances: allowances + 1, since };
+    return now - since < UNEXPECTED_MS || !isLasting ? now + exponentialMs(allowances, UNEXPECTED) : Infinity;
   }
 
-  /** Returns whether a review allowed `reviewKey` since RBAC last changed for the requester and need not be repeated yet. */
+  /**
+   * Returns whether a review with this key has allowed the token since RBAC last changed for the requester, and need not be repeated yet.
+   */
   isConfirmed(reviewKey: string, now: number): boolean {
     return this.#confirmed?.reviewKey === reviewKey && now < this.#confirmed.until;
   }
@@ -257,34 +274,23 @@ export class TrackedToken {
     return this.#confirmed?.until ?? Infinity;
   }
 
-  /** Counts a refusal that contradicts the indexed RBAC rules; returns the number of earlier ones since RBAC changed. */
+  /** Counts a refusal that contradicts the indexed RBAC rules; returns the number of earlier ones since RBAC last changed. */
   countUnexpectedRefusal(): number {
-    return this.#unexpectedRefusals++;
+    const { refusals } = this.#unexpected;
+    this.#unexpected = { ...this.#unexpected, refusals: refusals + 1 };
+    return refusals;
   }
 
   /** Forgets refusals, after permission was granted or the Secret was removed. */
   forgetRefusals(): void {
-    this.#refusedAt = NEVER;
-    this.#isRemoved = false;
+    this.#refusals = NO_REFUSALS;
     this.#refused.delete(this);
   }
 
   /** Ends tracking: a run in progress no longer affects the set of refused tokens. */
   detach(): void {
-    this.forgetRefusals();
+    this.#refused.delete(this);
     this.#refused = new Set();
-  }
-
-  /** Returns whether to report an orphaned anchor: each once, and at most 16 of each source. */
-  isUnreportedOrphan(location: string, source: OrphanSource): boolean {
-    const reported = this.#orphans?.[source];
-    return reported === undefined || (!reported.has(location) && reported.size < MAX_ANCHORS);
-  }
-
-  /** Records that an orphaned anchor was reported. */
-  recordOrphanReport(location: string, source: OrphanSource): void {
-    this.#orphans ??= { recorded: new Set(), claimed: new Set() };
-    this.#orphans[source].add(location);
   }
 
   /** Limits the time of the last verification to now: a time in the future is from before the clock was set back. */
@@ -292,7 +298,7 @@ export class TrackedToken {
     if ((this.verifiedAt ?? startedAt) > now) this.verifiedAt = now;
   }
 
-  /** Records an issuance; until its token is written, the next one backs off. */
+  /** Records an issuance; until a token is written, further issuances back off. */
   recordIssuance(clock: Clock): void {
     this.lastIssuedAt = clock.now();
     this.issuing.nextMs(clock.monotonic());
@@ -300,15 +306,14 @@ export class TrackedToken {
 
   /** Returns the time until the next repair of the Secret, in milliseconds. Repairs for another generation of the spec are ignored. */
   repairPauseMs(generation: number | undefined, monotonic: number): number {
-    return generation === this.#repairedFor ? (this.#repairs?.remainingMs(monotonic) ?? 0) : 0;
+    return this.#repairs?.generation === generation ? (this.#repairs?.backoff.remainingMs(monotonic) ?? 0) : 0;
   }
 
   /** Records a repair of the Secret. */
   recordRepair(generation: number | undefined, monotonic: number): void {
-    this.#repairs ??= new Backoff(REPAIRS);
-    if (generation !== this.#repairedFor) this.#repairs.reset();
-    this.#repairedFor = generation;
-    this.#repairs.nextMs(monotonic);
+    if (this.#repairs?.generation !== generation) this.#repairs = undefined;
+    this.#repairs ??= { generation, backoff: new Backoff(REPAIRS) };
+    this.#repairs.backoff.nextMs(monotonic);
   }
 
   /** Records the response to Purser's write of the ManagedToken, and returns the object; `before` if the response is another object. */
@@ -321,7 +326,7 @@ export class TrackedToken {
     return token;
   }
 
-  /** Returns the latest known ManagedToken; `informed` is the informer's. */
+  /** Returns the latest known ManagedToken; `informed` is the informer's copy. */
   latestToken(informed: StoredToken, now: number): StoredToken {
     return this.#token?.resolve(informed, now) ?? informed;
   }
@@ -333,7 +338,7 @@ export class TrackedToken {
     if (this.#token.acknowledge(token)) this.status = token.status;
   }
 
-  /** Records the Secret with the desired name as the watch delivers it; undefined after its deletion. */
+  /** Records the Secret with the desired name as the watch delivers it; `secret` is undefined after the deletion. */
   observeSecret(secret: StoredSecret | undefined): void {
     if (secret === undefined) return this.#secret?.forget();
     this.#secret ??= new OwnWrite();
@@ -351,7 +356,7 @@ export class TrackedToken {
     return this.#isOvertaken;
   }
 
-  /** Begins a write of the Secret; the caller must call `endWrite` when it succeeded or failed. */
+  /** Begins a write of the Secret; the caller must call `endWrite` after the write has succeeded or failed. */
   beginWrite(): void {
     this.#writing = { delivered: undefined };
   }
@@ -383,7 +388,7 @@ export class TrackedToken {
     this.#secret?.forget();
   }
 
-  /** Returns the latest known Secret with the desired name; `informed` is the informer's. */
+  /** Returns the latest known Secret with the desired name; `informed` is the informer's copy. */
   latestSecret(informed: StoredSecret | undefined, name: string, now: number): StoredSecret | undefined {
     const latest = this.#secret === undefined ? informed : this.#secret.resolve(informed, now);
     return [latest, this.unlabeled?.secret].find((secret) => secret?.metadata.name === name);

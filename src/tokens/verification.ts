@@ -3,7 +3,7 @@
 
 import { merge, type Observable, Subject } from 'rxjs';
 import { objectKey } from '../kube/paths.ts';
-import { subjectOf } from '../kubernetes/service-account.ts';
+import { toServiceAccountUsername } from '../kubernetes/service-account.ts';
 import { type Clock, sleep } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
 import { nextTurnAt } from '../std/hash.ts';
@@ -29,18 +29,24 @@ const MIN_SAMPLE_MS = 60_000;
 const SAMPLES = 15;
 /** Number of steps over which the samples of all clusters are spread. */
 const STEPS = 60;
-/** Number of rejected samples in a row after which all tokens of a cluster are verified: a service account may have been re-created. */
+/**
+ * Number of rejected samples in a row after which all tokens of a cluster are verified. A single rejection may only mean that a service
+ * account was re-created.
+ */
 const MAX_REJECTED = 3;
 
 /** The samples of one cluster. */
 interface Sampled {
-  /** UID of the ManagedToken whose token is verified next; undefined for none. */
+  /** UID of the ManagedToken whose token is verified next; undefined if no sample is pending. */
   next: string | undefined;
-  /** ManagedTokens whose tokens the cluster rejected since it accepted one. */
+  /** ManagedTokens whose sampled tokens the cluster has rejected since it last accepted a token. */
   rejected: readonly StoredToken[];
   /** Time before which the cluster is not sampled, on the monotonic clock. */
   pausedUntil: number;
-  /** Time of the last doubt about all tokens: those issued or verified earlier are verified again; -Infinity before the first doubt. */
+  /**
+   * Time at which all tokens of the cluster were last marked for verification: tokens issued or verified before it are verified again;
+   * -Infinity before the first time.
+   */
   doubtedAt: number;
 }
 
@@ -70,7 +76,10 @@ export class Verification {
     this.#countedAt = this.#options.clock.monotonic();
   }
 
-  /** Returns the time of the next verification of a token that was last issued or verified at `since`; undefined if it is disabled. */
+  /**
+   * Returns the time of the next verification of a token that was last issued or verified at `since`; undefined if verification is
+   * disabled.
+   */
   nextAt({ metadata, spec }: StoredToken, since: number): number | undefined {
     if (this.#options.intervalMs === 0) return undefined;
     const { next, doubtedAt = -Infinity } = this.#sampled.get(spec.clusterName) ?? {};
@@ -81,8 +90,8 @@ export class Verification {
   }
 
   /**
-   * Records the result of a verification. After a rejected sample, requests another one; after three in a row, or without another one,
-   * requests the verification of all tokens of the cluster.
+   * Records the result of a verification. After a rejected sample, requests another sample. After three rejected samples in a row, or if no
+   * other sample is available, requests the verification of all tokens of the cluster.
    */
   record(token: StoredToken, result: VerificationResult): void {
     const { uid } = token.metadata;
@@ -110,7 +119,7 @@ export class Verification {
     return view.tokensForCluster(clusterName).map(objectKey);
   }
 
-  /** Emits the keys of ManagedTokens whose tokens are to be verified now: regular samples, and further tokens after a rejection. */
+  /** Emits the keys of ManagedTokens whose tokens are to be verified now: periodic samples, and further tokens after a rejection. */
   get requests$(): Observable<string> {
     return merge(
       this.#requested$,
@@ -132,8 +141,8 @@ export class Verification {
   }
 
   /**
-   * Returns the key of the next sample of a cluster. If the last sample followed a rejection and has not been verified, which a tenant may
-   * prevent, returns the keys of all ManagedTokens.
+   * Returns the key of the next sample of a cluster. If the last sample followed a rejection and is still unverified, returns the keys of
+   * all ManagedTokens of the cluster, because a tenant may prevent the verification.
    */
   #sampleAgain(clusterName: string): readonly string[] {
     const sampled = this.#sampled.get(clusterName);
@@ -142,7 +151,7 @@ export class Verification {
     return this.#doubtAll(clusterName, sampled);
   }
 
-  /** Returns the names of all Clusters, and forgets the samples of others. */
+  /** Returns the names of all Clusters, and forgets the samples of deleted Clusters. */
   #namesToSample(): readonly string[] {
     const names = this.#options.view.registry.clusters.keys();
     const known = new Set(names);
@@ -189,8 +198,10 @@ function newSampled(): Sampled {
 
 /** Returns whether a ManagedToken has the namespace or the service account of one of the others. */
 function isLikeAny({ metadata, spec }: StoredToken, others: readonly StoredToken[]): boolean {
-  const subject = subjectOf(spec.serviceAccount);
-  return others.some((other) => other.metadata.namespace === metadata.namespace || subjectOf(other.spec.serviceAccount) === subject);
+  const subject = toServiceAccountUsername(spec.serviceAccount);
+  return others.some(
+    (other) => other.metadata.namespace === metadata.namespace || toServiceAccountUsername(other.spec.serviceAccount) === subject,
+  );
 }
 
 /** Maximum number of requests for verifications, relative to those for issuances. */

@@ -5,7 +5,7 @@ import type { EventContent } from '../kube/recorder.ts';
 import { exponentialMs } from '../std/backoff.ts';
 import { AnchorsPendingError } from './anchor-deletions.ts';
 import { dropAnchors, unlistedEvents, writeRemainingAnchors } from './anchors.ts';
-import type { Refusal } from './authority.ts';
+import type { Refusal } from './authorizer.ts';
 import { auditWithdrawal } from './events.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { heldRemovalFailure, pendingWithdrawalFailure, type TokenFailure, withdrawnMessage } from './policy/messages.ts';
@@ -20,8 +20,8 @@ import {
   type TokenObservation,
   type TokenState,
 } from './policy/state.ts';
-import { type Withdrawal, withdrawalAfter } from './policy/withdrawal.ts';
-import type { Removal } from './removal-limits.ts';
+import { type WithdrawalAction, withdrawalAfter } from './policy/withdrawal.ts';
+import type { SecretRemovalDecision } from './removal-limits.ts';
 import type { Step, TokenRun } from './run.ts';
 import { findStray, stripSecret, withdrawSecrets } from './secrets.ts';
 
@@ -29,7 +29,7 @@ import { findStray, stripSecret, withdrawSecrets } from './secrets.ts';
  * Acts on a review that denied permission. The result does not depend on the Cluster: to a requester without permission a missing, a
  * hidden and an unhealthy cluster look the same.
  */
-export async function refuse(run: TokenRun, observation: TokenObservation, refusal: Refusal): Promise<Step> {
+export async function handleRefusal(run: TokenRun, observation: TokenObservation, refusal: Refusal): Promise<Step> {
   const { hidden, isStripped } = await hideCluster(run, observation).then(
     (stripped) => ({ hidden: stripped, isStripped: true }),
     (error: unknown) => {
@@ -54,7 +54,7 @@ export async function hideCluster(run: TokenRun, observation: TokenObservation):
 
 /** Returns the observation without the Cluster, about which a requester without permission must learn nothing. */
 export function withoutCluster(observation: TokenObservation): TokenObservation {
-  return { ...observation, cluster: undefined, issuer: undefined };
+  return { ...observation, cluster: undefined, issuingCredential: undefined };
 }
 
 async function withdraw(run: TokenRun, observed: TokenObservation, refusal: Refusal): Promise<Step> {
@@ -84,14 +84,17 @@ async function withdraw(run: TokenRun, observed: TokenObservation, refusal: Refu
   return { ...(await remove(run, observation, message)), isDone: true, failure: forbidden, requeueAt: now + nextReviewMs(run, refusal) };
 }
 
-/** Returns whether the spec, for example its requester, has changed since the token was issued, which rules out a mistake in RBAC. */
+/**
+ * Returns whether the spec, for example its requester, has changed since the token was issued. Such a change means that a mistake in RBAC
+ * is not the cause of the refusal.
+ */
 function isForAnotherRequest({ spec }: StoredToken, { record, superseded }: TokenState): boolean {
   return superseded === 'SpecChanged' || (record !== undefined && record.issuedFor.requester !== spec.requesterServiceAccountName);
 }
 
 /** Returns the failure to report and the time of the next review, while the withdrawal is undecided. */
 function pendingFields(
-  next: Exclude<Withdrawal, { type: 'remove' }>,
+  next: Exclude<WithdrawalAction, { type: 'remove' }>,
   state: TokenState,
   message: string,
 ): Pick<Step, 'failure' | 'requeueAt'> {
@@ -115,7 +118,12 @@ function nextReviewMs({ tracked }: TokenRun, { isUnexpected }: Refusal): number 
 
 const HELD_MS = 60_000;
 
-function heldStep(run: TokenRun, observation: TokenObservation, removal: Exclude<Removal, { type: 'allowed' }>, message: string): Step {
+function heldStep(
+  run: TokenRun,
+  observation: TokenObservation,
+  removal: Exclude<SecretRemovalDecision, { type: 'allowed' }>,
+  message: string,
+): Step {
   const reason = removal.type === 'paused' ? 'MassWithdrawal' : 'RemovalDelayed';
   run.removals.logHeld(observation.token, reason);
   run.metrics?.recordHeldRemoval(removal.type === 'paused' ? 'global' : 'namespace');

@@ -20,7 +20,7 @@ interface Asset {
 
 type Coding = 'br' | 'gzip' | 'identity';
 
-/** Response with a file, with status 304 and no body if the file has not changed, or with a redirect. */
+/** Response to a request for a file: the file, status 304 without a body if the file has not changed, or a redirect. */
 export interface AssetReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export interface AssetOptions {
   readonly needsLogin: boolean;
 }
 
-/** Headers of every response with a file of the web UI. The page can load files and use the API of its own origin only. */
+/** Headers of every response with a file of the web UI. The page can load files and call APIs only at its own origin. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
@@ -87,7 +87,7 @@ export class Assets {
     const page = (statics.get(PAGE) ?? '').replace('<!-- modules -->', preloads).replace('LOGIN', needsLogin ? 'token' : 'none');
     statics.delete(PAGE);
     const assets = new Map<string, Asset>();
-    // One after another, because each compression uses megabytes of memory.
+    // Compresses one file after another, because each compression uses megabytes of memory.
     for (const [path, text] of [...modules, ...statics, ['', page] as const]) assets.set(path, await toAsset(path, text));
     return new Assets(assets);
   }
@@ -112,7 +112,7 @@ export class Assets {
 
 const EMPTY = Buffer.alloc(0);
 
-/** Returns a redirect from the path without a trailing slash, at which relative URLs of the page would be wrong. */
+/** Returns a redirect to the path of the page with a trailing slash. Without the slash, relative URLs in the page would be wrong. */
 export function redirectTo(location: string): AssetReply {
   return { status: 308, headers: { ...SECURITY_HEADERS, location }, body: EMPTY };
 }
@@ -178,7 +178,7 @@ async function toAsset(path: string, text: string): Promise<Asset> {
   };
 }
 
-/** Quality of Brotli compression. With quality 11, files are 5% smaller, but each start takes thirty times as long to compress them. */
+/** Quality of Brotli compression. With quality 11, files are 5% smaller, but their compression at each start takes thirty times as long. */
 const BROTLI_QUALITY = 9;
-/** Binary logarithm of the window of Brotli: 64 KiB, about the size of the files. */
+/** Binary logarithm of Brotli's window size: 64 KiB, about the size of the files. */
 const BROTLI_WINDOW = 16;

@@ -5,7 +5,7 @@ import { type Permission, RbacIndex, reduceRules, subjectsOf } from '../../src/a
 import { type User } from '../../src/access/user.ts';
 import { Visibility } from '../../src/access/visibility.ts';
 import type { ClusterRole, ClusterRoleBinding } from '../../src/api/resources.ts';
-import { type Binding, decide, type Policy, type PolicyRule } from '../../src/kubernetes/rbac.ts';
+import { decide, type Policy, type PolicyRule, type RbacBinding } from '../../src/kubernetes/rbac.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { scaled } from '../support/scaled.ts';
 
@@ -123,7 +123,7 @@ describe('RbacIndex', () => {
       fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
         const index = new RbacIndex(permission);
         const roles = new Map<string, readonly PolicyRule[]>();
-        const bindings = new Map<string, Binding>();
+        const bindings = new Map<string, RbacBinding>();
         const policy: Policy = {
           clusterRoleBindings: () => bindings.values(),
           roleBindings: () => [],
@@ -153,7 +153,7 @@ describe('RbacIndex', () => {
       fc.property(fc.array(namespacedChange, { maxLength: 30 }), (changes) => {
         const index = new RbacIndex(SeeTokens);
         const roles = new Map<string, readonly PolicyRule[]>();
-        const bindings = new Map<string, Binding>();
+        const bindings = new Map<string, RbacBinding>();
         const bindingsIn = (namespace: string | undefined) => [...bindings.values()].filter((each) => each.namespace === namespace);
         const policy: Policy = {
           clusterRoleBindings: () => bindingsIn(undefined),
@@ -181,7 +181,11 @@ describe('RbacIndex', () => {
   it('returns current names after any changes, and reports every subject whose names have changed since the last lookup', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(grantingChange, fc.boolean()), { maxLength: 40 }), (changes) => {
-        const [index, roles, bindings] = [new RbacIndex(SeeTokens), new Map<string, readonly PolicyRule[]>(), new Map<string, Binding>()];
+        const [index, roles, bindings] = [
+          new RbacIndex(SeeTokens),
+          new Map<string, readonly PolicyRule[]>(),
+          new Map<string, RbacBinding>(),
+        ];
         const seen = new Map(USERS.map((user) => [user, { names: index.namesFor(user), changes: index.changes }]));
         for (const [each, isSeen] of changes) {
           if ('role' in each) setRole(index, roles, each.role, each.rules);
@@ -419,9 +423,9 @@ function setRole(index: RbacIndex, roles: Map<string, readonly PolicyRule[]>, na
   return index.setRole(name, rules && { rules });
 }
 
-type To = { readonly name: string; readonly subjects: Binding['subjects'] } | undefined;
+type To = { readonly name: string; readonly subjects: RbacBinding['subjects'] } | undefined;
 
-function setBinding(index: RbacIndex, bindings: Map<string, Binding>, name: string, to: To) {
+function setBinding(index: RbacIndex, bindings: Map<string, RbacBinding>, name: string, to: To) {
   const binding = to && { name, subjects: to.subjects, roleRef: { kind: 'ClusterRole', name: to.name } };
   if (binding === undefined) bindings.delete(name);
   else bindings.set(name, binding);
@@ -430,7 +434,7 @@ function setBinding(index: RbacIndex, bindings: Map<string, Binding>, name: stri
 
 type NamespacedBinding = Extract<typeof namespacedChange extends fc.Arbitrary<infer T> ? T : never, { readonly binding: string }>;
 
-function setNamespacedBinding(index: RbacIndex, bindings: Map<string, Binding>, { binding: name, namespace, to }: NamespacedBinding) {
+function setNamespacedBinding(index: RbacIndex, bindings: Map<string, RbacBinding>, { binding: name, namespace, to }: NamespacedBinding) {
   const key = namespace === undefined ? name : `${namespace}/${name}`;
   // The API server admits only ClusterRoles in a ClusterRoleBinding.
   const roleRef = to && { apiGroup: '', kind: namespace === undefined ? 'ClusterRole' : to.kind, name: to.name };

@@ -137,11 +137,11 @@ export const managedTokens: readonly Case[] = [
   rejects('no output', { secret: { outputs: [] } }, 'spec.secret.outputs', ''),
   rejects('an invalid server', { secret: { server: 'http://a' } }, 'spec.secret.server', "must be one of the Cluster's addresses"),
   rejects('an invalid label value', { secret: { labels: { team: 'a b' } } }, 'spec.secret.labels.team', 'must be a valid label value'),
-  rejects('an invalid label name', { secret: { labels: { 'a b': '' } } }, 'spec.secret.labels', 'label names must have'),
+  rejects('an invalid label name', { secret: { labels: { 'a b': '' } } }, 'spec.secret.labels', 'label keys must be'),
   rejects('17 annotations', { secret: { annotations: numbered(17, '') } }, 'spec.secret.annotations', ''),
   rejects('33 labels', { secret: { labels: numbered(33, '') } }, 'spec.secret.labels', ''),
   rejects('a long annotation', { secret: { annotations: { a: 'x'.repeat(1_025) } } }, 'spec.secret.annotations.a', ''),
-  rejects('an invalid annotation name', { secret: { annotations: { '/a': '' } } }, 'spec.secret.annotations', 'annotation names must have'),
+  rejects('an invalid annotation name', { secret: { annotations: { '/a': '' } } }, 'spec.secret.annotations', 'annotation keys must be'),
   ...[
     'kubernetes.io/a',
     'app.kubernetes.io/name',
@@ -245,7 +245,7 @@ function secretCases(): readonly Case[] {
   const texts = (count: number, text: (index: number) => string) => Array.from({ length: count }, (_, index) => text(index));
   const rejectsKey = (name: string, spec: Spec, field: string, message: string) => rejects(name, spec, `spec.secret.${field}`, message);
   const ownKey = 'must not contain token, which every Secret has, or a key of the chosen outputs';
-  const tokenFree = 'must not be a key that an output uses for another value';
+  const tokenFree = 'must not be a key that an output uses for another value if from is Token or Kubeconfig';
   const secretKey = 'must be a valid key of a Secret';
   return [
     takes('a key for each source', { secret: { keys: all.map((from) => ({ key: `my.${from}`, from })) } }),

@@ -93,8 +93,8 @@ export const managedTokenSets: readonly Case[] = [
     'spec.template.spec.serviceAccount.namespace',
     'must be a valid namespace',
   ),
-  rejects('an invalid label name', { metadata: { labels: { 'a b': '' } } }, `${META}.labels`, 'label names must have'),
-  rejects('an invalid annotation name', { metadata: { annotations: { 'a b': '' } } }, `${META}.annotations`, 'annotation names must have'),
+  rejects('an invalid label name', { metadata: { labels: { 'a b': '' } } }, `${META}.labels`, 'label keys must be'),
+  rejects('an invalid annotation name', { metadata: { annotations: { 'a b': '' } } }, `${META}.annotations`, 'annotation keys must be'),
   ...['kubernetes.io/a', 'node.k8s.io/a', 'tokens.purser.dev/rotate', 'registry.purser.dev/set'].flatMap((key) => [
     rejects(`the label ${key} of ManagedTokens`, { metadata: { labels: { [key]: 'x' } } }, `${META}.labels`, `labels ${RESERVED}`),
     rejects(
@@ -105,7 +105,7 @@ export const managedTokenSets: readonly Case[] = [
     ),
   ]),
   rejectsSelector('an invalid value', { matchLabels: { a: 'b c' } }, 'matchLabels.a', 'must be a valid label value'),
-  rejectsSelector('an invalid name', { matchLabels: { 'a b': '' } }, 'matchLabels', 'label names must have'),
+  rejectsSelector('an invalid name', { matchLabels: { 'a b': '' } }, 'matchLabels', 'label keys must be'),
   rejectsSelector('an unknown operator', { matchExpressions: [{ key: 'a', operator: 'Gt' }] }, 'matchExpressions[0].operator', ''),
   rejectsSelector(
     'an invalid key',

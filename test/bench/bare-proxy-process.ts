@@ -1,9 +1,8 @@
-// Lower bound for a façade on Node's HTTPS server: forwards a request over TLS to a given server, and returns the response, without
-// authentication, parsing or checks. Its HTTP client supports only the responses of that server. Sends its URL to its parent.
+// Lower bound for a façade on Node's servers for HTTP/1.1 and HTTP/2: forwards a request over TLS to a given server, and returns the
+// response, without authentication, parsing or checks. Its HTTP client supports only the responses of that server. Sends its URL to its parent.
 
 import { readFile } from 'node:fs/promises';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer } from 'node:https';
+import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
@@ -49,8 +48,9 @@ const STATUS = 'HTTP/1.1 '.length;
 /** Idle connections; there are as many connections as callers. */
 const idle: Connection[] = [];
 
-function forward(request: IncomingMessage, outgoing: ServerResponse): void {
-  const { url = '/', headers } = request;
+/** Both protocols have the methods that are used here. */
+function forward(request: Http2ServerRequest, outgoing: Http2ServerResponse): void {
+  const { url, headers } = request;
   let body = '';
   request.on('data', (chunk: Buffer) => (body += chunk.toString('latin1')));
   request.on('end', () => {
@@ -69,5 +69,7 @@ function forward(request: IncomingMessage, outgoing: ServerResponse): void {
   });
 }
 
-const proxy = createServer({ cert, key }, forward);
+const proxy = createSecureServer({ cert, key, allowHTTP1: true }, forward);
+// Node closes idle connections after 5 s by default, and a new handshake would count as a cost of the proxy.
+Object.assign(proxy, { keepAliveTimeout: 60_000 });
 proxy.listen(0, '127.0.0.1', () => process.send?.(`https://127.0.0.1:${(proxy.address() as AddressInfo).port}`));

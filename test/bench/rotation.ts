@@ -10,7 +10,7 @@ import type { TokenWorld } from './token-world.ts';
 
 export interface Rotation {
   readonly rotations: number;
-  /** Time from the first to the last planned rotation. */
+  /** Time from the first to the last scheduled rotation. */
   readonly windowSeconds: number;
   readonly reviewsPerRotation: number;
   /** Number of other requests. */
@@ -75,7 +75,7 @@ async function measureIdleUntil(at: number, { pid }: Purser): Promise<number> {
   return seconds < SHORTEST_IDLE_SECONDS ? 0 : ((await cpuSeconds(pid)) - cpu) / seconds;
 }
 
-/** Returns planned rotations by the key of the Secret, which has the name of its ManagedToken here. */
+/** Returns the scheduled rotations by the key of the Secret. Each Secret has the name of its ManagedToken. */
 async function dueTimes({ client }: TokenWorld): Promise<ReadonlyMap<string, Due>> {
   const items = await client.listAll(ManagedTokens);
   return new Map(

@@ -1,10 +1,12 @@
 // Cost of the façade: tokens directly from a real kube-apiserver, through Purser, through a bare proxy, and through a proxy in Go, in
-// turns: `node test/bench/tokens.ts [CONNECTIONS] [SECONDS] [ROUNDS]`. Prints figures as JSON.
+// turns, first over HTTP/2 and then over HTTP/1.1: `node test/bench/tokens.ts [CALLERS] [SECONDS] [ROUNDS]`. With HTTP/2 all callers share
+// one connection, as in client-go. Prints figures as JSON.
 
 import { writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { Pool } from 'undici';
+import type { TLSSocket } from 'node:tls';
+import { buildConnector, Pool } from 'undici';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { reverseProxyBinary } from '../support/kube-binaries.ts';
 import type { RealCluster } from '../support/real-cluster.ts';
@@ -13,24 +15,37 @@ import { cpuSeconds, pidOf, round } from './process-usage.ts';
 import { startPurser } from './purser-process.ts';
 import { startTokenWorld } from './token-world.ts';
 
-/** Number of tokens after which hot code is compiled; before, a token costs twice as much CPU time. */
-const WARM_TOKENS = { go: 2_000, node: 20_000 };
+/** Number of tokens of each protocol after which hot code is compiled; before, a token costs twice as much CPU time. */
+const WARM_TOKENS = { go: 1_000, node: 10_000 };
+/** Time for which connections stay open during the rounds of other servers, in milliseconds. */
+const KEEP_ALIVE_MS = 600_000;
 const ACCOUNT_PATH = '/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
 const BODY = JSON.stringify({ kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', spec: { audiences: ['bench'] } });
 const HEADERS = { authorization: 'Bearer admintoken', 'content-type': 'application/json' };
 
+/** Protocol by its name in ALPN. */
+type Protocol = 'h2' | 'http/1.1';
+
 interface Load {
-  readonly connections: number;
+  /** Number of requests in progress, each on its own connection with HTTP/1.1. */
+  readonly callers: number;
   readonly seconds: number;
 }
 
 /** Server that issues tokens. */
 interface TokenServer {
-  readonly pool: Pool;
+  readonly url: string;
   readonly path: string;
   /** Process whose CPU time is measured. */
   readonly pid: number;
   readonly warmTokens: number;
+}
+
+/** Connections to a server that use one protocol. */
+interface Connections {
+  readonly pool: Pool;
+  /** Number of connections so far. */
+  count: number;
 }
 
 interface Round {
@@ -47,30 +62,67 @@ async function bench(load: Load, rounds: number): Promise<object> {
   const proxy = await startProxy(world.target);
   const goProxy = await startGoProxy(world.target);
   const { facade = '' } = await purser.ready;
-  const { connections } = load;
-  const untrusted = { connections, connect: { rejectUnauthorized: false } };
-  const pool = new Pool(world.target.url, { connections, connect: { ca: world.target.ca } });
-  const kube = { pool, path: ACCOUNT_PATH, pid: await pidOf(`--secure-port=${world.target.port}`), warmTokens: WARM_TOKENS.go };
-  const orchestrator = `/orchestrator/target${ACCOUNT_PATH}`;
-  const servers: readonly TokenServer[] = [
-    kube,
-    { pool: new Pool(facade, untrusted), path: orchestrator, pid: purser.pid, warmTokens: WARM_TOKENS.node },
-    { pool: new Pool(proxy.message, untrusted), path: ACCOUNT_PATH, pid: proxy.pid, warmTokens: WARM_TOKENS.node },
-    { pool: new Pool(goProxy.message, untrusted), path: ACCOUNT_PATH, pid: goProxy.pid, warmTokens: WARM_TOKENS.go },
-  ];
+  const kubePid = await pidOf(`--secure-port=${world.target.port}`);
+  const servers: Readonly<Record<ServerName, TokenServer>> = {
+    direct: { url: world.target.url, path: ACCOUNT_PATH, pid: kubePid, warmTokens: WARM_TOKENS.go },
+    facade: { url: facade, path: `/orchestrator/target${ACCOUNT_PATH}`, pid: purser.pid, warmTokens: WARM_TOKENS.node },
+    bareProxy: { url: proxy.message, path: ACCOUNT_PATH, pid: proxy.pid, warmTokens: WARM_TOKENS.node },
+    goProxy: { url: goProxy.message, path: ACCOUNT_PATH, pid: goProxy.pid, warmTokens: WARM_TOKENS.go },
+  };
   try {
-    for (const server of servers) await warmUp(server, load);
-    const results: Round[][] = servers.map(() => []);
-    for (let n = 0; n < rounds; n++) for (const [index, server] of servers.entries()) results[index]?.push(await runRound(server, load));
-    const [direct, through, floor, go] = results.map(median) as [Round, Round, Round, Round];
-    return figures(load, { direct, through, floor, go });
+    const [http2, http1] = [await measure(servers, 'h2', load, rounds), await measure(servers, 'http/1.1', load, rounds)];
+    // Other processes on the machine raise the cost of every token, because they share its caches.
+    return { ...load, loadAverage: loadavg().map(round), http2, http1 };
   } finally {
-    await Promise.all(servers.map((server) => server.pool.close()));
     await proxy.stop();
     await goProxy.stop();
     await purser.stop();
     await world.stop();
   }
+}
+
+type ServerName = 'direct' | 'facade' | 'bareProxy' | 'goProxy';
+
+async function measure(
+  servers: Readonly<Record<ServerName, TokenServer>>,
+  protocol: Protocol,
+  load: Load,
+  rounds: number,
+): Promise<object> {
+  const named = (Object.keys(servers) as ServerName[]).map((name) => {
+    const server = servers[name];
+    return { name, server, connections: connect(server.url, protocol, load.callers), results: [] as Round[] };
+  });
+  try {
+    for (const { server, connections } of named) await warmUp(server, connections, load);
+    for (let n = 0; n < rounds; n++)
+      for (const { server, connections, results } of named) results.push(await runRound(server, connections, load));
+    const medians = Object.fromEntries(named.map(({ name, results }) => [name, median(results)])) as Record<ServerName, Round>;
+    return { connections: Object.fromEntries(named.map(({ name, connections }) => [name, connections.count])), ...figures(medians) };
+  } finally {
+    await Promise.all(named.map(({ connections }) => connections.pool.close()));
+  }
+}
+
+/** Returns connections to a server, which fail unless the server selects the protocol. */
+function connect(url: string, protocol: Protocol, callers: number): Connections {
+  const allowH2 = protocol === 'h2';
+  const dial = buildConnector({ rejectUnauthorized: false, allowH2 });
+  const pool = new Pool(url, {
+    connections: callers,
+    allowH2,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connect: (options, callback) =>
+      dial(options, (error, socket) => {
+        if (error !== null) return callback(error, null);
+        const { alpnProtocol } = socket as TLSSocket;
+        if (alpnProtocol !== protocol) return callback(new Error(`${url} selected ${alpnProtocol} instead of ${protocol}`), null);
+        connections.count += 1;
+        callback(null, socket);
+      }),
+  });
+  const connections = { pool, count: 0 };
+  return connections;
 }
 
 /** Starts the bare proxy; its message is its URL. */
@@ -91,11 +143,11 @@ async function startGoProxy(target: RealCluster): Promise<ChildProcess<string>> 
   return await startBinary(path, [target.url, ...paths]);
 }
 
-async function warmUp(server: TokenServer, load: Load): Promise<void> {
-  for (let tokens = 0; tokens < server.warmTokens; ) tokens += (await runRound(server, load)).tokens;
+async function warmUp(server: TokenServer, connections: Connections, load: Load): Promise<void> {
+  for (let tokens = 0; tokens < server.warmTokens; ) tokens += (await runRound(server, connections, load)).tokens;
 }
 
-async function runRound({ pool, path, pid }: TokenServer, { connections, seconds }: Load): Promise<Round> {
+async function runRound({ path, pid }: TokenServer, { pool }: Connections, { callers, seconds }: Load): Promise<Round> {
   const before = await cpuSeconds(pid);
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1_000;
@@ -108,7 +160,7 @@ async function runRound({ pool, path, pid }: TokenServer, { connections, seconds
       tokens += 1;
     }
   };
-  await Promise.all(Array.from({ length: connections }, caller));
+  await Promise.all(Array.from({ length: callers }, caller));
   const tookSeconds = (performance.now() - startedAt) / 1_000;
   return { tokens, tokensPerSecond: tokens / tookSeconds, cpuMs: (((await cpuSeconds(pid)) - before) * 1_000) / tokens };
 }
@@ -122,25 +174,22 @@ function median(rounds: readonly Round[]): Round {
   };
 }
 
-function figures(load: Load, { direct, through, floor, go }: Readonly<Record<'direct' | 'through' | 'floor' | 'go', Round>>): object {
+function figures({ direct, facade, bareProxy, goProxy }: Readonly<Record<ServerName, Round>>): object {
   const toFigures = ({ tokensPerSecond, cpuMs }: Round) => ({ tokensPerSecond: round(tokensPerSecond), cpuMsPerToken: round(cpuMs) });
   const percentOf = (part: number, whole: number) => round((part / whole) * 100);
   return {
-    ...load,
-    // Other processes on the machine raise the cost of every token, because they share its caches.
-    loadAverage: loadavg().map(round),
     direct: toFigures(direct),
-    facade: toFigures(through),
-    bareProxy: toFigures(floor),
-    goProxy: toFigures(go),
-    cpuPercentOfKube: percentOf(through.cpuMs, direct.cpuMs),
-    bareProxyPercentOfKube: percentOf(floor.cpuMs, direct.cpuMs),
-    cpuRatioToGoProxy: round(through.cpuMs / go.cpuMs),
-    throughputPercentOfDirect: percentOf(through.tokensPerSecond, direct.tokensPerSecond),
-    throughputPercentOfBareProxy: percentOf(through.tokensPerSecond, floor.tokensPerSecond),
+    facade: toFigures(facade),
+    bareProxy: toFigures(bareProxy),
+    goProxy: toFigures(goProxy),
+    cpuPercentOfKube: percentOf(facade.cpuMs, direct.cpuMs),
+    bareProxyPercentOfKube: percentOf(bareProxy.cpuMs, direct.cpuMs),
+    cpuRatioToGoProxy: round(facade.cpuMs / goProxy.cpuMs),
+    throughputPercentOfDirect: percentOf(facade.tokensPerSecond, direct.tokensPerSecond),
+    throughputPercentOfBareProxy: percentOf(facade.tokensPerSecond, bareProxy.tokensPerSecond),
   };
 }
 
-const [connections = '16', seconds = '8', rounds = '3'] = process.argv.slice(2);
-console.log(JSON.stringify(await bench({ connections: Number(connections), seconds: Number(seconds) }, Number(rounds)), null, 2));
+const [callers = '16', seconds = '8', rounds = '3'] = process.argv.slice(2);
+console.log(JSON.stringify(await bench({ callers: Number(callers), seconds: Number(seconds) }, Number(rounds)), null, 2));
 process.exit();

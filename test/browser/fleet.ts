@@ -69,7 +69,7 @@ function clusterAt(index: number, now: number): ApiObject {
       : condition(
           'Authorized',
           ['True', 'PermissionsGranted'],
-          "The cluster accepts Purser's credential, which is permitted to issue tokens.",
+          "The cluster accepts Purser's credential and permits it to issue tokens.",
           9 * DAY,
         ),
     isExpiring

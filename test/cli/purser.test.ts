@@ -65,9 +65,9 @@ describe('purser', () => {
       'print hub-rbac --service-acount a',
       "unknown option '--service-acount'; did you mean --service-account? (for help, run purser print hub-rbac --help)",
     ],
-    ['status foo/bar', '"foo/bar" is not a ManagedToken; write mt/NAME'],
-    ['rotate mt/', '"mt/" is not a ManagedToken; write mt/NAME'],
-    ['rotate mt/..', '"mt/.." is not a ManagedToken; write mt/NAME'],
+    ['status foo/bar', '"foo/bar" is not a ManagedToken; write mt/NAME, and select its namespace with -n'],
+    ['rotate mt/', '"mt/" is not a ManagedToken; write mt/NAME, and select its namespace with -n'],
+    ['rotate mt/..', '"mt/.." is not a ManagedToken; write mt/NAME, and select its namespace with -n'],
     ...['add --context eu', 'show', 'renew', 'revoke', 'remove'].map((command) => [
       `cluster ${command} Prod/eu`,
       'NAME must be a name of lowercase letters, digits, dots and hyphens, not "Prod/eu"',

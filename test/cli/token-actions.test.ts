@@ -60,7 +60,7 @@ describe('requestChange', () => {
 
   it('waits until the token is revoked and replaced', async () => {
     const before = await issued({ revocation: 'BoundSecret' });
-    expect(await run('revoke')).toMatch(/had its token revoked; the new one expires in \d+m/);
+    expect(await run('revoke')).toMatch(/had its token revoked; the new token expires in \d+m/);
     expect(await world.isAccepted(before)).toBe(false);
     expect(await world.isAccepted(await world.tokenText())).toBe(true);
   });
@@ -72,6 +72,12 @@ describe('requestChange', () => {
     expect(await run('rotate')).toBe(`1: ${name()} is suspended; resume it with purser resume`);
     expect(await run('resume')).toMatch(/is resumed; its token expires in \d+m/);
     expect((await world.get()).spec.rotation.suspend).toBe(false);
+  });
+
+  it('suspends a ManagedToken without a token', async () => {
+    await world.run();
+    await world.create('ci', { clusterName: 'unregistered' });
+    expect(await run('suspend')).toBe(`${name()} is suspended; it has no current token.\n`);
   });
 
   it('fails for a token that cannot be revoked', async () => {
@@ -95,7 +101,7 @@ describe('requestChange', () => {
 
   it('exits with code 3 and reports how to check Purser if Purser is not running', async () => {
     await world.create();
-    expect(await run('rotate', { timeoutMs: 5_000 })).toContain('check that Purser is running');
+    expect(await run('rotate', { timeoutMs: 5_000 })).toContain('Check that Purser is running');
   });
 
   it('returns without waiting for a timeout of zero', async () => {

@@ -6,7 +6,7 @@ import { ManagedTokens, RoleBindings, Roles } from '../../src/api/resources.ts';
 import { createManagedTokenInformers } from '../../src/facade/managed-tokens/informers.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { waitUntilServed } from '../../src/kube/discovery.ts';
-import type { Problem } from '../../src/kube/informer.ts';
+import type { ListWatchProblem } from '../../src/kube/informer.ts';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
@@ -129,7 +129,7 @@ describe('createManagedTokenInformers', () => {
     const transport = createTransport(fixedConfig(cluster, { name: 'alice', token: server.tokens.alice }), { clock });
     const client = new KubeClient(transport, 'purser');
     const informers = createManagedTokenInformers({ client, clock, random: Math.random, namespaces: undefined });
-    const problems: Problem[] = [];
+    const problems: ListWatchProblem[] = [];
     const { objects, roles, bindings } = informers;
     running = merge(objects.problems$, roles.problems$, bindings.problems$).subscribe((problem) => problems.push(problem));
     running.add(merge(objects.batches$, roles.batches$, bindings.batches$).subscribe());

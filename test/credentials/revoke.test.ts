@@ -122,7 +122,7 @@ describe('revocation of a credential', () => {
     await world.begin({ renewal: 'Manual' });
     await request('now');
     await world.run();
-    expect(await world.shows('False CredentialNotRevoked')).toContain('Purser does not renew this credential');
+    expect(await world.shows('False CredentialNotRevoked')).toContain('Purser does not renew the credential');
     await world.hub.admin.patch(Clusters, { name: world.name }, { spec: { credential: { renewal: 'Auto' } } });
     await world.until(async () => (await revoked()) === 'now');
     await world.shows('True CredentialValid');

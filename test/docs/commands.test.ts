@@ -85,6 +85,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
 const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
   'docker run --rm registry.example.com/purser:0.1.0 print target-rbac': 'test/real/image.test.ts runs the image',
   'npm ci': 'a precondition of this test',
+  'node -e 0': 'npm run bench -- --only cached-credential runs it',
   'npm ci && npm test': 'runs this test',
   'npm start -- --clusters 2': 'test/e2e/start.test.ts starts the same program on free ports',
   'rm -r .purser': 'every test starts with an empty folder',
@@ -101,7 +102,7 @@ const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
 /** Options of other programs in prose: docker, helm and others, and our own benches. */
 const FOREIGN_OPTIONS: ReadonlySet<string> = new Set(
   [
-    '--build-arg --clusterprofile-provider-file --context --create-namespace --enable-ssl-passthrough --internal --rm --silent',
+    '--build-arg --clusterprofile-provider-file --context --create-namespace --enable-ssl-passthrough --internal --no --rm --silent',
     '--service-account-max-token-expiration --service-account-issuer --authentication-config --kube-apiserver-arg --tls-san --from-literal',
     '--help --check --fault --minutes --only --out --runs --scale --seconds --seed --size --write-docs --write-status --no-package-lock',
   ]

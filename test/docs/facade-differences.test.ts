@@ -27,7 +27,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'facade/listwatch/token-checks.test.ts',
     'ends all streams of a revoked token within ten seconds',
   ],
-  'more requests than `--facade-rate`': [ABUSE, 'limits one caller to --facade-rate'],
+  'more requests per second than `--facade-rate` allows': [ABUSE, 'limits one caller to --facade-rate'],
   'more than eight requests of one caller in progress': [ABUSE, 'serves eight requests of one caller at a time'],
   'more than 100 cached reviews of one caller expire per second': [
     'facade/authenticate.exhaustive.test.ts',
@@ -52,15 +52,15 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'kubernetes/wire/options.test.ts',
     'reports only the length of a manager that is too long',
   ],
-  '`Content-Encoding` other than `identity`, `charset` other than UTF-8 and US-ASCII': [BODY, 'UTF-16'],
+  '`Content-Encoding` other than `identity`, or `charset` other than UTF-8 and US-ASCII': [BODY, 'UTF-16'],
   'size of the body': [BODY, 'JSON of more than 8 KiB'],
   'YAML with text after its first value': [BODY, 'rejects JSON that is sent as YAML with %s'],
   'U+0085, U+2028 or U+2029 in YAML, or CR without LF in YAML that is not JSON': [
     'kubernetes/wire/yaml/parse.test.ts',
     'line breaks other than LF and CR LF',
   ],
-  'a quoted text of YAML that continues without indentation': ['kubernetes/wire/yaml/parse.test.ts', '[\'a:\\n  b: "c\\nd"\''],
-  '`?` before a key in `{}` or `[]` of YAML, without a space': ['kubernetes/wire/yaml/parse.test.ts', "['{?a: 1}'"],
+  'a quoted YAML string that continues on a line without indentation': ['kubernetes/wire/yaml/parse.test.ts', '[\'a:\\n  b: "c\\nd"\''],
+  '`?` directly before a key in YAML `{}` or `[]`, such as `{?a: 1}`': ['kubernetes/wire/yaml/parse.test.ts', "['{?a: 1}'"],
   'invalid YAML': ['kubernetes/wire/yaml/parse.test.ts', 'rejects %j'],
   'text in protobuf that is not UTF-8': ['kubernetes/wire/protobuf/envelope.test.ts', 'decodes invalid UTF-8 to replacement characters'],
   'a YAML body that is not JSON': [BODY, 'YAML of more than 1 KiB'],
@@ -69,7 +69,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     BODY,
     'rejects a kind of every API group or an internal version as not registered',
   ],
-  'a body of another registered kind, with fields that do not fit this kind': [BODY, 'another kind with fields of a TokenRequest'],
+  'a body of another registered kind, with fields that are invalid for that kind': [BODY, 'another kind with fields of a TokenRequest'],
   'nested lists and objects': ['kubernetes/wire/json-parse.test.ts', 'accepts a depth of up to 1,000'],
   '`metadata.managedFields` of the response': [`${TOKENS}/request-parser.test.ts`, 'carries no managedFields'],
   'more than 1,000 `metadata.ownerReferences`': [BODY, 'rejects 1,001 owner references'],
@@ -84,7 +84,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   '`Cache-Control` of a response with a token': [ISSUE, 'sends Cache-Control: no-store with a token'],
   'no permission to list': [RECORDED_LISTS, 'returns an empty list to callers without permissions'],
-  'permission to list ManagedTokens in some namespaces, for the list of all namespaces': [
+  'the ManagedTokens of all namespaces, with permission to list them in some namespaces': [
     'contract/facade-client-node.test.ts',
     'receives changes to %s and to permissions from the façade',
   ],
@@ -114,7 +114,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   '`resourceVersion` that cannot be parsed, on get and watch': [WATCH, 'returns 400 for a watch from a version that is not a number'],
   'a request for one object with `as=PartialObjectMetadataList` in `Accept`': [LIST, 'returns 400 for a get as PartialObjectMetadataList'],
   'permissions change during a watch': [WATCH, 'sends DELETED for lost and ADDED for gained clusters'],
-  '`resourceVersion` of ManagedTokens with more than one namespace in `--namespaces`': [
+  '`resourceVersion` of ManagedTokens, if `--namespaces` lists more than one namespace': [
     'facade/managed-tokens/namespaces.test.ts',
     'responds with 410 to a watch from a version of another replica',
   ],
@@ -127,9 +127,9 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'returns 400 for selectors above the limits',
   ],
   '`timeoutSeconds` of a list': [LIST, 'returns 504 if the hub does not review permissions within timeoutSeconds'],
-  '`timeoutSeconds` of a watch that is negative or above 9,223,372,036': [WATCH, 'after an hour with the largest timeout'],
+  'a watch with a `timeoutSeconds` that is negative or above 9,223,372,036': [WATCH, 'after an hour with the largest timeout'],
   'a watch longer than an hour': [WATCH, 'after an hour at most'],
-  'more watches, or unread bytes of large lists, than the limits per caller or in total': [
+  'more watches, or more unread bytes of large lists, than the limits per caller or in total allow': [
     LIST,
     'rejects a list with 429 while too many large lists are in progress',
   ],
@@ -155,7 +155,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   'a request target in absolute form, such as `https://host/path`': [PATHS, 'another host and our path'],
   'non-ASCII bytes in the request target that are not percent-encoded': [PATHS, 'non-ASCII bytes'],
   'a path that is not served': [ABUSE, 'returns 404 to authenticated callers'],
-  'bytes that are not an HTTP request, two `Host` headers': [
+  'bytes that are not an HTTP request, or two `Host` headers': [
     'facade/server.test.ts',
     'responds to all earlier pipelined requests before it rejects a malformed one',
   ],
@@ -168,11 +168,11 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'facade/server.test.ts',
     'serves 32 of 40 pipelined requests, then closes the connection',
   ],
-  'unread responses to requests without valid credentials, or above the limit on requests': [
+  'unread responses to requests that have no valid credentials or exceed the limits on requests': [
     'facade/server.test.ts',
     'closes the oldest connection of a client that does not read public documents',
   ],
-  'more than 32 HTTP/2 connections of one source address, or 256 in total': [
+  'more than 32 HTTP/2 connections from one source address, or 256 in total': [
     'facade/http2.exhaustive.test.ts',
     'selects HTTP/1.1 for an address with more than 32 connections, and HTTP/2 for other addresses',
   ],

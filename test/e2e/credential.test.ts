@@ -44,25 +44,25 @@ describe('purser credential', () => {
     expect((await readdir(folder())).filter((name) => name.endsWith('.lock'))).toEqual([]);
   });
 
-  it.each([
-    ['a process that ended', () => ({ pid: 2 ** 22 - 1, startedAt: '1' })],
-    ['another process with the same id', () => ({ pid: process.pid, startedAt: `${startTimeOf(process.pid)}0` })],
-    ['an unknown process', () => ({})],
-  ])('takes over the lock of %s', async (_, owner) => {
-    await start();
-    const key = await forget();
-    await writeFile(join(folder(), `${key}.lock`), JSON.stringify(owner()), { mode: 0o600 });
-    // Its parent is this process, whose lock would be that of its launcher.
-    expect(await start()).toMatchObject({ code: 0, stderr: '' });
-    expect(world.tokenRequests).toHaveLength(2);
-  });
-
-  it('replaces a lock that other users can read, and reports it once', async () => {
+  it('takes over locks of processes that do not run, and replaces a lock that other users can read, which it reports once', async () => {
     await start();
     const lock = join(folder(), `${await forget()}.lock`);
-    await writeFile(lock, JSON.stringify({ pid: process.pid, startedAt: startTimeOf(process.pid) }), { mode: 0o644 });
+    const startedAt = startTimeOf(process.pid);
+    const owners = [
+      ['a process that ended', { pid: 2 ** 22 - 1, startedAt: '1' }],
+      ['another process with the same id', { pid: process.pid, startedAt: `${startedAt}0` }],
+      ['an unknown process', {}],
+    ] as const;
+    for (const [name, owner] of owners) {
+      await writeFile(lock, JSON.stringify(owner), { mode: 0o600 });
+      // Its parent is this process, whose lock would be that of its launcher.
+      const { code, stderr } = await start();
+      expect({ name, code, stderr }).toEqual({ name, code: 0, stderr: '' });
+      await forget();
+    }
+    await writeFile(lock, JSON.stringify({ pid: process.pid, startedAt }), { mode: 0o644 });
     expect(await start()).toMatchObject({ code: 0, stderr: `purser: replacing ${lock}: other users have access to it\n` });
-    expect(world.tokenRequests).toHaveLength(2);
+    expect(world.tokenRequests).toHaveLength(5);
   });
 
   it('loads only the modules of the cache for a cached token', async () => {

@@ -8,7 +8,7 @@ function exchange(active: ActiveRequests, writableEnded: boolean) {
   const close = () => (socket.isClosed = true);
   const socket = { isClosed: false, once: () => {}, destroy: close, destroySoon: close, end: () => response.emit('close') };
   const message = { rawHeaders: [], headers: {}, url: '/', method: 'GET', complete: true, socket };
-  const response = Object.assign(new EventEmitter(), { writableEnded, writableFinished: false, headersSent: true });
+  const response = Object.assign(new EventEmitter(), { writableEnded, headersSent: true });
   active.begin(message as never, response as never);
   return socket;
 }

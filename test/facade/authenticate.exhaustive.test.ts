@@ -1,9 +1,9 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { array, assert, constantFrom, property, string, tuple } from 'fast-check';
+import type { Caller } from '../../src/facade/authenticate.ts';
 import { Authenticator, parseBearerToken } from '../../src/facade/authenticate.ts';
 import { ReviewLimit } from '../../src/facade/limits/review-limit.ts';
-import type { Caller } from '../../src/facade/request.ts';
 import { FakeClock } from '../support/clock.ts';
 import { onlyExhaustive } from '../support/scaled.ts';
 import { silentLog } from '../support/silent-log.ts';
@@ -238,7 +238,7 @@ describe('Authenticator for a caller with many tokens', () => {
     expect(streams).toHaveLength(200);
     world.clock.advance(4_000);
     await sendCollected(world);
-    expect(await Promise.all(streams.map((caller) => caller.isStillValid('stream')))).toEqual(streams.map(() => true));
+    expect(await Promise.all(streams.map(async (caller) => await caller.isStillValid('stream')))).toEqual(streams.map(() => true));
   });
 
   it('accepts tokens of one user that each come from a different address', async () => {

@@ -33,3 +33,15 @@ export function headerBlock(headers: Readonly<Record<string, string>>): Buffer<A
   ]);
   return Buffer.concat(literals);
 }
+
+/** Returns the types and flags of the complete frames of a stream. */
+export function framesOf(bytes: Buffer, stream: number): readonly { readonly type: number; readonly flags: number }[] {
+  const frames: { readonly type: number; readonly flags: number }[] = [];
+  for (let start = 0; start + 9 <= bytes.length; ) {
+    const end = start + 9 + bytes.readUIntBE(start, 3);
+    if (end > bytes.length) break;
+    if (bytes.readUInt32BE(start + 5) === stream) frames.push({ type: bytes.readUInt8(start + 3), flags: bytes.readUInt8(start + 4) });
+    start = end;
+  }
+  return frames;
+}

@@ -33,6 +33,7 @@ import {
   END_HEADERS,
   END_STREAM,
   frame,
+  framesOf,
   GOAWAY,
   HEADERS,
   headerBlock,
@@ -262,6 +263,59 @@ describe('requests over HTTP/2', () => {
     };
     const { headers } = await get(open(), '/things');
     expect(Buffer.from(String(headers['warning']), 'latin1').toString('utf8')).toBe('299 - "größer ✓"');
+  });
+
+  it('ends the stream of a response with the frame of its body', async () => {
+    const head = headerBlock({ ...HEAD, ':method': 'GET', ':path': '/document' });
+    const socket = await sendFrames(frame(HEADERS, END_STREAM | END_HEADERS, 1, head));
+    let received = Buffer.alloc(0);
+    for await (const chunk of socket) {
+      received = Buffer.concat([received, chunk as Buffer]);
+      if (framesOf(received, 1).some(({ flags }) => (flags & END_STREAM) !== 0)) break;
+    }
+    expect(framesOf(received, 1)).toEqual([
+      { type: HEADERS, flags: END_HEADERS },
+      { type: DATA, flags: END_STREAM },
+    ]);
+  });
+
+  it('ends the stream of a response whose end waits for the window of the connection', async () => {
+    endpoint = async () => ({ ...OK, body: '', write: async () => {} });
+    const request = (id: number, path: string) =>
+      frame(HEADERS, END_STREAM | END_HEADERS, id, headerBlock({ ...HEAD, ':method': 'GET', ':path': path }));
+    const socket = await sendFrames(request(1, '/large'));
+    let received = Buffer.alloc(0);
+    socket.on('data', (chunk: Buffer) => (received = Buffer.concat([received, chunk])));
+    const until = async (isDone: () => boolean) => {
+      while (!isDone()) await once(socket, 'data');
+    };
+    const countOf = (type: number, id: number) => framesOf(received, id).filter((each) => each.type === type).length;
+    // The response fills the window, which is 65,535 bytes.
+    await until(() => received.length > 65_535);
+    socket.write(request(3, '/things'));
+    await until(() => countOf(HEADERS, 3) === 1);
+    for (const pings of [1, 2, 3]) {
+      socket.write(frame(PING, 0, 0, Buffer.alloc(8)));
+      await until(() => countOf(PING, 0) === pings);
+    }
+    socket.write(frame(WINDOW_UPDATE, 0, 0, Buffer.from([0, 1, 0, 0])));
+    await until(() => countOf(DATA, 3) + countOf(RST_STREAM, 3) > 0);
+    expect(framesOf(received, 3)).toEqual([
+      { type: HEADERS, flags: END_HEADERS },
+      { type: DATA, flags: END_STREAM },
+    ]);
+  });
+
+  it('does not abort the signal of a request whose response has been sent', async () => {
+    const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>();
+    const signals: AbortSignal[] = [];
+    endpoint = async ({ signal }) => {
+      signals.push(signal);
+      return { ...OK, onClosed };
+    };
+    await responseTo(send(open(), POST, 'body'));
+    await closed;
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
   });
 
   it('serves a HEAD request without a body', async () => {

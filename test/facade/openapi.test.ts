@@ -84,7 +84,7 @@ describe('buildOpenApi', () => {
         operations.map(({ operationId, responses }) => [operationId, responses[code]?.description.replace(/; retry.*/, '')]),
       );
     const [hub, version] = [
-      'A request to the hub failed, or Purser has not listed the objects of the hub yet',
+      'A request to the hub failed, or Purser has not yet listed the objects on the hub',
       'The requested resource version was not reached in time.',
     ];
     expect(described('404')).toEqual({

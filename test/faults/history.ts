@@ -31,7 +31,7 @@ export interface SecretSample {
   /** Expiry in the claims of the token, as epoch milliseconds. */
   readonly expiresAt: number;
   readonly issuedAt: number;
-  /** Planned renewal, as epoch milliseconds. */
+  /** Scheduled renewal, as epoch milliseconds. */
   readonly renewAt: number;
 }
 

@@ -16,7 +16,7 @@ export interface Row {
   readonly samples: number;
   readonly issued: number;
   readonly violations: readonly Violation[];
-  /** Longest delay between planned and actual renewal, in milliseconds. */
+  /** Longest delay between scheduled and actual renewal, in milliseconds. */
   readonly worstLateMs: number;
   /** Time from the end of the fault until all tokens were healthy, in milliseconds. */
   readonly recoveryMs: number;
@@ -120,9 +120,9 @@ function formatTenantFigures(history: readonly Recorded[]): readonly string[] {
   if (figures === undefined) return [];
   const { actions, held, shown, rotations, calls, control, memory } = figures;
   return [
-    `The hostile tenants sent ${actions} requests, obtained ${held} tokens, and were shown objects of other tenants ${shown} times.`,
+    `The hostile tenants sent ${actions} requests and obtained ${held} tokens. The façade returned ${shown} objects of other tenants to them.`,
     `Requested rotations of other tenants took ${formatTimes(rotations.calm)} without attackers and ${formatTimes(rotations.attack)} with them.`,
-    `The same requests without Purser took ${formatTimes(control.calm)} and ${formatTimes(control.attack)}.`,
+    `The requests of a rotation, sent without Purser, took ${formatTimes(control.calm)} without attackers and ${formatTimes(control.attack)} with them.`,
     `Token requests of a well-behaved caller of the façade took ${formatTimes(calls.calm)} without attackers and ${formatTimes(calls.attack)} with them.`,
     `Purser's memory was at most ${memory.calm} MB before, ${memory.attack} MB during and ${memory.after} MB after the attack.`,
   ];
@@ -130,5 +130,5 @@ function formatTenantFigures(history: readonly Recorded[]): readonly string[] {
 
 function formatTimes({ count, median, p95, worst }: Times): string {
   const seconds = (ms: number) => (ms / 1_000).toFixed(2);
-  return `${seconds(median)} s (median), ${seconds(p95)} s (95%), ${seconds(worst)} s (worst of ${count})`;
+  return `${seconds(median)} s (median), ${seconds(p95)} s (95th percentile), ${seconds(worst)} s (worst of ${count})`;
 }

@@ -48,7 +48,7 @@ describe('expectationFor', () => {
     const headers = { ...request.headers, 'content-type': 'application/yaml' };
     const exchange = { request: { ...request, headers, body: Buffer.from(body) }, kube, resend };
     const { rows } = await expectationFor(exchange, differencesFor(exchange.request, kube));
-    expect(rows).toEqual(isApplied ? ['a quoted text of YAML that continues without indentation'] : []);
+    expect(rows).toEqual(isApplied ? ['a quoted YAML string that continues on a line without indentation'] : []);
   });
 });
 

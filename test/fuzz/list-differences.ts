@@ -61,7 +61,7 @@ function isPartlyPermitted(request: FuzzRequest): boolean {
 
 export const LIST_DIFFERENCES: readonly Difference[] = [
   {
-    row: 'permission to list ManagedTokens in some namespaces, for the list of all namespaces',
+    row: 'the ManagedTokens of all namespaces, with permission to list them in some namespaces',
     expect: ({ request, kube, resend }) =>
       kube.status === 403 && isPartlyPermitted(request) ? resend({ ...request, path: PERMITTED_PATH }) : undefined,
   },
@@ -92,7 +92,7 @@ export const LIST_DIFFERENCES: readonly Difference[] = [
         : undefined,
   },
   {
-    row: '`timeoutSeconds` of a watch that is negative or above 9,223,372,036',
+    row: 'a watch with a `timeoutSeconds` that is negative or above 9,223,372,036',
     expect: ({ request, kube }) => {
       const isNegative = Number(queryOf(request).get('timeoutSeconds')) < 0;
       return isWatch(request) && isNegative && hasObjects(kube) ? { ...kube, body: '' } : undefined;

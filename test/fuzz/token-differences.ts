@@ -63,7 +63,7 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
     },
   },
   {
-    row: '`Content-Encoding` other than `identity`, `charset` other than UTF-8 and US-ASCII',
+    row: '`Content-Encoding` other than `identity`, or `charset` other than UTF-8 and US-ASCII',
     isFinal: true,
     expect: ({ request, kube }) => {
       const isEncoded = !['', 'identity'].includes(headerOf(request, 'content-encoding'));
@@ -108,17 +108,17 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
     },
   },
   {
-    row: 'a quoted text of YAML that continues without indentation',
+    row: 'a quoted YAML string that continues on a line without indentation',
     isFinal: true,
     expect: (exchange) => (hasInYaml(exchange, /^[^{]/) && isContinuedAtStart(bodyText(exchange)) ? rejectYaml(exchange) : undefined),
   },
   {
-    row: '`?` before a key in `{}` or `[]` of YAML, without a space',
+    row: '`?` directly before a key in YAML `{}` or `[]`, such as `{?a: 1}`',
     isFinal: true,
     expect: (exchange) => (hasInYaml(exchange, /[{[,]\s*\?\S/) ? rejectYaml(exchange) : undefined),
   },
   {
-    row: 'a body of another registered kind, with fields that do not fit this kind',
+    row: 'a body of another registered kind, with fields that are invalid for that kind',
     isFinal: true,
     expect: ({ request, kube }) => {
       const [, kind = ''] = /^(\w+) in version "v1" cannot be handled as a TokenRequest: (?:proto|json): /.exec(messageOf(kube)) ?? [];

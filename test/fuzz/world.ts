@@ -3,7 +3,7 @@
 import { Agent } from 'node:https';
 import { Visibility } from '../../src/access/visibility.ts';
 import { Clusters, ManagedTokens } from '../../src/api/resources.ts';
-import { formatVersionAt } from '../../src/facade/listwatch/version.ts';
+import { formatFacadeVersionAt } from '../../src/facade/listwatch/version.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { waitUntilServed } from '../../src/kube/discovery.ts';
 import { readManifests } from '../../src/kube/manifests.ts';
@@ -191,7 +191,7 @@ function withNumber(object: object, number: number): object {
 
 /** Returns the version on one server: the façade appends digits for a caller who sees everything. */
 function versionOn(side: Side, version: string): string {
-  return side === 'kube' ? version : formatVersionAt(Number(version), Visibility.everything);
+  return side === 'kube' ? version : formatFacadeVersionAt(Number(version), Visibility.everything);
 }
 
 /** Token of the same length for both servers, because errors contain positions. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { BehaviorSubject, Subject } from 'rxjs';
 import type { ConfigMap, Stored } from '../../src/api/resources.ts';
-import { combineInformers, type Informer, type Problem } from '../../src/kube/informer.ts';
+import { combineInformers, type Informer, type ListWatchProblem } from '../../src/kube/informer.ts';
 import type { ListWatchEvent } from '../../src/kube/list-watch.ts';
 import { type Batch, type Change, ObjectStore } from '../../src/kube/store.ts';
 
@@ -12,7 +12,7 @@ class ManualInformer implements Informer<ConfigMap> {
   readonly changes$ = new Subject<Change<ConfigMap>>();
   readonly batches$ = new Subject<Batch<ConfigMap>>();
   readonly synced$ = new BehaviorSubject(false);
-  readonly problems$ = new Subject<Problem>();
+  readonly problems$ = new Subject<ListWatchProblem>();
 
   get synced(): boolean {
     return this.synced$.value;

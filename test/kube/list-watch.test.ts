@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ConfigMap, ConfigMaps, type Stored } from '../../src/api/resources.ts';
-import { type Cursor, type ListWatchEvent, listWatch, startCursor } from '../../src/kube/list-watch.ts';
+import { type Cursor, createCursor, type ListWatchEvent, listWatch } from '../../src/kube/list-watch.ts';
 import { FakeClock } from '../support/clock.ts';
 import { eventually } from './eventually.ts';
 import { freeze, respondWith, ScriptedCollection } from './scripted-collection.ts';
@@ -70,7 +70,7 @@ async function watching(count = 1): Promise<void> {
 describe('listWatch', () => {
   it('lists and watches on one connection with WatchList', async () => {
     collection.put('a', '1');
-    const round = follow(startCursor());
+    const round = follow(createCursor());
     await expectEvents(round, 'listed a 101');
     collection.put('b', '1');
     collection.remove('a');
@@ -85,7 +85,7 @@ describe('listWatch', () => {
     collection.offersWatchList = false;
     for (const name of ['a', 'b', 'c']) collection.put(name, '1');
     collection.pageLimit = 2;
-    const cursor = startCursor();
+    const cursor = createCursor();
     const round = follow(cursor);
     await expectEvents(round, 'listed a,b,c 103');
     await watching();
@@ -98,7 +98,7 @@ describe('listWatch', () => {
   it('lists in pages once after a WatchList whose initial events do not complete', async () => {
     collection.put('a', '1');
     collection.faults.push((_, reply) => void reply.open().lines({ type: 'ADDED', object: collection.objects.get('a') }));
-    const cursor = startCursor();
+    const cursor = createCursor();
     const round = follow(cursor);
     await eventually(() => expect(world.server.requests).toHaveLength(1));
     await eventually(() => expect(clock.pending).toBe(2));
@@ -120,7 +120,7 @@ describe('listWatch', () => {
 
   it('waits 80 s for a bookmark after the list', async () => {
     collection.put('a', '1');
-    const round = follow(startCursor());
+    const round = follow(createCursor());
     await expectEvents(round, 'listed a 101');
     clock.advance(80_000);
     collection.bookmark();
@@ -133,19 +133,19 @@ describe('listWatch', () => {
     collection.faults.push((_, reply) => {
       reply.open().lines({ type: 'ADDED', object }, { type: 'DELETED', object }, { type: 'BOOKMARK', object: end });
     });
-    await expectEvents(follow(startCursor()), 'listed  102');
+    await expectEvents(follow(createCursor()), 'listed  102');
   });
 
   it('requests WatchList again after a reset connection', async () => {
     collection.faults.push((_, reply) => reply.open().bytes('{').reset());
-    const cursor = startCursor();
+    const cursor = createCursor();
     await follow(cursor).ended;
     expect(cursor.pages).toBe('never');
   });
 
   it('resumes after the last event when the server ends a watch', async () => {
     collection.put('a', '1');
-    const round = follow(startCursor());
+    const round = follow(createCursor());
     await expectEvents(round, 'listed a 101');
     clock.advance(60_000);
     collection.cut((watcher) => watcher.end());
@@ -170,7 +170,7 @@ describe('listWatch', () => {
     ],
     ['with null', (watcher: { bytes(text: string): unknown }) => watcher.bytes('null\n'), 'BrokenWatchError'],
   ])('resumes after the last event without a list when a watch is %s', async (_, cut, name) => {
-    const cursor = startCursor();
+    const cursor = createCursor();
     const round = follow(cursor);
     await expectEvents(round, 'listed  100');
     collection.put('a', '1');
@@ -184,14 +184,14 @@ describe('listWatch', () => {
   });
 
   it('never quotes a malformed line, which may contain a Secret', async () => {
-    const round = follow(startCursor());
+    const round = follow(createCursor());
     await watching();
     collection.cut((watcher) => watcher.bytes('{"data":"c2VjcmV0"\n'));
     expect(String(await round.ended)).not.toContain('c2VjcmV0');
   });
 
   it('resumes a watch after the last bookmark', async () => {
-    const cursor = startCursor();
+    const cursor = createCursor();
     const round = follow(cursor);
     await expectEvents(round, 'listed  100');
     collection.put('a', '1');
@@ -209,7 +209,7 @@ describe('listWatch', () => {
     ['as the response', respondWith(410, { kind: 'Status', status: 'Failure', reason: 'Expired', message: 'too old', code: 410 })],
     ['without a Status', respondWith(410, 'gone')],
   ])('lists again after a 410 %s', async (_, fault) => {
-    const cursor = startCursor();
+    const cursor = createCursor();
     const round = follow(cursor);
     await expectEvents(round, 'listed  100');
     collection.cut((watcher) => watcher.reset());
@@ -224,7 +224,7 @@ describe('listWatch', () => {
   });
 
   it('treats a watch that ends within a second without events as a failure', async () => {
-    const cursor = startCursor();
+    const cursor = createCursor();
     const round = follow(cursor);
     await expectEvents(round, 'listed  100');
     collection.faults.push((_, reply) => reply.open().end());
@@ -234,7 +234,7 @@ describe('listWatch', () => {
   });
 
   it('resumes after the last event when a watch is silent for 90 s', async () => {
-    const cursor = startCursor();
+    const cursor = createCursor();
     const round = follow(cursor);
     await expectEvents(round, 'listed  100');
     clock.advance(89_000);
@@ -250,7 +250,7 @@ describe('listWatch', () => {
 
   it('fails if the server accepts a watch and never responds', async () => {
     collection.faults.push(freeze);
-    const round = follow(startCursor());
+    const round = follow(createCursor());
     await eventually(() => expect(world.server.requests).toHaveLength(1));
     clock.advance(30_000);
     expect(await round.ended).toMatchObject({ code: 'ETIMEDOUT' });
@@ -261,13 +261,13 @@ describe('listWatch', () => {
     [0.5, 450],
     [0.999999, 599],
   ])('spreads the timeouts of watches: random value %d requests %d s', async (random, seconds) => {
-    follow(startCursor(), random);
+    follow(createCursor(), random);
     await watching();
     expect(queries()[0]).toContain(`timeoutSeconds=${seconds}&`);
   });
 
   it('closes the watch and clears timers on abort', async () => {
-    const round = follow(startCursor());
+    const round = follow(createCursor());
     await watching();
     stop.abort();
     expect(await round.ended).toMatchObject({ name: 'AbortError' });

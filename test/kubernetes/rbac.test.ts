@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   type AccessAttributes,
-  type Binding,
   decide,
   type Policy,
   type PolicyRule,
+  type RbacBinding,
   ruleAllows,
   rulesFor,
 } from '../../src/kubernetes/rbac.ts';
@@ -52,7 +52,7 @@ describe('ruleAllows', () => {
   });
 });
 
-function policy(bindings: readonly Binding[], roles: Readonly<Record<string, readonly PolicyRule[]>>): Policy {
+function policy(bindings: readonly RbacBinding[], roles: Readonly<Record<string, readonly PolicyRule[]>>): Policy {
   return {
     clusterRoleBindings: () => bindings.filter(({ namespace }) => namespace === undefined),
     roleBindings: (wanted) => bindings.filter(({ namespace }) => namespace === wanted),
@@ -66,7 +66,7 @@ const reader = { kind: 'ClusterRole', name: 'reader' };
 const roles = { reader: [readPods], 'prod/local': [{ ...readPods, verbs: ['delete'] }] };
 
 describe('decide', () => {
-  it.each<[string, readonly Binding[], AccessAttributes, string]>([
+  it.each<[string, readonly RbacBinding[], AccessAttributes, string]>([
     [
       'a user in every namespace by a ClusterRoleBinding',
       [{ name: 'b', subjects: toAlice, roleRef: reader }],
@@ -110,7 +110,7 @@ describe('decide', () => {
     expect(decide(alice, attributes, policy(bindings, roles))).toEqual({ allowed: true, reason });
   });
 
-  it.each<[string, readonly Binding[], AccessAttributes, string]>([
+  it.each<[string, readonly RbacBinding[], AccessAttributes, string]>([
     ['a request without bindings', [], resource(), ''],
     [
       'a request with a binding to another user',
@@ -180,7 +180,7 @@ describe('decide', () => {
 });
 
 describe('rulesFor', () => {
-  const bindings: readonly Binding[] = [
+  const bindings: readonly RbacBinding[] = [
     { name: 'a', subjects: toAlice, roleRef: reader },
     { name: 'b', subjects: toAlice, roleRef: { kind: 'ClusterRole', name: 'gone' } },
     { name: 'c', namespace: 'prod', subjects: toAlice, roleRef: { kind: 'Role', name: 'local' } },

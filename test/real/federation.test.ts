@@ -97,7 +97,7 @@ describe('federation with a target that trusts the hub', () => {
     const data = await world.kubectl('get', 'secret', '-n', 'team-a', 'ci-deployer', '-o', 'jsonpath={.data.token}');
     expect(await userAt(world.target, Buffer.from(data, 'base64').toString())).toBe('system:serviceaccount:deploy:deployer');
     expect(await conditionOf('target-1', 'CredentialFresh', 'message')).toBe(
-      `No credential is stored; Purser requests tokens for purser-system/${SERVICE_ACCOUNT} from the hub.`,
+      `No credential is stored; Purser requests tokens for service account purser-system/${SERVICE_ACCOUNT} from the hub.`,
     );
     const secrets = JSON.parse(await world.kubectl('get', 'secrets', '-n', 'purser-system', '-o', 'json')) as {
       readonly items: readonly { readonly data?: Readonly<Record<string, string>> }[];

@@ -23,7 +23,7 @@ const AUDIENCES = ['https://target.test'];
 let world: DeployWorld;
 let agent: Agent;
 
-/** Sends the requests of an action with the token for a service account. Returns true if all were allowed. */
+/** Sends the requests of an action with the token of a service account. Returns whether each request was allowed. */
 type Action = (token: string) => Promise<readonly boolean[]>;
 
 beforeAll(async () => {
@@ -179,6 +179,12 @@ const seesToken =
     return [(await facade(token, 'GET', `/auth/v1/namespaces/${namespace}/managedtokens/${name}`)) === 200];
   };
 
+/** Performs several actions. */
+const performs =
+  (...actions: readonly Action[]): Action =>
+  async (token) =>
+    (await Promise.all(actions.map(async (action) => await action(token)))).flat();
+
 /** Creates a ManagedToken, and waits for its token or for its rejection. */
 const manages =
   (requesterServiceAccountName: string, result: string): Action =>
@@ -230,7 +236,8 @@ const annotates = (annotations: object) => patches(`${TOKENS}/ci-deployer`, { me
 const endpoints = (name: string) => sends(patches(`${CLUSTERS}/${name}`, { spec: { orchestratorApiEndpoints: ENDPOINTS } }));
 const authInfo = sends(patches(`${CLUSTERS}/target-1`, { spec: { authInfo: { controller: { name: 'target-2-credential' } } } }));
 const setLabel = sends(patches(`${CLUSTERS}/target-1`, { metadata: { labels: { 'registry.purser.dev/set': 'dev' } } }));
-const otherMetadata = sends(patches(`${CLUSTERS}/target-1`, { metadata: { labels: { env: 'x' }, annotations: { note: 'x' } } }));
+const otherLabels = patches(`${CLUSTERS}/target-1`, { metadata: { labels: { env: 'x' } } });
+const otherAnnotations = patches(`${CLUSTERS}/target-1`, { metadata: { annotations: { note: 'x' } } });
 
 /** Writes an address into a ClusterProfile, on its creation and with the subresource status; returns whether the hub stores it. */
 const publishesAddress: Action = async (token) => {
@@ -265,14 +272,27 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'obtain tokens for service accounts in protected namespaces': issues('target-1', 'kube-system/default'),
   "obtain tokens for service accounts in Purser's namespace": issues('target-1', 'purser-system/purser', 'purser-system/other'),
   'obtain tokens for service accounts on other clusters': issues('target-2', 'deploy/deployer'),
-  'obtain tokens for that service account on other clusters of that set': issues('target-3', 'deploy/deployer'),
+  'obtain tokens for service accounts in unprotected namespaces': issues('target-1', 'deploy/deployer', 'elsewhere/worker'),
+  'obtain tokens for that service account on all clusters of that set': performs(
+    issues('target-1', 'deploy/deployer'),
+    issues('target-3', 'deploy/deployer'),
+  ),
+  'obtain tokens for service accounts in that namespace on all clusters of that set': performs(
+    issues('target-1', 'deploy/deployer', 'deploy/other'),
+    issues('target-3', 'deploy/deployer'),
+  ),
+  'obtain tokens for service accounts in unprotected namespaces on all clusters of that set': performs(
+    issues('target-1', 'deploy/deployer', 'elsewhere/worker'),
+    issues('target-3', 'deploy/deployer'),
+  ),
   'obtain tokens for service accounts on clusters outside that set': issues('target-2', 'deploy/deployer'),
   'see Clusters': sees('target-1'),
   'see that Cluster': sees('target-1'),
   'see other Clusters': sees('target-2'),
-  'see other Clusters of that set': sees('target-3'),
+  'see Clusters of that set': performs(sees('target-1'), sees('target-3')),
   'see Clusters outside that set': sees('target-2'),
   'read that Cluster on the hub': sends([`GET ${CLUSTERS}/target-1`]),
+  'read Clusters of that set on the hub': sends([`GET ${CLUSTERS}/target-1`], [`GET ${CLUSTERS}/target-3`]),
   'create Clusters': sends(creates('target-4')),
   'create that Cluster': sends(creates('target-1')),
   'create other Clusters': sends(creates('target-4')),
@@ -287,8 +307,9 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'change finalizers and owners of Clusters': finalizersAndOwners('target-1'),
   'change finalizers and owners of that Cluster': finalizersAndOwners('target-1'),
   'change finalizers and owners of other Clusters': finalizersAndOwners('target-2'),
-  'change other labels and annotations of Clusters': otherMetadata,
-  'change other labels and annotations of that Cluster': otherMetadata,
+  'change annotations of Clusters': sends(otherAnnotations),
+  'change labels of Clusters, except the set label': sends(otherLabels),
+  'change labels and annotations of that Cluster': sends(otherLabels, otherAnnotations),
   'write the status of Clusters': replaces(`${CLUSTERS}/target-1`, { status: { version: 'v0' } }, '/status'),
   'change endpoints of Clusters through the status subresource': async (token) => {
     const { code, body } = await replace(token, `${CLUSTERS}/target-1`, { spec: { orchestratorApiEndpoints: ENDPOINTS } }, '/status');
@@ -306,11 +327,13 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'see other ManagedTokens': seesToken('team-a/other'),
   'see ManagedTokens in other namespaces': seesToken('team-b/ci-deployer'),
   'see ManagedTokens of that name in other namespaces': seesToken('team-b/ci-deployer'),
+  'see ManagedTokens of that name in all namespaces': performs(seesToken('team-a/ci-deployer'), seesToken('team-b/ci-deployer')),
+  'see ManagedTokens in all namespaces': performs(seesToken('team-a/ci-deployer'), seesToken('team-b/ci-deployer')),
   'create ManagedTokens in other namespaces': sends([`POST ${TOKENS.replace('team-a', 'team-b')}${DRY}`, {}]),
   'request rotation and revocation': sends(annotates({ 'tokens.purser.dev/rotate': 'x', 'tokens.purser.dev/revoke': 'x' })),
   'delete ManagedTokens': sends([`DELETE ${TOKENS}/ci-deployer${DRY}`]),
   'write the status of ManagedTokens': replaces(`${TOKENS}/ci-deployer`, { status: { secretName: 'forged' } }, '/status'),
-  'change finalizer and annotations of Purser on ManagedTokens': sends(
+  "change Purser's finalizer and annotations on ManagedTokens": sends(
     annotates({ 'tokens.purser.dev/anchors': 'forged' }),
     patches(`${TOKENS}/ci-deployer`, { metadata: { finalizers: ['tokens.purser.dev/anchor'] } }),
   ),
@@ -323,7 +346,9 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'read ClusterProfiles': sends([`GET ${PROFILES}`]),
   'create and delete ClusterProfiles': sends([`POST ${PROFILES}${DRY}`, PROFILE], [`DELETE ${PROFILES}/worker${DRY}`]),
   'change addresses in ClusterProfiles': publishesAddress,
+  'read Secrets': sends([`GET ${SECRETS('team-a')}/ci-deployer`]),
   'read Secrets in that namespace': sends([`GET ${SECRETS('team-a')}/ci-deployer`]),
+  'read Secrets in other namespaces': sends([`GET ${SECRETS('team-a')}/ci-deployer`]),
   'read cluster credentials': sends([`GET ${SECRETS('purser-system')}/target-1-credential`]),
   'replace cluster credentials': replaces(`${SECRETS('purser-system')}/target-1-credential`, { data: {} }),
   'act as Purser': requestsToken('purser', {}),

@@ -453,6 +453,54 @@ it('starts keys even if all are requested again before they are ordered', async 
   expect(outcomes.length).toBeGreaterThan(1_000);
 });
 
+/** Requests `keys` again, some before each turn, until `isDone` returns true; returns the number of turns, at most `maxTurns`. */
+async function turnsUntil(isDone: () => boolean, { keys, perTurn, maxTurns }: Flood): Promise<number> {
+  let next = 0;
+  for (let turns = 0; turns < maxTurns; turns++) {
+    if (isDone()) return turns;
+    for (let index = 0; index < perTurn; index++) requests$.next({ key: keys[next++ % keys.length] ?? '', dueAt: clock.now() });
+    await advance(1);
+  }
+  return maxTurns;
+}
+
+interface Flood {
+  readonly keys: readonly string[];
+  readonly perTurn: number;
+  readonly maxTurns: number;
+}
+
+it('starts the key of another tenant while keys that wait for a slot are requested again and again', async () => {
+  const keys = Array.from({ length: 5_000 }, (_, index) => `evil/${index}`);
+  start({ concurrency: 8, concurrencyPerLane: 4, priorityOf: (key) => ({ lane: key.split('/')[0] ?? '', deadlineAt: 0 }) });
+  await request(...keys);
+  await turnsUntil(() => false, { keys, perTurn: 0, maxTurns: 60 });
+  await turnsUntil(() => false, { keys, perTurn: 150, maxTurns: 100 });
+  requests$.next({ key: 'good', dueAt: clock.now() });
+
+  expect(await turnsUntil(() => runs.started.includes('good'), { keys, perTurn: 150, maxTurns: 1_000 })).toBeLessThan(100);
+});
+
+it('starts keys under a flood of requests, regardless of the number of keys that are not due', async () => {
+  const keys = Array.from({ length: 5_000 }, (_, index) => `key-${index}`);
+  start({ concurrency: 8, reconcile: async () => ({}), priorityOf: () => ({ lane: '', deadlineAt: 0 }) });
+  for (let index = 0; index < 20_000; index++) requests$.next({ key: `idle-${index}`, dueAt: START + 3_600_000 });
+  await turnsUntil(() => false, { keys, perTurn: 130, maxTurns: 200 });
+
+  expect(outcomes.length).toBeGreaterThan(1_000);
+});
+
+it('starts keys under a flood of requests after the clock was set back', async () => {
+  const keys = Array.from({ length: 5_000 }, (_, index) => `key-${index}`);
+  start({ concurrency: 8, reconcile: async () => ({}), priorityOf: () => ({ lane: '', deadlineAt: 0 }) });
+  await request(...keys);
+  await turnsUntil(() => false, { keys, perTurn: 150, maxTurns: 30 });
+  clock.set(START - 3_600_000);
+  await turnsUntil(() => false, { keys, perTurn: 150, maxTurns: 200 });
+
+  expect(outcomes.length).toBeGreaterThan(1_000);
+});
+
 describe('runController in the long run', () => {
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.record({ type: fc.constant('request' as const), key: fc.nat(15), delayMs: fc.nat(30) }) },

@@ -7,8 +7,12 @@ interface Item {
   readonly order: number;
   state: 'waiting' | 'ready' | 'running';
   dueAt: number;
+  /** Time from which the item waits; later than `dueAt` if it was ready before. */
+  waitsFrom: number;
   lane: string;
   deadlineAt: number;
+  /** Deadline from when the item was ready before; Infinity if it was not. */
+  earlierDeadlineAt: number;
   againAt: number;
 }
 
@@ -16,6 +20,7 @@ export class NaiveQueue {
   readonly #options: QueueOptions<string>;
   #items: Item[] = [];
   #orders = 0;
+  #takenAt = 0;
 
   constructor(options: QueueOptions<string>) {
     this.#options = options;
@@ -32,10 +37,22 @@ export class NaiveQueue {
   add(key: string, dueAt: number): void {
     const item = this.#find(key);
     if (item === undefined) {
-      this.#items.push({ key, order: this.#orders++, state: 'waiting', dueAt, lane: '', deadlineAt: 0, againAt: Infinity });
+      this.#items.push({
+        key,
+        order: this.#orders++,
+        state: 'waiting',
+        dueAt,
+        waitsFrom: dueAt,
+        lane: '',
+        deadlineAt: 0,
+        earlierDeadlineAt: Infinity,
+        againAt: Infinity,
+      });
     } else if (item.state === 'running') {
       item.againAt = Math.min(item.againAt, dueAt);
     } else {
+      item.waitsFrom = Math.min(item.state === 'ready' ? this.#takenAt : item.waitsFrom, dueAt);
+      if (item.state === 'ready') item.earlierDeadlineAt = item.deadlineAt;
       item.state = 'waiting';
       item.dueAt = Math.min(item.dueAt, dueAt);
     }
@@ -43,7 +60,7 @@ export class NaiveQueue {
 
   expedite(now: number): void {
     for (const item of this.#items) {
-      if (item.state === 'waiting') item.dueAt = Math.min(item.dueAt, now);
+      if (item.state === 'waiting') this.add(item.key, now);
       if (item.againAt < Infinity) item.againAt = Math.min(item.againAt, now);
     }
   }
@@ -52,8 +69,11 @@ export class NaiveQueue {
     const { priorityOf, concurrency, concurrencyPerLane } = this.#options;
     const running = this.#items.filter(({ state }) => state === 'running');
     if (running.length >= concurrency) return undefined;
+    this.#takenAt = now;
     for (const item of this.#items) {
-      if (item.state === 'waiting' && item.dueAt <= now) Object.assign(item, { state: 'ready' }, priorityOf(item.key), { key: item.key });
+      if (item.state !== 'waiting' || item.waitsFrom > now) continue;
+      const { lane, deadlineAt } = priorityOf(item.key);
+      Object.assign(item, { state: 'ready', lane, deadlineAt: Math.min(deadlineAt, item.earlierDeadlineAt) });
     }
     const [next] = this.#items
       .filter(({ state, lane }) => state === 'ready' && running.filter((other) => other.lane === lane).length < concurrencyPerLane)
@@ -71,7 +91,7 @@ export class NaiveQueue {
 
   nextDueAt(): number | undefined {
     if (this.#items.filter(({ state }) => state === 'running').length >= this.#options.concurrency) return undefined;
-    const dues = this.#items.filter(({ state }) => state === 'waiting').map(({ dueAt }) => dueAt);
+    const dues = this.#items.filter(({ state }) => state === 'waiting').map(({ waitsFrom }) => waitsFrom);
     return dues.length === 0 ? undefined : Math.min(...dues);
   }
 

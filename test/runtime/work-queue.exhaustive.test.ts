@@ -194,6 +194,21 @@ describe('WorkQueue with lanes', () => {
     expect(queue.lanes).toBe(1);
   });
 
+  it('keeps the deadline of a ready key that is requested again, so that later requests do not overtake it', () => {
+    let now = 0;
+    const queue = queueOf({ concurrency: 1, priorityOf: () => ({ lane: '', deadlineAt: now }) });
+    const taken: (string | undefined)[] = [];
+    for (const key of ['a', 'b', 'c']) queue.add(key, now);
+    for (now = 1; now <= 6; now++) {
+      const key = queue.take(now)?.key;
+      taken.push(key);
+      for (const requested of ['a', 'b', 'c']) queue.add(requested, now);
+      queue.order(now, 100);
+      queue.done(key ?? '');
+    }
+    expect(taken).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+  });
+
   it('frees the lane in which a key ran, even if its lane changed', () => {
     let lane = 'eu';
     const queue = queueOf({ concurrencyPerLane: 1, priorityOf: () => ({ lane, deadlineAt: 0 }) });

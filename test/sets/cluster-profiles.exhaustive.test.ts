@@ -122,15 +122,17 @@ describe('ClusterProfiles of a set', () => {
     expect(sentProfiles()).toEqual([]);
   });
 
-  it('keeps the ClusterProfile of a token that is no longer ready', async () => {
-    await begin('a');
-    await world.create('fleet', { clusterProfiles: true });
-    await untilProfiles(world, ['fleet-a']);
-    const { uid } = (await read()).metadata;
-    await world.patch({ spec: { template: { spec: { serviceAccount: { name: 'absent' } } } } });
-    await world.tokens.until(async () => (await world.get()).status?.ready === 0);
-    await world.tokens.pass(60_000, 1_000);
-    expect((await read()).metadata.uid).toBe(uid);
+  onlyExhaustive(() => {
+    it('keeps the ClusterProfile of a token that is no longer ready', async () => {
+      await begin('a');
+      await world.create('fleet', { clusterProfiles: true });
+      await untilProfiles(world, ['fleet-a']);
+      const { uid } = (await read()).metadata;
+      await world.patch({ spec: { template: { spec: { serviceAccount: { name: 'absent' } } } } });
+      await world.tokens.until(async () => (await world.get()).status?.ready === 0);
+      await world.tokens.pass(60_000, 1_000);
+      expect((await read()).metadata.uid).toBe(uid);
+    });
   });
 
   it('sends no request for a ClusterProfile after a rotation', async () => {
@@ -167,13 +169,15 @@ describe('ClusterProfiles of a set', () => {
     expect((await world.admin.get(Secrets, nameOf('fleet-a'))).data).toMatchObject(data);
   });
 
-  it('publishes the new name of a renamed Secret once the Secret exists', async () => {
-    await begin('a');
-    await world.create('fleet', { clusterProfiles: true });
-    await untilProfiles(world, ['fleet-a']);
-    await world.patch({ spec: { template: { spec: { secret: { name: '{{cluster}}-moved' } } } } });
-    await world.tokens.until(async () => JSON.stringify((await read()).status).includes('"clusterName":"a-moved"'));
-    expect(await world.tokens.secret('a-moved')).toBeDefined();
+  onlyExhaustive(() => {
+    it('publishes the new name of a renamed Secret once the Secret exists', async () => {
+      await begin('a');
+      await world.create('fleet', { clusterProfiles: true });
+      await untilProfiles(world, ['fleet-a']);
+      await world.patch({ spec: { template: { spec: { secret: { name: '{{cluster}}-moved' } } } } });
+      await world.tokens.until(async () => JSON.stringify((await read()).status).includes('"clusterName":"a-moved"'));
+      expect(await world.tokens.secret('a-moved')).toBeDefined();
+    });
   });
 
   it('removes the ClusterProfile with the ManagedToken of a Cluster that stops matching', async () => {
@@ -200,27 +204,29 @@ describe('ClusterProfiles of a set', () => {
     await untilProfiles(world, ['fleet-a', 'fleet-b']);
   });
 
-  it('removes ClusterProfiles after a restart if clusterProfiles became false in the meantime', async () => {
-    await begin('a');
-    await world.create('fleet', { clusterProfiles: true });
-    await untilProfiles(world, ['fleet-a']);
-    for (const each of world.tokens.running.splice(0)) await each.stop();
-    await world.patch({ spec: { clusterProfiles: false } });
-    await world.tokens.run({ hasSets: true });
-    await untilProfiles(world, []);
-    await untilPublished('');
-  });
+  onlyExhaustive(() => {
+    it('removes ClusterProfiles after a restart if clusterProfiles became false in the meantime', async () => {
+      await begin('a');
+      await world.create('fleet', { clusterProfiles: true });
+      await untilProfiles(world, ['fleet-a']);
+      for (const each of world.tokens.running.splice(0)) await each.stop();
+      await world.patch({ spec: { clusterProfiles: false } });
+      await world.tokens.run({ hasSets: true });
+      await untilProfiles(world, []);
+      await untilPublished('');
+    });
 
-  it('writes no ClusterProfile after a restart if nothing has changed', async () => {
-    await begin('a');
-    await world.create('fleet', { clusterProfiles: true });
-    await untilProfiles(world, ['fleet-a']);
-    await untilPublished('True Published');
-    for (const each of world.tokens.running.splice(0)) await each.stop();
-    world.tokens.calls.clear();
-    await world.tokens.run({ hasSets: true });
-    await world.tokens.pass(40_000, 500);
-    expect(sentProfiles()).toEqual([]);
+    it('writes no ClusterProfile after a restart if nothing has changed', async () => {
+      await begin('a');
+      await world.create('fleet', { clusterProfiles: true });
+      await untilProfiles(world, ['fleet-a']);
+      await untilPublished('True Published');
+      for (const each of world.tokens.running.splice(0)) await each.stop();
+      world.tokens.calls.clear();
+      await world.tokens.run({ hasSets: true });
+      await world.tokens.pass(40_000, 500);
+      expect(sentProfiles()).toEqual([]);
+    });
   });
 
   it('restores changes by other clients within five minutes, and keeps conditions of other managers', async () => {
@@ -339,13 +345,15 @@ describe('ClusterProfiles of a set', () => {
     });
   });
 
-  it('publishes no ClusterProfile for a Cluster that the requester may not issue tokens for', async () => {
-    await begin('a');
-    await world.register(['hidden']);
-    await world.create('fleet', { clusterProfiles: true });
-    await untilProfiles(world, ['fleet-a']);
-    await world.tokens.pass(10_000, 500);
-    expect(JSON.stringify(await profiles(world))).not.toContain('hidden');
+  onlyExhaustive(() => {
+    it('publishes no ClusterProfile for a Cluster that the requester may not issue tokens for', async () => {
+      await begin('a');
+      await world.register(['hidden']);
+      await world.create('fleet', { clusterProfiles: true });
+      await untilProfiles(world, ['fleet-a']);
+      await world.tokens.pass(10_000, 500);
+      expect(JSON.stringify(await profiles(world))).not.toContain('hidden');
+    });
   });
 
   it('removes ClusterProfiles when the set is deleted', async () => {
@@ -369,7 +377,7 @@ onlyExhaustive(() => {
       await begin('a');
       await world.create('fleet', { clusterProfiles: true });
       await untilPublished('False WriteFailed');
-      expect((await world.get()).status?.conditions?.at(-1)?.message).toContain('check admission webhooks');
+      expect((await world.get()).status?.conditions?.at(-1)?.message).toContain('Check admission webhooks');
       await world.tokens.pass(40_000, 500);
       world.tokens.calls.clear();
       await world.tokens.pass(240_000, 5_000);

@@ -1,5 +1,6 @@
 // Sets with thousands of Clusters: informers that the test fills, and a hub that stores objects in memory.
 
+import { setImmediate as turn } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
@@ -7,7 +8,7 @@ import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, ServiceAccount } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { statusError } from '../../src/kubernetes/status.ts';
-import { SetAuthority } from '../../src/sets/authority.ts';
+import { SetAuthorizer } from '../../src/sets/authorizer.ts';
 import { setTriggers } from '../../src/sets/controller.ts';
 import { reduceSet, type SetInformers, SetView } from '../../src/sets/informers.ts';
 import type { StoredSet } from '../../src/sets/policy/template.ts';
@@ -60,12 +61,12 @@ class Fleet {
     const memory = new TrackedSets();
     const budgets = new NamespaceBudgets({ clock, log: silentLog, countInNamespace: view.countInNamespace });
     const hub = this.#hub();
-    const authority = new SetAuthority({ hub: chargeReviews(hub, budgets), view, protectedNamespaces: PROTECTED_NAMESPACES });
-    setTriggers(informers as unknown as SetInformers, { view, memory, authority }).subscribe(({ key }) => this.triggered.add(key));
+    const authorizer = new SetAuthorizer({ hub: chargeReviews(hub, budgets), view, protectedNamespaces: PROTECTED_NAMESPACES });
+    setTriggers(informers as unknown as SetInformers, { view, memory, authorizer }).subscribe(({ key }) => this.triggered.add(key));
     const settings = { protectedNamespaces: PROTECTED_NAMESPACES, credentialNamespaces: [] };
     const recorder = { record: () => {} };
     const clients = { endpointsOf: () => ({ servers: [] }) };
-    this.deps = { hub, clients, recorder, clock, timers: clock, log: silentLog, settings, view, memory, authority, budgets };
+    this.deps = { hub, clients, recorder, clock, timers: clock, log: silentLog, settings, view, memory, authorizer, budgets };
   }
 
   /** Registers Clusters; `allowed` lets the requester issue for all of them. */
@@ -257,6 +258,72 @@ describe(`set with ${SIZE} Clusters`, () => {
 });
 
 describe('setTriggers', () => {
+  async function fleetOf(count: number): Promise<Fleet> {
+    const all = new Fleet(aSet());
+    all.register(1, true);
+    const setOf = (_: unknown, index: number) => ({ ...aSet(), metadata: { ...aSet().metadata, name: `s-${index}`, uid: `s-${index}` } });
+    all.sets.list(...Array.from({ length: count }, setOf));
+    await turn();
+    all.triggered.clear();
+    return all;
+  }
+
+  it('searches the sets of a Cluster, and the sets that could have created a ManagedToken, in portions', async () => {
+    const all = await fleetOf(1_000);
+    const cluster = all.clusters.store.get('c0')!;
+    all.clusters.apply({ ...cluster, metadata: { ...cluster.metadata, resourceVersion: '2', labels: { a: 'b' } } });
+    const first = all.triggered.size;
+    for (let turns = 0; turns < 10; turns++) await turn();
+    expect([first, all.triggered.size]).toEqual([499, 1_000]);
+    all.triggered.clear();
+    all.tokens.apply({ ...aChild(aSet(), 'c0'), metadata: { namespace: 'team-a', name: 's-999-c0', uid: 't', resourceVersion: '1' } });
+    const immediately = [...all.triggered];
+    for (let turns = 0; turns < 10; turns++) await turn();
+    expect([immediately, [...all.triggered].sort()]).toEqual([
+      ['team-a/s-9', 'team-a/s-99'],
+      ['team-a/s-9', 'team-a/s-99', 'team-a/s-999'],
+    ]);
+  });
+
+  it('searches once for many changes to one Cluster, and finds a set that a state between has given a ManagedToken', async () => {
+    const all = await fleetOf(1_000);
+    const cluster = all.clusters.store.get('c0')!;
+    const permissionOf = jest.spyOn(all.deps.authorizer, 'permissionOf');
+    const change = (version: number, labels: Record<string, string>) =>
+      all.clusters.apply({ ...cluster, metadata: { ...cluster.metadata, resourceVersion: `${version}`, labels } });
+    const wanted = { ...aSet(), spec: { ...aSet().spec, clusterSelector: { matchLabels: { version: '50' } } } };
+    all.sets.apply({ ...wanted, metadata: { ...wanted.metadata, name: 'between', uid: 'between' } });
+    all.tokens.apply({ ...aChild(aSet(), 'c0'), metadata: { namespace: 'team-a', name: 'between-c0', uid: 't', resourceVersion: '1' } });
+    all.triggered.clear();
+    for (let version = 2; version < 102; version++) change(version, { version: `${version}` });
+    for (let turns = 0; turns < 20; turns++) await turn();
+    expect(permissionOf.mock.calls.length).toBeLessThan(10_000);
+    expect(all.triggered.size).toBe(1_001);
+  });
+
+  it('searches only the sets that publish ClusterProfiles if the health of a Cluster changes', async () => {
+    const all = await fleetOf(1_000);
+    const publishing = { ...aSet(), spec: { ...aSet().spec, clusterProfiles: true } };
+    all.sets.apply({ ...publishing, metadata: { ...publishing.metadata, name: 'profiles', uid: 'profiles' } });
+    all.triggered.clear();
+    const cluster = all.clusters.store.get('c0')!;
+    all.clusters.apply({ ...cluster, metadata: { ...cluster.metadata, resourceVersion: '2' }, status: { version: 'v1.36.4' } });
+    expect([...all.triggered]).toEqual(['team-a/profiles']);
+  });
+
+  it('triggers the sets of a requester in portions if the requester is deleted and created again and again', async () => {
+    const all = await fleetOf(1_000);
+    const requester = { metadata: { namespace: 'team-a', name: 'default', uid: 'r', resourceVersion: '1' } };
+    for (let changes = 0; changes < 100; changes++) {
+      all.requesters.delete(requester);
+      all.requesters.apply(requester);
+    }
+    const first = all.triggered.size;
+    for (let turns = 0; turns < 10; turns++) await turn();
+    expect([first, all.triggered.size]).toEqual([499, 1_000]);
+    expect(all.deps.memory.find('s-999')?.isTriggeredByTenant).toBe(true);
+  });
+
   it('triggers a set that became a stub because its namespace is over its budget', () => {
     const all = new Fleet(aSet());
     const update = (resourceVersion: string) => ({ ...aSet(), metadata: { ...aSet().metadata, resourceVersion } });

@@ -5,10 +5,10 @@ import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from '../../src/std/clock.ts';
-import { type Listening, listen } from '../../src/std/listening.ts';
+import { type ListeningServer, listen } from '../../src/std/listening.ts';
 import { FakeClock } from '../support/clock.ts';
 
-let listening: Listening | undefined;
+let listening: ListeningServer | undefined;
 afterEach(async () => {
   await listening?.close(0);
   listening = undefined;
@@ -18,7 +18,7 @@ const OK: RequestListener = (_request, response) => void response.end('ok');
 const GET = 'GET / HTTP/1.1\r\nHost: f\r\n';
 const reported: unknown[] = [];
 
-async function up(server: Server, host: string | undefined = '127.0.0.1', clock = systemClock): Promise<Listening> {
+async function up(server: Server, host: string | undefined = '127.0.0.1', clock = systemClock): Promise<ListeningServer> {
   listening = await listen(server, { port: 0, host, clock, report: (error) => reported.push(error) });
   return listening;
 }

@@ -9,7 +9,7 @@ import type { AccessApi } from '../../apiserver/endpoints/endpoint.ts';
 import { bootstrapNamespaces } from '../../apiserver/kinds/registry.ts';
 import type { Journal, JournalEntry } from '../../apiserver/storage/journal.ts';
 import { ObjectStore } from '../../apiserver/storage/object-store.ts';
-import type { Target } from '../../apiserver/verbs/api.ts';
+import type { RequestTarget } from '../../apiserver/verbs/api.ts';
 import { createObject } from '../../apiserver/verbs/create.ts';
 import { deleteObject } from '../../apiserver/verbs/delete.ts';
 import { updateObject } from '../../apiserver/verbs/update.ts';
@@ -76,7 +76,7 @@ export class ApiWorld {
     while (!this.api.store.isDurable) await this.api.store.whenDurable();
   }
 
-  #target({ apiVersion, kind: name, metadata }: KubeObject): Target {
+  #target({ apiVersion, kind: name, metadata }: KubeObject): RequestTarget {
     const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
     const kind = this.api.registry.findKind(group, version, name);
     if (kind === undefined) throw new Error(`${apiVersion} ${name} is not served`);

@@ -8,10 +8,10 @@ import { parseDuration } from '../../src/std/duration.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
 import type { Grant } from '../../src/targets/policy/grant.ts';
 import { parseTokenClaims } from '../../src/targets/policy/token-claims.ts';
-import { issuerOf } from '../../src/targets/registry.ts';
+import { issuingCredentialOf } from '../../src/targets/registry.ts';
 import { type OutputContent, toOutputContent } from '../../src/tokens/outputs/outputs.ts';
 import { createRecord, parseRecord, type TokenRecord } from '../../src/tokens/policy/record.ts';
-import { desiredSecret, digestOfData, digestOfOutputs, digestOfSecret, type StoredSecret } from '../../src/tokens/policy/secret.ts';
+import { desiredSecret, type StoredSecret, toDataDigest, toOutputsDigest, toSecretDigest } from '../../src/tokens/policy/secret.ts';
 import type { StoredToken } from '../../src/tokens/policy/spec.ts';
 import type { TokenObservation } from '../../src/tokens/policy/state.ts';
 
@@ -175,7 +175,7 @@ export function stored(secret: Secret): StoredSecret {
     type: secret.type ?? 'Opaque',
     immutable: secret.immutable ?? false,
     ...(texts['token'] && { tokenDigest: digestOf(texts['token']) }),
-    dataDigest: digestOfData(secret.data ?? {}),
+    dataDigest: toDataDigest(secret.data ?? {}),
     ...(claims && { claims }),
   };
 }
@@ -185,7 +185,7 @@ export function writtenSecret(observation: Pick<TokenObservation, 'token' | 'clu
   const { token, cluster = aCluster(), secret } = observation;
   const record = createRecord({
     token,
-    issuer: issuerOf({ cluster }),
+    issuingCredential: issuingCredentialOf({ cluster }),
     grant: { ...grant.build(), ...(token.spec.audiences && { audiences: token.spec.audiences }) },
     tokenDigest: digestOf(grant.text()),
     previous: secret && parseRecord(secret.metadata.annotations),
@@ -216,7 +216,7 @@ export function afterWrite(
   { token, cluster = aCluster() }: Pick<TokenObservation, 'token' | 'cluster'>,
   secret: StoredSecret,
 ): Pick<TokenObservation, 'secret' | 'writtenDigest'> {
-  return { secret, writtenDigest: digestOfSecret(digestOfOutputs(contentOf(token, cluster)), secret.dataDigest) };
+  return { secret, writtenDigest: toSecretDigest(toOutputsDigest(contentOf(token, cluster)), secret.dataDigest) };
 }
 
 /** Builds the observation of a ManagedToken. */
@@ -257,9 +257,17 @@ export class SceneBuilder {
   build(): TokenObservation {
     const token = this.#token.build();
     const cluster = 'cluster' in this.#observed ? this.#observed.cluster : aCluster();
-    const outputs = cluster && digestOfOutputs(contentOf(token, cluster));
-    const issuer = cluster && issuerOf({ cluster });
-    return { secret: undefined, former: [], ...(outputs && { outputsDigest: outputs }), issuer, ...this.#observed, token, cluster };
+    const outputs = cluster && toOutputsDigest(contentOf(token, cluster));
+    const issuingCredential = cluster && issuingCredentialOf({ cluster });
+    return {
+      secret: undefined,
+      former: [],
+      ...(outputs && { outputsDigest: outputs }),
+      issuingCredential,
+      ...this.#observed,
+      token,
+      cluster,
+    };
   }
 }
 

@@ -1,18 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { array, assert, constantFrom, nat, property, tuple } from 'fast-check';
-import { admit, type Breaker, CLOSED, type Outcome, settle } from '../../src/targets/circuit-breaker.ts';
+import { admit, type Breaker, type CallOutcome, CLOSED, settle } from '../../src/targets/target.ts';
 
 /** Returns the breaker after these simultaneous outcomes. */
-function after(outcomes: readonly Outcome[], breaker: Breaker = CLOSED, now = 0): Breaker {
+function after(outcomes: readonly CallOutcome[], breaker: Breaker = CLOSED, now = 0): Breaker {
   return outcomes.reduce((state, outcome) => endRequest(admit(state, now).breaker ?? state, outcome, now), breaker);
 }
 
 /** Returns the breaker after the outcome of the request that it admitted last. */
-function endRequest(breaker: Breaker, outcome: Outcome, now: number): Breaker {
+function endRequest(breaker: Breaker, outcome: CallOutcome, now: number): Breaker {
   return settle(breaker, { admitted: breaker, outcome }, now);
 }
 
-const failures = (count: number): readonly Outcome[] => Array.from({ length: count }, () => 'failure');
+const failures = (count: number): readonly CallOutcome[] => Array.from({ length: count }, () => 'failure');
 
 describe('circuit breaker', () => {
   it('admits all requests below five failures in a row', () => {
@@ -67,7 +67,7 @@ describe('circuit breaker', () => {
     expect(endRequest(open, 'failure', 4_999)).toBe(open);
   });
 
-  it.each<Outcome>(['failure', 'abandoned'])(
+  it.each<CallOutcome>(['failure', 'abandoned'])(
     'keeps waiting for the test request when a request from before the circuit opened ends as %s',
     (outcome) => {
       const { breaker = CLOSED } = admit(after(failures(5)), 5_000);
@@ -76,7 +76,7 @@ describe('circuit breaker', () => {
   );
 
   it('never makes a request wait longer than a minute', () => {
-    const step = tuple(constantFrom<Outcome>('success', 'failure', 'abandoned'), nat(100_000));
+    const step = tuple(constantFrom<CallOutcome>('success', 'failure', 'abandoned'), nat(100_000));
     assert(
       property(array(step), (steps) => {
         let [breaker, now] = [CLOSED, 0];

@@ -169,7 +169,7 @@ describe('ClusterClients with a registration', () => {
   ])('does not reveal that a Secret %s', async (_, credential) => {
     const { message } = await world.failure(at([dead], { credential: credential ?? null }));
     expect(message).toBe(
-      'Purser has no credential that names this Cluster: Secret purser-system/credential was not found, or its cluster key does not list prod-eu',
+      'Purser has no credential that names the Cluster: Secret purser-system/credential was not found, or its cluster key does not list prod-eu',
     );
   });
 

@@ -177,7 +177,7 @@ describe('proxy of readPins', () => {
   it.each(['http://user:junk-of-proxy@proxy.example.com', 'http://junk-of-proxy@proxy.example.com'])(
     'rejects user and password in an http URL: %s',
     (proxy) => {
-      const detail = 'the proxy key of the Secret contains a user or password, which require an https URL';
+      const detail = 'the proxy key of the Secret contains a user or password, so the URL must start with https';
       expect(() => readPins(aCredential({ proxy }))).toThrow(expect.objectContaining({ reason: 'CredentialMissing', detail }));
     },
   );

@@ -10,7 +10,7 @@ import { KubeClient } from '../../src/kube/client.ts';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
-import type { Grant, TokenRequest } from '../../src/targets/policy/grant.ts';
+import type { Grant, TargetTokenRequest } from '../../src/targets/policy/grant.ts';
 import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { eventually } from '../kube/eventually.ts';
 import { TEST_USERS } from '../support/users.ts';
@@ -62,7 +62,7 @@ function clusterAs(token: string): RegisteredCluster {
   return registered({ servers: [server.url], ca: server.ca, credential });
 }
 
-function issue(more: Partial<TokenRequest> = {}, cluster = clusterAs('admintoken')): Promise<Grant> {
+function issue(more: Partial<TargetTokenRequest> = {}, cluster = clusterAs('admintoken')): Promise<Grant> {
   return issuer.issue(cluster, { namespace, name: 'deployer', audiences: ['api'], expirationSeconds: 3600, ...more }, signal);
 }
 

@@ -12,7 +12,7 @@ import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { FederatedAddresses } from '../../src/targets/federated-addresses.ts';
 import { parseTokenClaims } from '../../src/targets/policy/token-claims.ts';
 import type { RegisteredCluster } from '../../src/targets/registry.ts';
-import { findUsername } from '../../src/targets/reviews.ts';
+import { reviewOwnUsername } from '../../src/targets/reviews.ts';
 import type { Target } from '../../src/targets/target.ts';
 import { eventually } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -263,7 +263,7 @@ describe('ClusterClients with a service account on the hub', () => {
       const isOwn = request.headers.authorization === `Bearer ${JSON.parse(request.body).spec.token}`;
       return reply.json(201, { kind: 'TokenReview', status: { user: { username: isOwn ? user : 'other' } } });
     });
-    expect(await clients.use(federated([target.url]), (each) => findUsername(each))).toBe(user);
+    expect(await clients.use(federated([target.url]), (each) => reviewOwnUsername(each))).toBe(user);
   });
 });
 
@@ -294,7 +294,7 @@ describe('HubServiceAccounts', () => {
       allowed = [action];
       await expect(use()).rejects.toMatchObject({
         reason: 'CredentialMissing',
-        detail: expect.stringMatching(new RegExp(`has permission on the hub to ${action}.*Remove its permissions`)),
+        detail: expect.stringMatching(new RegExp(` may ${action}.* on the hub, so a cluster .*\\. Remove the permission, or`)),
         isLasting: false,
       });
       expect([tokenRequests().length, target.requests.length]).toEqual([0, 0]);

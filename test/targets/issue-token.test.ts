@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { TokenRequest } from '../../src/targets/policy/grant.ts';
+import type { TargetTokenRequest } from '../../src/targets/policy/grant.ts';
 import { eventually } from '../kube/eventually.ts';
 import { IssuerWorld, tokenRequests } from './issuer-world.ts';
 import { CREDENTIAL } from './registration.ts';
@@ -133,7 +133,7 @@ describe('issueToken', () => {
 describe('issueToken with an error response', () => {
   const details = (kind: string) => ({ reason: 'NotFound', details: { name: 'x', kind } });
   const bound = { ...REQUEST, boundObject: { kind: 'Secret', name: 'anchor' } } as const;
-  it.each<[string, number, object, TokenRequest, string]>([
+  it.each<[string, number, object, TargetTokenRequest, string]>([
     ['missing service account', 404, details('serviceaccounts'), REQUEST, 'ServiceAccountNotFound'],
     ['missing namespace', 404, details('namespaces'), REQUEST, 'ServiceAccountNotFound'],
     ['missing Secret', 404, details('secrets'), bound, 'BoundObjectNotFound'],
@@ -150,7 +150,7 @@ describe('issueToken with an error response', () => {
     expect(await world.failureAt(server, request)).toMatchObject({ reason });
   });
 
-  it.each<[string, number, string, TokenRequest, string]>([
+  it.each<[string, number, string, TargetTokenRequest, string]>([
     [
       'a missing service account',
       404,

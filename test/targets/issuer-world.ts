@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { expect } from '@jest/globals';
 import type { TargetSettings } from '../../src/targets/create-target.ts';
 import { IssueError } from '../../src/targets/issue-error.ts';
-import type { Grant, TokenRequest } from '../../src/targets/policy/grant.ts';
+import type { Grant, TargetTokenRequest } from '../../src/targets/policy/grant.ts';
 import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { eventually } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -36,17 +36,17 @@ export class IssuerWorld {
     return target;
   }
 
-  issue(cluster: RegisteredCluster, request: TokenRequest = REQUEST, signal = new AbortController().signal): Promise<Grant> {
+  issue(cluster: RegisteredCluster, request: TargetTokenRequest = REQUEST, signal = new AbortController().signal): Promise<Grant> {
     return this.issuer.issue(cluster, request, signal);
   }
 
   /** Requests a token from the target at this address, registered as a cluster. */
-  issueAt({ url }: { readonly url: string }, request: TokenRequest = REQUEST, signal?: AbortSignal): Promise<Grant> {
+  issueAt({ url }: { readonly url: string }, request: TargetTokenRequest = REQUEST, signal?: AbortSignal): Promise<Grant> {
     return this.issue(clusterAt(url), request, signal);
   }
 
   /** Returns the error of a request; advances the clock after `started`, if given. Also checks that the error contains no secret. */
-  async failure(cluster: RegisteredCluster, request: TokenRequest = REQUEST, started?: () => void): Promise<IssueError> {
+  async failure(cluster: RegisteredCluster, request: TargetTokenRequest = REQUEST, started?: () => void): Promise<IssueError> {
     let failed: unknown;
     void this.issue(cluster, request)
       .then(() => new Error('a token was issued'))
@@ -63,7 +63,7 @@ export class IssuerWorld {
     return failed;
   }
 
-  failureAt({ url }: { readonly url: string }, request: TokenRequest = REQUEST, started?: () => void): Promise<IssueError> {
+  failureAt({ url }: { readonly url: string }, request: TargetTokenRequest = REQUEST, started?: () => void): Promise<IssueError> {
     return this.failure(clusterAt(url), request, started);
   }
 

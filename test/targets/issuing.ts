@@ -3,12 +3,12 @@
 import { type AnchorName, deleteAnchor, ensureAnchor } from '../../src/targets/anchors.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { issueToken } from '../../src/targets/issue-token.ts';
-import type { Grant, TokenRequest } from '../../src/targets/policy/grant.ts';
+import type { Grant, TargetTokenRequest } from '../../src/targets/policy/grant.ts';
 import type { RegisteredCluster } from '../../src/targets/registry.ts';
 import { type ReviewRequest, reviewToken } from '../../src/targets/reviews.ts';
 
 export class Issuing extends ClusterClients {
-  issue(cluster: RegisteredCluster, request: TokenRequest, signal: AbortSignal): Promise<Grant> {
+  issue(cluster: RegisteredCluster, request: TargetTokenRequest, signal: AbortSignal): Promise<Grant> {
     return this.use(cluster, (target) => issueToken(target, request, signal));
   }
 

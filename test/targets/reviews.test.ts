@@ -56,7 +56,7 @@ describe('findAPIAudiences', () => {
   });
 });
 
-describe('ownUsername', () => {
+describe('findOwnUsername', () => {
   const isReview = ({ path }: WireRequest) => path.endsWith('/selfsubjectreviews');
   const isTokenReview = ({ path }: WireRequest) => path.endsWith('/tokenreviews');
 

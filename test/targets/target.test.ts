@@ -4,7 +4,7 @@ import { TransportError } from '../../src/kube/transport-error.ts';
 import { serviceUnavailable, unauthorized } from '../../src/kubernetes/status.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createTarget } from '../../src/targets/create-target.ts';
-import { type Purpose, Target, type TargetCall } from '../../src/targets/target.ts';
+import { type ClientPurpose, Target, type TargetCall } from '../../src/targets/target.ts';
 import { eventually } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireServer } from '../support/wire-server.ts';
@@ -44,8 +44,8 @@ describe('Target on the wire', () => {
 describe('Target', () => {
   const timeout: TargetCall<never> = () => Promise.reject(new TransportError('ETIMEDOUT', 'the server fell silent'));
 
-  function createScriptedTarget(purposes: Purpose[] = []): Target {
-    const connect = (_: string, purpose: Purpose) => {
+  function createScriptedTarget(purposes: ClientPurpose[] = []): Target {
+    const connect = (_: string, purpose: ClientPurpose) => {
       purposes.push(purpose);
       return {} as KubeClient;
     };
@@ -111,7 +111,7 @@ describe('Target', () => {
   });
 
   it('uses separate connections, but one circuit, for calls through the façade', async () => {
-    const purposes: Purpose[] = [];
+    const purposes: ClientPurpose[] = [];
     const scripts = createScriptedTarget(purposes);
     await scripts.call(async () => 'ok');
     await scripts.forFacade().call(async () => 'ok');

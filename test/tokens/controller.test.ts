@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import type { ApiObject, Stored } from '../../src/api/resources.ts';
 import { toOverBudgetStub } from '../../src/kube/namespace-bytes.ts';
@@ -6,7 +7,7 @@ import { tokenTriggers } from '../../src/tokens/controller.ts';
 import { HubView, type TokenInformers } from '../../src/tokens/informers.ts';
 import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
-import { aToken } from '../support/builders.ts';
+import { aCluster, aToken } from '../support/builders.ts';
 
 let indexes = 0;
 
@@ -31,6 +32,8 @@ it('adds no index to the stores in a second term as leader', () => {
 class Claims {
   readonly tokens = new HandInformer<ApiObject>();
   readonly secrets = new HandInformer<ApiObject>();
+  readonly clusters = new HandInformer<ApiObject>();
+  readonly requesters = new HandInformer<ApiObject>();
   readonly memory = new TrackedTokens();
   readonly triggered: string[] = [];
   /** Number of ManagedTokens that the triggers looked up in memory. */
@@ -38,7 +41,13 @@ class Claims {
 
   constructor() {
     const informer = () => new HandInformer<ApiObject>();
-    const others = { clusters: informer(), requesters: informer(), roles: informer(), bindings: informer(), credentials: [informer()] };
+    const others = {
+      clusters: this.clusters,
+      requesters: this.requesters,
+      roles: informer(),
+      bindings: informer(),
+      credentials: [informer()],
+    };
     const informers = { tokens: this.tokens, secrets: this.secrets, ...others } as unknown as TokenInformers;
     const { memory } = this;
     const of = memory.of.bind(memory);
@@ -107,6 +116,41 @@ describe('tokenTriggers with a thousand ManagedTokens that name one Secret', () 
 });
 
 describe('tokenTriggers', () => {
+  it('triggers the ManagedTokens of a requester in portions if the requester is deleted and created again and again', async () => {
+    const claims = new Claims();
+    const requester = { metadata: { namespace: 'team-a', name: 'default', uid: 'r', resourceVersion: '1' } };
+    for (let changes = 0; changes < 100; changes++) {
+      claims.requesters.apply(requester);
+      claims.requesters.delete(requester);
+    }
+    const first = claims.triggered.length;
+    for (let turns = 0; turns < 20; turns++) await turn();
+    expect([first, claims.triggered.length]).toEqual([499, 2_000]);
+    expect(new Set(claims.triggered).size).toBe(1_000);
+  });
+
+  it('merges the changes to a Cluster that wait', async () => {
+    const claims = new Claims();
+    const cluster = aCluster();
+    claims.clusters.apply(cluster);
+    for (let turns = 0; turns < 20; turns++) await turn();
+    claims.reset();
+    for (let generation = 2; generation < 102; generation++) {
+      claims.clusters.apply({ ...cluster, metadata: { ...cluster.metadata, resourceVersion: `${generation}`, generation } } as ApiObject);
+    }
+    for (let turns = 0; turns < 300; turns++) await turn();
+    expect(claims.triggered).toHaveLength(2_000);
+  });
+
+  it('triggers at most 16 owners of a Secret, and none that does not exist', () => {
+    const claims = new Claims();
+    const ownerOf = (name: string) => ({ apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name, uid: name });
+    const names = Array.from({ length: 100 }, (_, index) => [`none-${index}`, `t-${index + 1}`]).flat();
+    const secret = { ...claims.secret('2').metadata, ownerReferences: names.map(ownerOf) };
+    claims.secrets.apply({ metadata: secret });
+    expect(claims.triggered).toEqual([...Array.from({ length: 16 }, (_, index) => `team-a/t-${index + 1}`), 'team-a/t-0']);
+  });
+
   it('triggers a ManagedToken that became a stub because its namespace is over its budget, and again when it is whole', () => {
     const claims = new Claims();
     const update = (version: string) => claims.claimant(7, { version, metadata: { generation: 1 } });

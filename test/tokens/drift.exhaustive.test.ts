@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManagedTokens, type Secret, Secrets } from '../../src/api/resources.ts';
-import { onlyExhaustive } from '../support/scaled.ts';
+import { allOrFirst, onlyExhaustive } from '../support/scaled.ts';
 import { base64, TokenWorld, text } from './token-world.ts';
 
 const MINUTE = 60_000;
@@ -39,12 +39,14 @@ describe('token controller and drift of a Secret', () => {
     await world.expectEvents(['Normal Issued', 'Normal SecretMissing']);
   });
 
-  it.each([
-    ['nonsense', base64('invalid')],
-    ['nothing', ''],
-    ['another JWT', base64('eyJhbGciOiJub25lIn0.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6YTpiIn0.c2ln')],
-    ['no text at all', Buffer.from([0xff, 0xfe, 0, 1]).toString('base64')],
-  ])('issues exactly one token after the token was replaced by %s', async (_, token) => {
+  it.each(
+    allOrFirst([
+      ['another JWT', base64('eyJhbGciOiJub25lIn0.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6YTpiIn0.c2ln')],
+      ['nonsense', base64('invalid')],
+      ['nothing', ''],
+      ['no text at all', Buffer.from([0xff, 0xfe, 0, 1]).toString('base64')],
+    ]),
+  )('issues exactly one token after the token was replaced by %s', async (_, token) => {
     await world.hub.admin.patch(Secrets, ci(), { data: { token } });
     await world.until(async () => world.sent().target.length > 0);
     await world.ready();

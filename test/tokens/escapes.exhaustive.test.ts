@@ -5,7 +5,7 @@ import { Annotation } from '../../src/api/names.ts';
 import { Clusters, ConfigMaps, ManagedTokens, Namespaces, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import type { ObjectMeta } from '../../src/api/wire.ts';
 import { digestOf } from '../../src/std/digest.ts';
-import { digestOfIssuance, parseRecord } from '../../src/tokens/policy/record.ts';
+import { parseRecord, toIssuanceDigest } from '../../src/tokens/policy/record.ts';
 import { allOrFirst, onlyExhaustive } from '../support/scaled.ts';
 import { base64, CREDENTIALS, type RunningController, TokenWorld } from './token-world.ts';
 
@@ -454,7 +454,7 @@ describe('token controller and a tenant with many namespaces', () => {
     const ownerReferences = metadata.ownerReferences?.map((owner) => ({ ...owner, name, uid }));
     await world.hub.admin.create(Secrets, { metadata: { ...metadata, namespace, ownerReferences }, type: 'Opaque', data } as Secret);
     const genuine = (await world.get()).status;
-    const status = { ...genuine, tokenDigest: digestOfIssuance(record.tokenDigest, record), secretRef: null, secretName: name };
+    const status = { ...genuine, tokenDigest: toIssuanceDigest(record.tokenDigest, record), secretRef: null, secretName: name };
     await world.hub.admin.patchStatus(ManagedTokens, { namespace, name }, { status });
   }
 

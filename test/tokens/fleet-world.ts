@@ -11,7 +11,7 @@ import { systemClock } from '../../src/std/clock.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { IssueError } from '../../src/targets/issue-error.ts';
-import { Authority } from '../../src/tokens/authority.ts';
+import { TokenAuthorizer } from '../../src/tokens/authorizer.ts';
 import { tokenTriggers } from '../../src/tokens/controller.ts';
 import { HubView, type TokenInformers } from '../../src/tokens/informers.ts';
 import type { StoredSecret } from '../../src/tokens/policy/secret.ts';
@@ -234,7 +234,7 @@ export class FleetWorld {
       log: silentLog,
       auditLog: silentLog,
       settings: { verifyIntervalMs: 0, protectedNamespaces, limits: {}, namespace: CREDENTIALS },
-      authority: new Authority({ hub, view, memory, clock, protectedNamespaces }),
+      authorizer: new TokenAuthorizer({ hub, view, memory, clock, protectedNamespaces }),
       recordKey: RECORD_KEY,
       verification: new Verification({ clock, random: () => 0, view, intervalMs: 0 }),
       removals: new RemovalLimits({ hub, view, memory, recordKey: RECORD_KEY, clock, log: silentLog, namespace: CREDENTIALS }),

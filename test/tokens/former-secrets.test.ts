@@ -65,3 +65,19 @@ describe('reconcileToken with 40 Secrets of former names', () => {
     expect(world.hub.secrets.get('ci')?.data?.['token']).toBeUndefined();
   });
 });
+
+describe('reconcileToken with a former Secret that has the name of the ManagedToken', () => {
+  it('deletes the Secret although the status names another one', async () => {
+    expect(world.hub.token.metadata.name).toBe('ci');
+    world.hub.change((token) => ({ ...token, spec: { ...token.spec, secret: { ...token.spec.secret, name: 'other' } } }));
+    await reconcile();
+    await reconcile();
+    expect([...world.hub.secrets.keys()]).toEqual(['other']);
+    expect(world.hub.token.status?.secretName).toBe('other');
+    const { resourceVersion: _, ...metadata } = secret.metadata;
+    world.hub.put({ ...secret, metadata: { ...metadata, uid: 'again' } });
+    await reconcile();
+
+    expect([...world.hub.secrets.keys()]).toEqual(['other']);
+  });
+});

@@ -61,8 +61,8 @@ describe('token controller and a new ManagedToken', () => {
 
       expect(await world.secret()).toBeUndefined();
       expect((await world.get()).status?.conditions?.[0]?.message).toBe(
-        `The API server of cluster ${world.cluster} does not accept tokens for spec.audiences, so the output ${output} would not work. ` +
-          'Remove spec.audiences, so that the token is for the API server, or remove this output.',
+        `The API server of cluster ${world.cluster} does not accept tokens for spec.audiences, so ${output} in spec.secret.outputs ` +
+          `would not work. Remove spec.audiences, so that the token is for the API server, or remove ${output}.`,
       );
       await world.patch('ci', { spec: { secret: { outputs: ['Token'] } } });
       await world.ready();

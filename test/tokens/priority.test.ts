@@ -56,7 +56,7 @@ function deadline({ expiresInMs, renewInMs = HOUR, needsReview = false, metadata
     countInNamespace: () => crowd,
     registry: { registered: () => ({ cluster, credential }) },
   };
-  const deps = { view, clock: new FakeClock(NOW), authority: { needsReview: () => needsReview }, memory: new TrackedTokens() };
+  const deps = { view, clock: new FakeClock(NOW), authorizer: { needsReview: () => needsReview }, memory: new TrackedTokens() };
   const { lane, tenant, deadlineAt } = priorityOf('team/ci', deps as unknown as Parameters<typeof priorityOf>[1]);
   expect([lane, tenant]).toEqual([needsReview ? '' : LANE, 'team']);
   return deadlineAt - NOW;

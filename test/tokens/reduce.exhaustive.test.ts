@@ -6,7 +6,7 @@ import { KeptObjects, recordedBytes } from '../../src/kube/namespace-bytes.ts';
 import { createTokenInformers } from '../../src/tokens/informers.ts';
 import { secretConflictFailure } from '../../src/tokens/policy/messages.ts';
 import { parseRecord } from '../../src/tokens/policy/record.ts';
-import { conflictOf, type SecretConflict } from '../../src/tokens/policy/secret.ts';
+import { findConflict, type SecretConflict } from '../../src/tokens/policy/secret.ts';
 import { type StoredToken, specProblems } from '../../src/tokens/policy/spec.ts';
 import { reduceSecret, reduceToken, SECRET_BUDGET, TOKEN_BUDGET } from '../../src/tokens/reduce.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
@@ -70,7 +70,7 @@ describe('reduceSecret', () => {
   it('keeps a stub of a Secret with 250 kB of annotations, which is reported as a conflict with a remedy', () => {
     const secret = reduceSecret(secretWith(250_000));
     expect(JSON.stringify(secret).length).toBeLessThan(1_000);
-    const conflict = conflictOf({ token: TOKEN, secret });
+    const conflict = findConflict({ token: TOKEN, secret });
     expect(conflict && secretConflictFailure(conflict)).toEqual({
       reason: 'SecretConflict',
       message: `The metadata of Secret ${TOKEN.metadata.name} exceeds 32 kB. Remove labels and annotations that Purser did not set.`,
@@ -255,8 +255,8 @@ describe('SECRET_BUDGET', () => {
     add('small', 10);
     const stub = kept.all.get(`${TOKEN.metadata.namespace}/ci`)!;
     expect([stub.isOverBudget, recordedBytes(stub) < KILOBYTE]).toEqual([true, true]);
-    expect(secretConflictFailure(conflictOf({ token: TOKEN, secret: stub }) as SecretConflict).message).toBe(
-      'Purser does not write Secret ci, because the Secrets of ManagedTokens in this namespace take too much memory. Delete unused Secrets with the label tokens.purser.dev/managed-by.',
+    expect(secretConflictFailure(findConflict({ token: TOKEN, secret: stub }) as SecretConflict).message).toBe(
+      'Purser does not write Secret ci, because the Secrets of ManagedTokens in the namespace take too much memory. Delete unused Secrets with the label tokens.purser.dev/managed-by.',
     );
     expect(kept.all.get(`${TOKEN.metadata.namespace}/small`)?.isOverBudget).toBeUndefined();
   });

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Annotation } from '../../src/api/names.ts';
 import { Clusters, ManagedTokens, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
-import { credentialKeys, issuerOf } from '../../src/targets/registry.ts';
+import { credentialKeys, issuingCredentialOf } from '../../src/targets/registry.ts';
 import { onlyExhaustive } from '../support/scaled.ts';
 import { TokenWorld } from './token-world.ts';
 
@@ -141,20 +141,22 @@ describe('token controller with revocation BoundSecret', () => {
     expect(await world.events()).toContain('Normal RevocationRequested');
   });
 
-  it('issues no token after a revocation while suspended', async () => {
-    await world.run();
-    const first = await issued();
-    await world.patch('ci', {
-      metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } },
-      spec: { rotation: { suspend: true } },
+  onlyExhaustive(() => {
+    it('issues no token after a revocation while suspended', async () => {
+      await world.run();
+      const first = await issued();
+      await world.patch('ci', {
+        metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } },
+        spec: { rotation: { suspend: true } },
+      });
+      await world.until(() => isRejected(first));
+      await world.until(async () => (await world.conditions()) === 'Ready=False Suspended RotationFailing=False Suspended');
+      await world.pass(60_000, 5_000);
+      await world.reconciled();
+      expect([await world.secret(), await anchor()]).toEqual([undefined, undefined]);
+      await world.patch('ci', { spec: { rotation: { suspend: false } } });
+      await world.ready();
     });
-    await world.until(() => isRejected(first));
-    await world.until(async () => (await world.conditions()) === 'Ready=False Suspended RotationFailing=False Suspended');
-    await world.pass(60_000, 5_000);
-    await world.reconciled();
-    expect([await world.secret(), await anchor()]).toEqual([undefined, undefined]);
-    await world.patch('ci', { spec: { rotation: { suspend: false } } });
-    await world.ready();
   });
 
   it('re-creates an anchor that another client deleted', async () => {
@@ -167,19 +169,21 @@ describe('token controller with revocation BoundSecret', () => {
     expect(await world.isAccepted(second)).toBe(true);
   });
 
-  it('re-creates the anchor for a re-created service account', async () => {
-    const account = { namespace: 'deploy', name: 'short-lived' };
-    await world.target.admin.create(ServiceAccounts, { metadata: account });
-    await world.run();
-    await world.create('ci', { revocation: 'BoundSecret', serviceAccount: account });
-    await world.ready();
-    const first = await world.tokenText();
-    await world.target.admin.delete(ServiceAccounts, account);
-    await world.target.admin.create(ServiceAccounts, { metadata: account });
-    await world.pass(49 * MINUTE);
-    const second = await world.renewed(first);
-    expect(await world.isAccepted(second)).toBe(true);
-    await world.target.admin.delete(ServiceAccounts, account);
+  onlyExhaustive(() => {
+    it('re-creates the anchor for a re-created service account', async () => {
+      const account = { namespace: 'deploy', name: 'short-lived' };
+      await world.target.admin.create(ServiceAccounts, { metadata: account });
+      await world.run();
+      await world.create('ci', { revocation: 'BoundSecret', serviceAccount: account });
+      await world.ready();
+      const first = await world.tokenText();
+      await world.target.admin.delete(ServiceAccounts, account);
+      await world.target.admin.create(ServiceAccounts, { metadata: account });
+      await world.pass(49 * MINUTE);
+      const second = await world.renewed(first);
+      expect(await world.isAccepted(second)).toBe(true);
+      await world.target.admin.delete(ServiceAccounts, account);
+    });
   });
 
   it('deletes the former anchor when the token moves to another cluster', async () => {
@@ -323,17 +327,19 @@ describe('token controller and a ManagedToken that is being deleted', () => {
     expect(controller.logged.some((line) => line.includes('AnchorOrphaned'))).toBe(true);
   });
 
-  it('removes the finalizer when the target recovers in time', async () => {
-    await world.run();
-    const token = await issued();
-    await world.target.stop();
-    await world.hub.admin.delete(ManagedTokens, ci());
-    await world.until(async () => (await world.events()).includes('Warning ClusterUnreachable'));
-    await world.pass(MINUTE, 5_000);
-    await world.target.restart();
-    await world.pass(5 * MINUTE, 5_000);
-    await world.until(isGone);
-    expect(await isRejected(token)).toBe(true);
+  onlyExhaustive(() => {
+    it('removes the finalizer when the target recovers in time', async () => {
+      await world.run();
+      const token = await issued();
+      await world.target.stop();
+      await world.hub.admin.delete(ManagedTokens, ci());
+      await world.until(async () => (await world.events()).includes('Warning ClusterUnreachable'));
+      await world.pass(MINUTE, 5_000);
+      await world.target.restart();
+      await world.pass(5 * MINUTE, 5_000);
+      await world.until(isGone);
+      expect(await isRejected(token)).toBe(true);
+    });
   });
 
   it('removes the finalizer immediately if the Cluster does not exist', async () => {
@@ -358,15 +364,17 @@ describe('token controller and a ManagedToken that is being deleted', () => {
     await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
   });
 
-  it('removes an expired token even if a finalizer of another controller remains', async () => {
-    await world.run();
-    await world.create('ci', {}, { finalizers: ['example.com/theirs'] });
-    await world.ready();
-    await world.hub.admin.delete(ManagedTokens, ci());
-    await world.reconciled();
-    await world.pass(61 * MINUTE);
-    await world.until(async () => (await world.tokenText()) === '');
-    expect(await world.secret()).toBeDefined();
+  onlyExhaustive(() => {
+    it('removes an expired token even if a finalizer of another controller remains', async () => {
+      await world.run();
+      await world.create('ci', {}, { finalizers: ['example.com/theirs'] });
+      await world.ready();
+      await world.hub.admin.delete(ManagedTokens, ci());
+      await world.reconciled();
+      await world.pass(61 * MINUTE);
+      await world.until(async () => (await world.tokenText()) === '');
+      expect(await world.secret()).toBeDefined();
+    });
   });
 
   it('keeps a finalizer of another controller, and rotates no token', async () => {
@@ -472,14 +480,16 @@ describe('token controller and a request to revoke', () => {
     expect(await isRejected(token)).toBe(true);
   });
 
-  it('deletes the anchor that the spec requires even if status.anchors was lost', async () => {
-    await world.run();
-    const token = await issued();
-    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { anchors: null } });
-    await revoke();
-    await world.until(() => isRejected(token));
-    await world.renewed(token);
-    await world.until(isDone);
+  onlyExhaustive(() => {
+    it('deletes the anchor that the spec requires even if status.anchors was lost', async () => {
+      await world.run();
+      const token = await issued();
+      await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { anchors: null } });
+      await revoke();
+      await world.until(() => isRejected(token));
+      await world.renewed(token);
+      await world.until(isDone);
+    });
   });
 });
 
@@ -492,7 +502,7 @@ describe('token controller and status.anchors', () => {
     const [key = ''] = credentialKeys(cluster);
     const [namespace = '', name = ''] = key.split('/');
     const credential = await world.hub.admin.get(Secrets, { namespace, name });
-    const registration = { serviceAccount: 'deployer', ...issuerOf({ cluster, credential }) };
+    const registration = { serviceAccount: 'deployer', ...issuingCredentialOf({ cluster, credential }) };
     const anchors = Array.from({ length: 16 }, (_, index) => ({
       cluster: `${world.cluster}-b`,
       namespace: `ns-${index}`,

@@ -20,7 +20,7 @@ import { runController } from '../../src/runtime/controller.ts';
 import { planRetry } from '../../src/runtime/retry-policy.ts';
 import type { Request } from '../../src/runtime/work-queue.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
-import type { Excess } from '../../src/telemetry/exposition.ts';
+import type { ExceededBudget } from '../../src/telemetry/exposition.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { createTokenController } from '../../src/tokens/controller.ts';
 import type { TokenInformers } from '../../src/tokens/informers.ts';
@@ -78,7 +78,7 @@ class Crowd {
   readonly #hangs: (what: string) => boolean;
 
   /** Returns the namespaces over their budgets. */
-  overBudget: () => Iterable<Excess> = () => [];
+  overBudget: () => Iterable<ExceededBudget> = () => [];
 
   /** Requests that `hangs` matches get no response. */
   constructor(now: number, held: readonly Held[], hangs: (what: string) => boolean = () => false) {
@@ -118,7 +118,7 @@ class Crowd {
       return { items: [] };
     };
     const hub = { createReview: refuse('review'), updateStatus: refuse('status'), get, list } as unknown as KubeClient;
-    const observeBudgets = (_: string, overBudget: () => Iterable<Excess>) => {
+    const observeBudgets = (_: string, overBudget: () => Iterable<ExceededBudget>) => {
       this.overBudget = overBudget;
     };
     createTokenController({

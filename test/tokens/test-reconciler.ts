@@ -12,7 +12,7 @@ import type { Clock } from '../../src/std/clock.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { IssueError } from '../../src/targets/issue-error.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { Authority } from '../../src/tokens/authority.ts';
+import { TokenAuthorizer } from '../../src/tokens/authorizer.ts';
 import type { NamespaceBudgets } from '../../src/tokens/budgets.ts';
 import { reconcileWithinBudget, tokenTriggers } from '../../src/tokens/controller.ts';
 import { HubView, type TokenInformers } from '../../src/tokens/informers.ts';
@@ -89,7 +89,7 @@ export class TestReconciler {
       log,
       auditLog: log,
       settings: { verifyIntervalMs, protectedNamespaces, limits: {}, namespace },
-      authority: new Authority({ hub, view, memory, clock, protectedNamespaces }),
+      authorizer: new TokenAuthorizer({ hub, view, memory, clock, protectedNamespaces }),
       recordKey,
       verification: new Verification({ clock, random: () => 0, view, intervalMs: verifyIntervalMs }),
       removals: new RemovalLimits({ hub, view, memory, recordKey, clock, log, namespace }),

@@ -27,7 +27,7 @@ import {
   ServiceAccounts,
 } from '../../src/api/resources.ts';
 import type { ObjectMeta } from '../../src/api/wire.ts';
-import { createHubInformers } from '../../src/app/hub.ts';
+import { createHubInformers } from '../../src/app/app.ts';
 import { createClusterController } from '../../src/clusters/controller.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { waitUntilServed } from '../../src/kube/discovery.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { Stored } from '../../src/api/resources.ts';
-import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
+import { type TrackedToken, TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import { stored } from '../support/stored.ts';
@@ -35,6 +35,40 @@ describe('TrackedTokens', () => {
     counts.push(memory.refused.size);
 
     expect(counts).toEqual([3, 2, 1, 0]);
+  });
+
+  it('stops tracking a ManagedToken whose run left nothing to remember', () => {
+    const memory = new TrackedTokens();
+    memory.keep('a').requeueAt = HOUR;
+    memory.endRun('a');
+
+    expect(memory.size).toBe(0);
+  });
+
+  const remembered: readonly (readonly [string, (tracked: TrackedToken) => unknown])[] = [
+    ['a failure', (tracked) => (tracked.failure = { reason: 'Forbidden', message: 'denied' })],
+    ['a verification', (tracked) => (tracked.verifiedAt = 1)],
+    ['a deferred run', (tracked) => (tracked.deferredAt = 1)],
+    ['a trigger by the tenant', (tracked) => (tracked.isTriggeredByTenant = true)],
+    ['a requested slot', (tracked) => (tracked.isDialing = true)],
+    ['an allowed review', (tracked) => tracked.allow(allowance(0), 0)],
+    ['a refusal', (tracked) => tracked.refuse(1)],
+    ['an unexpected refusal', (tracked) => tracked.countUnexpectedRefusal()],
+    ['a change to RBAC', (tracked) => tracked.recordRbacChange()],
+    ['an issuance', (tracked) => tracked.recordIssuance(new FakeClock())],
+    ['a repair', (tracked) => tracked.recordRepair(1, 1)],
+    ['a write in progress', (tracked) => tracked.beginWrite()],
+    ['a version from the watch', (tracked) => tracked.observeToken(aToken().build())],
+    ['a deleted anchor', (tracked) => tracked.anchors.deleted.add('prod-eu/deploy/a')],
+    ['a reported orphan', (tracked) => tracked.anchors.recordOrphanReport('prod-eu/deploy/a', 'recorded')],
+  ];
+
+  it.each(remembered)('tracks a ManagedToken after a run that left %s', (_, record) => {
+    const memory = new TrackedTokens();
+    record(memory.keep('a'));
+    memory.endRun('a');
+
+    expect(memory.size).toBe(1);
   });
 
   it('drops earlier refusals whose times are in the future', () => {

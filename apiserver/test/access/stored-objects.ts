@@ -28,7 +28,7 @@ export function role(name: string, rules: readonly unknown[], namespace?: string
   return { apiVersion: `${RBAC}/v1`, kind, metadata: { name, ...(namespace !== undefined && { namespace }) }, rules };
 }
 
-/** Returns a binding of the role with the same name to a user. */
+/** Returns a binding that grants a user the role with the binding's name. */
 export function binding(name: string, user: string, options: { readonly namespace?: string; readonly roleKind?: string } = {}): KubeObject {
   const { namespace, roleKind = 'ClusterRole' } = options;
   return {

@@ -6,9 +6,9 @@ import {
   encodeFieldsV1,
   type FieldSet,
   fieldSetOfPaths,
+  formatPath,
   intersection,
   pathsOf,
-  printPath,
   recursiveDifference,
   union,
 } from '../../fields/field-set.ts';
@@ -40,7 +40,7 @@ describe('field sets', () => {
       ['f:x', 'i:0'],
       ['f:x', 'v:"y"'],
     ]);
-    expect([...pathsOf(set)].map(printPath)).toEqual(['.spec[port=80,proto="TCP"].note', '.x[0]', '.x[="y"]']);
+    expect([...pathsOf(set)].map(formatPath)).toEqual(['.spec[port=80,proto="TCP"].note', '.x[0]', '.x[="y"]']);
   });
 
   it('decodes an encoded set to the same set', () => {

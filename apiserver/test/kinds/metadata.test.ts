@@ -6,8 +6,8 @@ import {
   labelNameProblems,
   rbacNameProblems,
   subdomainNameProblems,
-  validateAnyMetadata,
-  validateAnyMetadataUpdate,
+  validateCommonMetadata,
+  validateCommonMetadataUpdate,
   validateMetadata,
   validateMetadataUpdate,
   withIncrementedGeneration,
@@ -66,7 +66,7 @@ describe('validateMetadata', () => {
   });
 
   it('rejects names that are not path segments, for every kind', () => {
-    expect(validateAnyMetadata(widget({ name: '..', generateName: 'a/' }), false).map(formatFieldError)).toEqual([
+    expect(validateCommonMetadata(widget({ name: '..', generateName: 'a/' }), false).map(formatFieldError)).toEqual([
       'metadata.generateName: Invalid value: "a/": may not contain \'/\'',
       'metadata.name: Invalid value: "..": may not be \'..\'',
     ]);
@@ -123,7 +123,7 @@ describe('validateMetadataUpdate', () => {
     const text =
       'metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"example.dev/more"}';
     expect(validateMetadataUpdate(next, widget(deleting)).map(formatFieldError)).toEqual([text]);
-    const all = [...validateAnyMetadataUpdate(next, widget(deleting), true), ...validateMetadataUpdate(next, widget(deleting))];
+    const all = [...validateCommonMetadataUpdate(next, widget(deleting), true), ...validateMetadataUpdate(next, widget(deleting))];
     expect(all.map(formatFieldError)).toEqual([text, text]);
   });
 });

@@ -15,14 +15,14 @@ import {
 import type { CallOptions, KubeClient } from '../../kube/client.ts';
 import { applyAll, deleteAll, parseManifests } from '../../kube/manifests.ts';
 import { nameOf, objectKey } from '../../kube/paths.ts';
-import { subjectOf } from '../../kubernetes/service-account.ts';
-import { undefinedFor } from '../../kubernetes/status.ts';
+import { toServiceAccountUsername } from '../../kubernetes/service-account.ts';
+import { ignoreReasons } from '../../kubernetes/status.ts';
 import { renderTargetAccess } from '../manifests.ts';
 
 export interface AccessOptions {
   /** Purser's namespace on the hub. */
   readonly namespace: string;
-  /** Service account on the hub that the target trusts; undefined for a service account on the target. */
+  /** Name of the hub's service account that the target trusts; undefined if Purser uses a service account on the target. */
   readonly serviceAccount: string | undefined;
   /** Namespaces of the service accounts that Purser can issue tokens for; undefined for all. */
   readonly namespaces: readonly string[] | undefined;
@@ -31,7 +31,7 @@ export interface AccessOptions {
 /** Returns the objects that grant Purser access to a target, as `purser print target-rbac` prints them. */
 export async function toAccessObjects({ namespace, serviceAccount, namespaces }: AccessOptions): Promise<readonly ApiObject[]> {
   // With the output of `purser print authentication-config`, the target maps the service account to this user.
-  const user = serviceAccount === undefined ? {} : { user: `hub:${subjectOf({ namespace, name: serviceAccount })}` };
+  const user = serviceAccount === undefined ? {} : { user: `hub:${toServiceAccountUsername({ namespace, name: serviceAccount })}` };
   return parseManifests(await renderTargetAccess({ ...(namespaces && { namespaces }), ...user }));
 }
 
@@ -86,7 +86,7 @@ function resourceOf({ kind }: ApiObject): Resource<Binding> {
 }
 
 async function findBinding(client: KubeClient, binding: Binding, options: CallOptions): Promise<Stored<Binding> | undefined> {
-  return await undefinedFor(client.get(resourceOf(binding), nameOf(binding), options), 'NotFound');
+  return await ignoreReasons(client.get(resourceOf(binding), nameOf(binding), options), 'NotFound');
 }
 
 /** Returns the subjects of an existing binding that the desired binding does not have. */

@@ -15,7 +15,7 @@ import {
 import type { CallOptions, KubeClient } from '../../kube/client.ts';
 import { applyMissing, parseManifests } from '../../kube/manifests.ts';
 import type { NamespacedName } from '../../kube/paths.ts';
-import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
+import { hasReason, ignoreReasons } from '../../kubernetes/status.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { renderHubAccess } from '../manifests.ts';
 import { formatDocument } from '../output.ts';
@@ -36,19 +36,19 @@ import {
   withKeptAuthorities,
 } from './registration.ts';
 
-export interface Addition {
+export interface AddClusterOptions {
   readonly hub: Peer;
   readonly target: Peer;
   readonly registration: TargetRegistration;
-  /** Service account on the hub that the target trusts; undefined for a service account on the target. */
+  /** Name of the hub's service account that the target trusts; undefined if Purser uses a service account on the target. */
   readonly serviceAccount: string | undefined;
   /** Maximum time to wait until the Cluster is Ready, in milliseconds; 0 to return immediately. */
   readonly timeoutMs: number;
 }
 
 /** Registers the cluster. Throws a CommandError if a request fails, or if the Cluster is not Ready within the timeout. */
-export async function addCluster(addition: Addition, host: CommandHost): Promise<void> {
-  const { hub, target, registration, timeoutMs } = addition;
+export async function addCluster(addition: AddClusterOptions, host: CommandHost): Promise<void> {
+  const { hub, registration, timeoutMs } = addition;
   const { name } = registration;
   const options = { signal: host.signal };
   await checkIsNotHub(addition, options);
@@ -59,7 +59,7 @@ export async function addCluster(addition: Addition, host: CommandHost): Promise
   if (addition.serviceAccount !== undefined && !isAuthorized(found.cluster)) host.print(await trustNote(addition, options));
   if (timeoutMs === 0) return;
   await waitUntilReady(hub, { name, outdated: written, timeoutMs }, host);
-  host.print(`Cluster ${name} is Ready: Purser can issue tokens for ${contextText(target)}.\n`);
+  host.print(`Cluster ${name} is Ready: Purser can issue tokens for this cluster.\n`);
 }
 
 /** Objects of a registration, by the cluster that they are for. */
@@ -70,7 +70,7 @@ interface Objects {
 
 /** Prints the objects of a new registration, with a placeholder for the token. Sends no requests. */
 export async function printObjects(
-  addition: Pick<Addition, 'registration' | 'serviceAccount'>,
+  addition: Pick<AddClusterOptions, 'registration' | 'serviceAccount'>,
   output: 'json' | 'yaml',
   host: CommandHost,
 ): Promise<void> {
@@ -81,7 +81,10 @@ export async function printObjects(
   host.print(`# Target cluster\n${toDocuments(target)}---\n# Hub\n${toDocuments(hub)}`);
 }
 
-async function registrationObjects({ registration, serviceAccount }: Pick<Addition, 'registration' | 'serviceAccount'>): Promise<Objects> {
+async function registrationObjects({
+  registration,
+  serviceAccount,
+}: Pick<AddClusterOptions, 'registration' | 'serviceAccount'>): Promise<Objects> {
   const secretName = resolveSecretName(registration, undefined);
   const credential = serviceAccount === undefined ? { token: TOKEN_PLACEHOLDER } : { serviceAccount };
   const { data = {}, ...secret } = toSecret(registration, secretName, credential);
@@ -104,12 +107,12 @@ interface Found {
 }
 
 /**
- * Throws a CommandError if both contexts refer to the same cluster: the service account that Purser runs as must not also be its service
- * account for a target.
+ * Throws a CommandError if both contexts refer to the same cluster: the service account that Purser runs as on the hub must not also be
+ * Purser's service account on a target.
  */
-export async function checkIsNotHub({ hub, target }: Pick<Addition, 'hub' | 'target'>, options: CallOptions): Promise<void> {
+export async function checkIsNotHub({ hub, target }: Pick<AddClusterOptions, 'hub' | 'target'>, options: CallOptions): Promise<void> {
   const identity = async (client: KubeClient) =>
-    (await undefinedFor(client.get(Namespaces, { name: 'kube-system' }, options), 'Forbidden', 'NotFound'))?.metadata.uid;
+    (await ignoreReasons(client.get(Namespaces, { name: 'kube-system' }, options), 'Forbidden', 'NotFound'))?.metadata.uid;
   const [hubUID, targetUID] = [await callPeer(hub, identity), await callPeer(target, identity)];
   const isSame = hubUID === undefined ? hub.client.transport.server === target.client.transport.server : hubUID === targetUID;
   if (isSame)
@@ -122,7 +125,7 @@ export async function checkIsNotHub({ hub, target }: Pick<Addition, 'hub' | 'tar
  * Reads the existing objects, and sends the writes to the hub as a dry run, so that a missing permission or an invalid object is found
  * before the target changes.
  */
-async function prepare(addition: Addition, options: CallOptions): Promise<Found> {
+async function prepare(addition: AddClusterOptions, options: CallOptions): Promise<Found> {
   const { hub, serviceAccount } = addition;
   const credential = serviceAccount === undefined ? { token: TOKEN_PLACEHOLDER } : { serviceAccount };
   return await retryConflicts(hub, async (client) => {
@@ -134,10 +137,10 @@ async function prepare(addition: Addition, options: CallOptions): Promise<Found>
   });
 }
 
-async function readFound(client: KubeClient, { registration }: Addition, options: CallOptions): Promise<Found> {
+async function readFound(client: KubeClient, { registration }: AddClusterOptions, options: CallOptions): Promise<Found> {
   const cluster = await findCluster(client, registration.name, options);
   const secretName = resolveSecretName(registration, cluster);
-  const secret = await undefinedFor(client.get(Secrets, secretName, options), 'NotFound');
+  const secret = await ignoreReasons(client.get(Secrets, secretName, options), 'NotFound');
   return { cluster, secret, secretName };
 }
 
@@ -156,7 +159,7 @@ async function retryConflicts<T>(hub: Peer, send: (client: KubeClient) => Promis
 const MAX_ATTEMPTS = 5;
 
 /** Applies Purser's permissions on the target and, for federation, on the hub. */
-async function grant({ hub, target, registration, serviceAccount }: Addition, host: CommandHost): Promise<void> {
+async function grant({ hub, target, registration, serviceAccount }: AddClusterOptions, host: CommandHost): Promise<void> {
   const options = { signal: host.signal };
   const objects = await toAccessObjects({ ...registration, serviceAccount });
   await callPeer(target, (client) => grantAccess(client, objects, options));
@@ -170,7 +173,7 @@ async function grant({ hub, target, registration, serviceAccount }: Addition, ho
 async function warnOfWideBinding(target: Peer, host: CommandHost): Promise<void> {
   const { name } = SERVICE_ACCOUNT;
   const { signal } = host;
-  const find = (client: KubeClient) => undefinedFor(client.get(ClusterRoleBindings, { name }, { signal }), 'NotFound', 'Forbidden');
+  const find = (client: KubeClient) => ignoreReasons(client.get(ClusterRoleBindings, { name }, { signal }), 'NotFound', 'Forbidden');
   const isOwn = ({ kind, name: subject }: { readonly kind: string; readonly name: string }) =>
     kind === 'ServiceAccount' && subject === name;
   if ((await callPeer(target, find))?.subjects?.some(isOwn) !== true) return;
@@ -184,7 +187,11 @@ async function warnOfWideBinding(target: Peer, host: CommandHost): Promise<void>
  * Returns the credential for the Secret: the service account for federation, the existing token if the target authorizes Purser, or else a
  * new one-hour token.
  */
-async function supply({ target, serviceAccount }: Addition, { cluster, secret }: Found, host: CommandHost): Promise<SuppliedCredential> {
+async function supply(
+  { target, serviceAccount }: AddClusterOptions,
+  { cluster, secret }: Found,
+  host: CommandHost,
+): Promise<SuppliedCredential> {
   if (serviceAccount !== undefined) return { serviceAccount };
   const existing = decodeKey(secret, CredentialSecretKey.token);
   if (existing !== '' && isAuthorized(cluster)) return { token: existing };
@@ -196,10 +203,15 @@ function isAuthorized(cluster: Cluster | undefined): boolean {
 }
 
 /**
- * Writes the Secret and the Cluster if they differ; the Secret first, so that Purser finds the credential. Returns the resourceVersion of
- * the Cluster if its status is older than the change; undefined if the status applies.
+ * Writes the Secret, then the Cluster, if they differ from the objects on the hub: Purser needs the Secret as soon as it sees the Cluster.
+ * Returns the resourceVersion of the Cluster if its conditions are older than the change, and undefined otherwise.
  */
-async function register(addition: Addition, found: Found, credential: SuppliedCredential, host: CommandHost): Promise<string | undefined> {
+async function register(
+  addition: AddClusterOptions,
+  found: Found,
+  credential: SuppliedCredential,
+  host: CommandHost,
+): Promise<string | undefined> {
   const { hub, registration } = addition;
   const options = { signal: host.signal };
   const { namespace, name } = found.secretName;
@@ -219,7 +231,7 @@ async function register(addition: Addition, found: Found, credential: SuppliedCr
   return isOutdated && stored !== undefined ? outdatedVersionOf(stored) : undefined;
 }
 
-function toObjects({ registration }: Addition, { cluster, secret, secretName }: Found, credential: SuppliedCredential) {
+function toObjects({ registration }: AddClusterOptions, { cluster, secret, secretName }: Found, credential: SuppliedCredential) {
   const kept = withKeptAuthorities(registration, secret);
   return { secret: toSecret(kept, secretName, credential, secret), cluster: toCluster(kept, secretName, cluster) };
 }
@@ -244,7 +256,7 @@ async function hubObjects({ namespace }: TargetRegistration, serviceAccount: str
 }
 
 /** Returns instructions to make the target trust the hub. */
-async function trustNote({ hub, target, registration, serviceAccount }: Addition, options: CallOptions): Promise<string> {
+async function trustNote({ hub, target, registration, serviceAccount }: AddClusterOptions, options: CallOptions): Promise<string> {
   const { issuer = '' } = await callPeer(hub, (client) => readJson(client, '/.well-known/openid-configuration', options));
   const { gitVersion = '' } = await callPeer(target, (client) => readJson(client, '/version', options));
   const version = /^v?(\d+\.\d+)/.exec(gitVersion)?.[1];

@@ -7,21 +7,21 @@ import { createDialPolicy } from '../../targets/dial-policy.ts';
 import { serverUrl } from '../../targets/policy/registration.ts';
 
 export interface AddressCheck {
-  /** Origin of the address for messages, such as `context "kind-a"`. */
+  /** Origin of the address, for messages, such as `context "kind-a"`. */
   readonly source: string;
-  /** True if Purser runs on this machine. */
+  /** True to accept addresses of this machine, because Purser runs here. */
   readonly allowLoopback: boolean;
   readonly findAddresses: NameLookup;
 }
 
 /**
- * Throws a StartError for an address that Purser cannot use: any string but an https URL without user, query and fragment; an address of
- * this machine, unless loopback is allowed; or an address that Purser never connects to.
+ * Throws a StartError for an address that Purser cannot use: any string other than an https URL without user, query or fragment; an
+ * address of this machine, unless loopback is allowed; or a link-local or metadata address.
  */
 export async function checkAddress(server: string, { source, allowLoopback, findAddresses }: AddressCheck): Promise<void> {
   const url = serverUrl(server);
   if (url === undefined)
-    throw new StartError(`Purser cannot use ${server} in ${source}; set --server to an https URL without user, query and fragment`);
+    throw new StartError(`Purser cannot use ${server} in ${source}; set --server to an https URL without user, query or fragment`);
   const addresses = await addressesOf(new URL(url).hostname.replace(/^\[|\]$/g, ''), findAddresses);
   if (!addresses.every(createDialPolicy({ allowLoopback: true })))
     throw new StartError(
@@ -34,7 +34,7 @@ export async function checkAddress(server: string, { source, allowLoopback, find
 const LOOPBACK =
   'is an address of this machine, which the hub cannot reach; set --server to an address that the hub can reach (for a kind cluster, kind get kubeconfig --internal prints it), or set --allow-loopback if Purser runs on this machine';
 
-/** Returns the IP addresses of a host; none if this machine cannot resolve the name, because the hub may be able to resolve it. */
+/** Returns the IP addresses of a host. Returns none if this machine cannot resolve the name, because the hub may be able to resolve it. */
 async function addressesOf(host: string, findAddresses: NameLookup): Promise<readonly string[]> {
   if (isIP(host) !== 0) return [host];
   if (host === 'localhost' || host.endsWith('.localhost')) return ['127.0.0.1'];

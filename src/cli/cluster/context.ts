@@ -1,4 +1,4 @@
-// The registration of the cluster that a user's context refers to.
+// Converts a context of the user's kubeconfig to the registration of its cluster.
 
 import { StartError } from '../../config/start-error.ts';
 import { createNameLookup, type NameLookup } from '../../kube/addresses.ts';
@@ -15,7 +15,7 @@ export interface RegistrationRequest {
   readonly context: ContextServer & { readonly name: string };
   /** Address at which Purser reaches the target; undefined for the context's address. */
   readonly server?: string;
-  /** True if Purser runs on this machine. */
+  /** True to accept addresses of this machine, because Purser runs here. */
   readonly allowLoopback?: boolean;
   readonly namespaces?: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
@@ -30,7 +30,7 @@ export async function toRegistration(
   const contextName = `context ${JSON.stringify(context.name)}`;
   if (!context.isVerified)
     throw new StartError(
-      `${contextName} does not verify the certificate of the target cluster, which Purser always does; set certificate-authority-data in place of insecure-skip-tls-verify`,
+      `${contextName} does not verify the certificate of the target cluster, but Purser always verifies it; set certificate-authority-data instead of insecure-skip-tls-verify`,
     );
   if (isOwnAddress && context.tlsServerName !== undefined)
     throw new StartError(

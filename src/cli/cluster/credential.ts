@@ -1,4 +1,4 @@
-// Purser's credential for a registered cluster, which the commands of `purser cluster` read and replace.
+// Reads and replaces Purser's credential for a registered cluster, for the commands of `purser cluster`.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { CredentialSecretKey, DefaultNamespace } from '../../api/names.ts';
@@ -7,7 +7,7 @@ import type { CallOptions, KubeClient } from '../../kube/client.ts';
 import type { NamespacedName } from '../../kube/paths.ts';
 import { isBearerToken } from '../../kubernetes/bearer-token.ts';
 import { parseServiceAccount } from '../../kubernetes/service-account.ts';
-import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
+import { hasReason, ignoreReasons } from '../../kubernetes/status.ts';
 import { formatTimestamp, parseTimestamp } from '../../std/timestamp.ts';
 import { serverUrl } from '../../targets/policy/registration.ts';
 import { renewedName } from '../../targets/policy/renewed-secret.ts';
@@ -43,7 +43,7 @@ export async function readCluster(hub: Peer, name: string, options: CallOptions)
   return cluster;
 }
 
-/** Reads all Clusters that match a label selector; undefined matches all. Throws a CommandError. */
+/** Reads all Clusters that match a label selector; undefined matches all. Throws a CommandError if the request fails. */
 export async function readClusters(
   hub: Peer,
   labelSelector: string | undefined,
@@ -52,13 +52,16 @@ export async function readClusters(
   return await callPeer(hub, (client) => client.listAll(Clusters, { labelSelector, signal }));
 }
 
-/** Returns the name of the Secret that a Cluster refers to; undefined for the hub, and for a Cluster without a credential. */
+/** Returns the name of the Secret that a Cluster refers to; undefined if the Cluster represents the hub or has no credential. */
 export function secretNameOf({ spec }: Cluster): NamespacedName | undefined {
   const controller = spec.authInfo?.controller;
   return controller?.kind === 'Secret' ? { namespace: controller.namespace, name: controller.name } : undefined;
 }
 
-/** Reads the Secrets of a credential that Purser renews. Throws a CommandError for other credentials. */
+/**
+ * Reads the Secrets of a Cluster's credential. Throws a CommandError if the Cluster, its Secret or the token in the Secret is missing, or
+ * if the credential is renewed manually.
+ */
 export async function readRenewable(hub: Peer, name: string, options: CallOptions): Promise<StoredSecrets> {
   const cluster = await readCluster(hub, name, options);
   const secretName = secretNameOf(cluster);
@@ -68,7 +71,7 @@ export async function readRenewable(hub: Peer, name: string, options: CallOption
     throw new CommandError(
       `Purser does not renew its credential for Cluster ${name}; set spec.credential.renewal to Auto, or replace the token yourself`,
     );
-  const read = (secret: NamespacedName) => callPeer(hub, (client) => undefinedFor(client.get(Secrets, secret, options), 'NotFound'));
+  const read = (secret: NamespacedName) => callPeer(hub, (client) => ignoreReasons(client.get(Secrets, secret, options), 'NotFound'));
   const registered = await read(secretName);
   if (registered === undefined)
     throw new CommandError(
@@ -87,8 +90,8 @@ export interface TargetServiceAccount {
 }
 
 /**
- * Finds Purser's service account on the target by the token in the Secrets. Throws a CommandError unless the context refers to the
- * registered cluster, which the UID of the service account or a registered address proves.
+ * Finds Purser's service account on the target by the subject of the stored token. Throws a CommandError unless the UID of the service
+ * account or a registered address proves that the context refers to the registered cluster.
  */
 export async function findServiceAccount(
   target: Peer,
@@ -100,7 +103,7 @@ export async function findServiceAccount(
   const claims = [renewed, registered].map(claimsOf).find((each) => each !== undefined);
   const serviceAccount = parseServiceAccount(claims?.subject ?? '');
   if (serviceAccount === undefined) throw new CommandError(`Purser's credential for Cluster ${name} is not a service account token`);
-  const found = await callPeer(target, (client) => undefinedFor(client.get(ServiceAccounts, serviceAccount, options), 'NotFound'));
+  const found = await callPeer(target, (client) => ignoreReasons(client.get(ServiceAccounts, serviceAccount, options), 'NotFound'));
   const isSame = found !== undefined && found.metadata.uid === claims?.accountUID;
   if (!isSame && !isRegisteredAddress(target, registered))
     throw new CommandError(
@@ -115,13 +118,16 @@ export function isRegisteredAddress({ client }: Peer, registered: Secret): boole
   return servers.map(serverUrl).includes(serverUrl(client.transport.server));
 }
 
-/** Requests a one-hour token for a service account; the target may grant another lifetime. Throws a CommandError. */
+/**
+ * Requests a one-hour token for a service account; the target may grant another lifetime. Throws a CommandError if the target issues no
+ * valid token.
+ */
 export async function issueBootstrapToken(target: Peer, serviceAccount: NamespacedName, host: CommandHost): Promise<string> {
   const spec = { audiences: [], expirationSeconds: BOOTSTRAP_SECONDS };
   const { status } = await callPeer(target, (client) => client.createToken(serviceAccount, spec, { signal: host.signal }));
   const expiresAt = parseTimestamp(status?.expirationTimestamp);
   if (!status?.token || !isBearerToken(status.token) || expiresAt === undefined)
-    throw new CommandError('the target cluster issued no valid token; check the --service-account flags of its API server');
+    throw new CommandError('the target cluster issued no valid token; check the --service-account-* flags of its API server');
   const { namespace, name } = serviceAccount;
   host.print(`Token for service account ${namespace}/${name} issued, valid until ${formatTimestamp(expiresAt)}.\n`);
   return status.token;

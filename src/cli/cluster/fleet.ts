@@ -19,12 +19,12 @@ export interface FleetOptions {
   readonly selector: string | undefined;
 }
 
-/** Prints all Clusters that match the selector, sorted by name. Throws a CommandError. */
+/** Prints all Clusters that match the selector, sorted by name. Throws a CommandError if the request fails. */
 export async function listClusters(hub: Peer, { output, selector }: FleetOptions, host: CommandHost): Promise<void> {
   printList(host, await readClusters(hub, selector, host), { resource: Clusters, columns: columns(host), output });
 }
 
-/** Prints one Cluster with conditions, addresses, credential and the latest events. Throws a CommandError. */
+/** Prints one Cluster with conditions, addresses, credential and the latest events. Throws a CommandError if it does not exist. */
 export async function showCluster(hub: Peer, name: string, output: OutputFormat | undefined, host: CommandHost): Promise<void> {
   const options = { signal: host.signal };
   const cluster = await readCluster(hub, name, options);
@@ -47,7 +47,7 @@ function columns(host: CommandHost): readonly Column<Cluster>[] {
     { name: 'TYPE', wide: true, text: ({ status }) => status?.type ?? '' },
     { name: 'ENDPOINT', wide: true, text: ({ status }) => status?.activeEndpoint ?? '' },
     { name: 'CREDENTIAL', wide: true, text: (cluster) => credentialText(cluster) },
-    { name: 'RENEWAL', wide: true, text: ({ status }) => futureText(status?.credentialRenewalTime, host) },
+    { name: 'RENEWAL', wide: true, text: ({ status }) => futureText(status?.credentialRenewalTime, host, 'overdue') },
     { name: 'AGE', wide: true, text: ({ metadata }) => pastText(metadata.creationTimestamp, host) },
   ];
 }
@@ -60,10 +60,11 @@ function latencyText(ms: number | undefined): string {
   return ms === undefined ? '' : `${ms}ms`;
 }
 
-function futureText(time: string | undefined, { clock, columns: width }: CommandHost): string {
+/** Returns a countdown on a terminal, and the timestamp elsewhere; `past` replaces the countdown for a time that has passed. */
+function futureText(time: string | undefined, { clock, columns: width }: CommandHost, past = 'expired'): string {
   const at = parseTimestamp(time);
   if (at === undefined || width === undefined) return time ?? '';
-  return at <= clock.now() ? 'expired' : `in ${humanDuration(at - clock.now())}`;
+  return at <= clock.now() ? past : `in ${humanDuration(at - clock.now())}`;
 }
 
 function pastText(time: string | undefined, { clock, columns: width }: CommandHost): string {
@@ -71,7 +72,7 @@ function pastText(time: string | undefined, { clock, columns: width }: CommandHo
   return at === undefined || width === undefined ? (time ?? '') : `${humanDuration(clock.now() - at)} ago`;
 }
 
-/** Returns kind, namespace and name of the object with the credential, for example `Secret purser-system/a`; empty without a credential. */
+/** Returns the reference to the credential, for example `Secret purser-system/a`; empty if the Cluster has no credential. */
 function credentialText({ spec }: Cluster): string {
   const controller = spec.authInfo?.controller;
   return controller === undefined ? '' : `${controller.kind} ${controller.namespace}/${controller.name}`;
@@ -109,7 +110,7 @@ function fieldsOf(cluster: Stored<Cluster>, host: CommandHost): readonly (readon
     ['Credential', credentialText(cluster)],
     ['  Renewal', spec.credential?.renewal ?? 'Auto'],
     ['  Expires', futureText(status.credentialExpirationTime, host)],
-    ['  Next renewal', futureText(status.credentialRenewalTime, host)],
+    ['  Next renewal', futureText(status.credentialRenewalTime, host, 'overdue')],
   ];
 }
 

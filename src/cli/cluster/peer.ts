@@ -1,4 +1,4 @@
-// A cluster that a command sends requests to with the user's context, and messages with cause and remedy for failed requests.
+// Sends requests of a command to the hub or to a target cluster, and explains failed requests with cause and remedy.
 
 import { Namespaces } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -27,7 +27,7 @@ export async function callPeer<T>(peer: Peer, send: (client: KubeClient) => Prom
   }
 }
 
-/** Returns a phrase for messages that names the context of a peer. */
+/** Returns a phrase that names the context of a peer, for messages. */
 export function contextText({ context }: Pick<Peer, 'context'>): string {
   return context === undefined ? 'the current context' : `context ${JSON.stringify(context)}`;
 }

@@ -11,13 +11,16 @@ import { callPeer, type Peer } from './peer.ts';
 export interface WaitOptions {
   /** Name of the Cluster. */
   readonly name: string;
-  /** resourceVersion of the Cluster at which its status is older than the registration; undefined if every status applies. */
+  /** resourceVersion of the Cluster to ignore, because its conditions are older than the registration; undefined to ignore none. */
   readonly outdated: string | undefined;
   /** Maximum time to wait, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Waits until the Cluster is Ready, and prints each change to a condition. Throws a CommandError with the cause after the timeout. */
+/**
+ * Waits until the Cluster is Ready, and prints each change to a condition. Throws a CommandError with the failing condition if the timeout
+ * expires.
+ */
 export async function waitUntilReady(hub: Peer, { name, outdated, timeoutMs }: WaitOptions, host: CommandHost): Promise<void> {
   const { signal } = host;
   let shown: readonly string[] = [];
@@ -34,21 +37,21 @@ export async function waitUntilReady(hub: Peer, { name, outdated, timeoutMs }: W
   if (ready === undefined) throw notReady(name, conditions);
 }
 
-/** Returns the conditions of a Cluster, Ready last, because it depends on the others. */
+/** Returns the conditions of a Cluster, with Ready last, because it depends on the other conditions. */
 export function conditionsOf({ status }: Cluster): readonly ClusterCondition[] {
   const isReady = ({ type }: ClusterCondition) => type === ClusterConditionType.ready;
   const all = status?.conditions ?? [];
   return [...all.filter((condition) => !isReady(condition)), ...all.filter(isReady)];
 }
 
-/** Returns the first condition that is False or, without one, the first that is Unknown; undefined if all are True. */
+/** Returns the first condition that is False, else the first that is Unknown; undefined if all are True. */
 function findFailingCondition(conditions: readonly ClusterCondition[]): ClusterCondition | undefined {
   return conditions.find(({ status }) => status === 'False') ?? conditions.find(({ status }) => status === 'Unknown');
 }
 
 /**
- * Returns the resourceVersion whose conditions are older than the registration, for callers that wait for newer ones; undefined if the
- * Cluster has no conditions. The Cluster must come from the response to the write of its registration.
+ * Returns the resourceVersion of a Cluster whose conditions are older than its registration, so that `waitUntilReady` ignores them;
+ * undefined if the Cluster has no conditions. The Cluster must come from the response to the request that wrote the registration.
  */
 export function outdatedVersionOf({ metadata, status }: Stored<Cluster>): string | undefined {
   return status?.conditions === undefined ? undefined : metadata.resourceVersion;
@@ -64,4 +67,4 @@ function notReady(name: string, conditions: readonly ClusterCondition[]): Comman
   return new CommandError(`Cluster ${name} is not Ready yet: ${cause}`, ExitCode.notReady);
 }
 
-const NO_CONDITION = `Purser has not probed it; ${CHECK_PURSER}; then check that Purser can read Secrets in the namespace of the credential`;
+const NO_CONDITION = `Purser has not probed it. ${CHECK_PURSER}. Then check that Purser can read Secrets in the namespace of the credential`;

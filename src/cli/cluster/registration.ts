@@ -15,7 +15,7 @@ export interface TargetRegistration {
   readonly name: string;
   /** Purser's namespace on the hub. */
   readonly namespace: string;
-  /** Address as an https URL, as the user spelled it. */
+  /** Address of the API server: an https URL, as the user spelled it. */
   readonly server: string;
   /** PEM certificates of the CAs; undefined for public CAs. */
   readonly ca: string | undefined;
@@ -34,7 +34,7 @@ export const TOKEN_PLACEHOLDER = 'TOKEN';
 
 /**
  * Returns the name of the credential Secret: the one that an existing Cluster refers to, or one derived from the Cluster's name. Throws a
- * CommandError if the existing Cluster is being deleted, has other addresses, or represents the hub.
+ * CommandError if the existing Cluster is being deleted, does not have the address of the registration, or represents the hub.
  */
 export function resolveSecretName({ name, namespace, server }: TargetRegistration, found: Cluster | undefined): NamespacedName {
   const fallback = { namespace, name: `${name}-credential` };
@@ -50,8 +50,8 @@ export function resolveSecretName({ name, namespace, server }: TargetRegistratio
 }
 
 /**
- * Returns the registration with the CAs of the existing Secret if they include those of the registration: an administrator may have added
- * the CA of another address.
+ * Returns the registration, with the CAs of the existing Secret if they include all CAs of the registration: an administrator may have
+ * added a CA for another address.
  */
 export function withKeptAuthorities(registration: TargetRegistration, found: Secret | undefined): TargetRegistration {
   const { ca } = registration;
@@ -62,7 +62,9 @@ export function withKeptAuthorities(registration: TargetRegistration, found: Sec
   return isCovered ? { ...registration, ca: decodeText(found.data?.[CredentialSecretKey.authority]) } : registration;
 }
 
-/** Returns the Secret to write. Throws a CommandError if the existing Secret is for another cluster, or if the result is invalid. */
+/**
+ * Returns the Secret to write. Throws a CommandError if the existing Secret cannot be used for this cluster, or if the result is invalid.
+ */
 export function toSecret(
   registration: TargetRegistration,
   secretName: NamespacedName,
@@ -90,7 +92,7 @@ export function toSecret(
   }
 }
 
-/** Returns the Cluster to write. Keeps labels, additional addresses and all other fields of the existing Cluster. */
+/** Returns the Cluster to write: a new one, or the existing one with the CAs, the credential and the labels of the registration. */
 export function toCluster({ name, server, ca, labels }: TargetRegistration, secretName: NamespacedName, found?: Cluster): Cluster {
   const { caBundle: _, ...endpoints } = found?.spec.orchestratorApiEndpoints ?? { serverEndpoints: [endpoint(server)] };
   const caBundle = ca === undefined ? {} : { caBundle: encodeText(ca) };
@@ -137,7 +139,7 @@ function checkSecret({ name, server }: TargetRegistration, secretName: Namespace
   throw nameTaken(`${text} already exists with a credential for ${described}, not for ${name} at ${server}`, name);
 }
 
-/** Returns the addresses and CAs that a Secret pins; none for an invalid Secret. */
+/** Returns the addresses and CAs that a Secret pins; none if the Secret is invalid. */
 function pinsOf(secret: Secret): Pick<Pins, 'servers' | 'authorities'> {
   try {
     return readPins(secret);

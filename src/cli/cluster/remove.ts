@@ -1,5 +1,5 @@
 // `purser cluster remove`: removes a Cluster and its credential from the hub and, on request, Purser's access from the target cluster.
-// Every step can be repeated. The Secret is deleted last: a second run uses it to find the cluster after the Cluster was deleted.
+// Every step can be repeated. The Secret is deleted last, so that a second run can still find it by the name of the deleted Cluster.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
@@ -7,7 +7,7 @@ import { CredentialSecretKey, Label } from '../../api/names.ts';
 import { type ApiObject, Clusters, ManagedTokens, type Secret, Secrets, ServiceAccounts, type Stored } from '../../api/resources.ts';
 import type { CallOptions, KubeClient } from '../../kube/client.ts';
 import { type NamespacedName, objectKey } from '../../kube/paths.ts';
-import { undefinedFor } from '../../kubernetes/status.ts';
+import { ignoreReasons } from '../../kubernetes/status.ts';
 import { clustersOf } from '../../targets/credential.ts';
 import { credentialLabel } from '../../targets/own-anchors.ts';
 import { anchorName } from '../../targets/policy/grant.ts';
@@ -18,7 +18,7 @@ import { checkIsNotHub } from './add.ts';
 import { decodeKey, findCluster, findServiceAccount, isRegisteredAddress, SERVICE_ACCOUNT, secretNameOf } from './credential.ts';
 import { callPeer, contextText, type Peer } from './peer.ts';
 
-export interface Removal {
+export interface RemoveClusterOptions {
   /** Name of the Cluster. */
   readonly name: string;
   /** Purser's namespace on the hub, to search for the Secret if the Cluster no longer exists. */
@@ -30,8 +30,10 @@ export interface Removal {
   readonly isConfirmed: boolean;
 }
 
-/** Removes the registration. Throws a CommandError if it was not found, if the user does not confirm, or if a request fails. */
-export async function removeCluster(removal: Removal, host: CommandHost): Promise<void> {
+/**
+ * Removes the registration. Throws a CommandError if the registration does not exist, if the user does not confirm, or if a request fails.
+ */
+export async function removeCluster(removal: RemoveClusterOptions, host: CommandHost): Promise<void> {
   const { name, hub, target } = removal;
   const options = { signal: host.signal };
   const found = await findRegistration(removal, options);
@@ -41,7 +43,7 @@ export async function removeCluster(removal: Removal, host: CommandHost): Promis
   const { cluster, secret } = found;
   if (cluster !== undefined) {
     const { uid } = cluster.metadata;
-    await callPeer(hub, (client) => undefinedFor(client.delete(Clusters, { name }, { uid, ...options }), 'NotFound'));
+    await callPeer(hub, (client) => ignoreReasons(client.delete(Clusters, { name }, { uid, ...options }), 'NotFound'));
     host.print(`Cluster ${name} deleted.\n`);
   }
   if (target !== undefined && secret !== undefined) await purge({ ...removal, target }, secret, tokens, host);
@@ -58,7 +60,7 @@ interface Found {
   readonly secret: Stored<Secret> | undefined;
 }
 
-async function findRegistration({ name, namespace, hub }: Removal, options: CallOptions): Promise<Found> {
+async function findRegistration({ name, namespace, hub }: RemoveClusterOptions, options: CallOptions): Promise<Found> {
   return await callPeer(hub, async (client) => {
     const cluster = await findCluster(client, name, options);
     const secretName = cluster && secretNameOf(cluster);
@@ -71,7 +73,7 @@ async function findRegistration({ name, namespace, hub }: Removal, options: Call
 }
 
 async function readSecret(client: KubeClient, name: NamespacedName | undefined, options: CallOptions): Promise<Stored<Secret> | undefined> {
-  return name && (await undefinedFor(client.get(Secrets, name, options), 'NotFound'));
+  return name && (await ignoreReasons(client.get(Secrets, name, options), 'NotFound'));
 }
 
 /** Finds the Secret of a Cluster that an interrupted removal has deleted. */
@@ -88,22 +90,32 @@ async function listTokens(hub: Peer, name: string, options: CallOptions): Promis
   return tokens.filter(({ spec }) => spec.clusterName === name);
 }
 
-/** Lists the ManagedTokens that lose their cluster, and asks the user for confirmation. Throws a CommandError without it. */
-async function confirm({ name, target, isConfirmed }: Removal, tokens: readonly ManagedToken[], host: CommandHost): Promise<void> {
+/**
+ * Lists the ManagedTokens that lose their cluster, and asks for confirmation unless `--yes` is set. Throws a CommandError if the user does
+ * not confirm.
+ */
+async function confirm(
+  { name, target, isConfirmed }: RemoveClusterOptions,
+  tokens: readonly ManagedToken[],
+  host: CommandHost,
+): Promise<void> {
   if (tokens.length > 0) {
     host.warn(`ManagedTokens that use Cluster ${name}: ${tokens.length}. Their Secrets keep the current tokens until the tokens expire.\n`);
     for (const token of tokens) host.warn(`  ${objectKey(token)}\n`);
   }
   if (isConfirmed) return;
   if (host.ask === undefined) throw new CommandError('removal requires confirmation; set --yes', ExitCode.wrongUse);
-  const scope = target === undefined ? '' : ` and Purser's access to ${contextText(target)}`;
+  const scope = target === undefined ? '' : ` and Purser's access to the target cluster, ${contextText(target)}`;
   const answer = await host.ask(`Remove Cluster ${name}${scope}? [y/N] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError('nothing was removed');
 }
 
-/** Throws a CommandError if the context refers to another cluster, or if another registration uses the same service account. */
+/**
+ * Throws a CommandError if Purser's access cannot be removed safely: if the context does not refer to the registered cluster, if another
+ * registration uses the same service account, or if `purser cluster add` did not create the service account.
+ */
 async function checkTarget(
-  { name, hub, target }: Removal & { readonly target: Peer },
+  { name, hub, target }: RemoveClusterOptions & { readonly target: Peer },
   { secret }: Found,
   options: CallOptions,
 ): Promise<void> {
@@ -135,7 +147,7 @@ async function checkTarget(
   );
 }
 
-/** Returns the anchors of Purser's own tokens for all registrations of the target. */
+/** Returns the anchors of Purser's own tokens (the Secrets that the tokens are bound to) for all registrations of the target. */
 async function listAnchors(target: Peer, namespace: string, options: CallOptions): Promise<readonly Stored<Secret>[]> {
   return await callPeer(
     target,
@@ -145,7 +157,7 @@ async function listAnchors(target: Peer, namespace: string, options: CallOptions
 
 /** Removes Purser's access to the target: permissions first, so that Purser creates no more anchors; then anchors and service account. */
 async function purge(
-  { name, target }: Removal & { readonly target: Peer },
+  { name, target }: RemoveClusterOptions & { readonly target: Peer },
   secret: Stored<Secret>,
   tokens: readonly Stored<ManagedToken>[],
   host: CommandHost,
@@ -159,8 +171,8 @@ async function purge(
     ...tokens.flatMap((token) => anchorsOn(name, token)),
   ];
   await callPeer(target, async (client) => {
-    for (const anchor of anchors) await undefinedFor(client.delete(Secrets, anchor, options), 'NotFound');
-    if (!isFederated(secret)) await undefinedFor(client.delete(ServiceAccounts, SERVICE_ACCOUNT, options), 'NotFound');
+    for (const anchor of anchors) await ignoreReasons(client.delete(Secrets, anchor, options), 'NotFound');
+    if (!isFederated(secret)) await ignoreReasons(client.delete(ServiceAccounts, SERVICE_ACCOUNT, options), 'NotFound');
   });
   const serviceAccount = isFederated(secret) ? '' : ', service account';
   host.print(
@@ -174,7 +186,7 @@ function anchorsOn(cluster: string, { metadata, status }: Stored<ManagedToken>):
   return anchors.map(({ namespace }) => ({ namespace, name: anchorName(metadata.uid) }));
 }
 
-/** Returns Purser's permissions on a target, including those that earlier runs with other options may have created. */
+/** Returns Purser's permissions on a target, including those that `purser cluster add` may have created earlier with other options. */
 async function permissionsOf(secret: Stored<Secret>): Promise<readonly ApiObject[]> {
   const { namespace } = secret.metadata;
   const serviceAccount = decodeKey(secret, CredentialSecretKey.serviceAccount) || undefined;
@@ -193,10 +205,10 @@ function isFederated(secret: Secret): boolean {
 }
 
 /**
- * Deletes the registered and the renewed Secret, unless other Clusters use them. A Secret that does not name the Cluster is kept: users who
- * write Clusters choose the reference, and could name any Secret.
+ * Deletes the registered and the renewed Secret, unless other Clusters use them. Keeps a Secret that does not name the Cluster: otherwise,
+ * a user who can write Clusters could have any Secret deleted by referring to it.
  */
-async function deleteSecrets({ name, hub }: Removal, secret: Stored<Secret>, host: CommandHost): Promise<void> {
+async function deleteSecrets({ name, hub }: RemoveClusterOptions, secret: Stored<Secret>, host: CommandHost): Promise<void> {
   const { namespace, name: secretName, uid } = secret.metadata;
   const clusters = clustersOf(secret);
   if (!clusters.includes(name)) {
@@ -218,9 +230,9 @@ async function deleteSecrets({ name, hub }: Removal, secret: Stored<Secret>, hos
     // Purser re-creates neither Secret: it renews only credentials that a Cluster refers to.
     if (renewed !== undefined && isRenewedSecret(renewed)) {
       const { uid: renewedUID } = renewed.metadata;
-      await undefinedFor(client.delete(Secrets, { namespace, name: renewed.metadata.name }, { uid: renewedUID, ...options }), 'NotFound');
+      await ignoreReasons(client.delete(Secrets, { namespace, name: renewed.metadata.name }, { uid: renewedUID, ...options }), 'NotFound');
     }
-    await undefinedFor(client.delete(Secrets, { namespace, name: secretName }, { uid, ...options }), 'NotFound');
+    await ignoreReasons(client.delete(Secrets, { namespace, name: secretName }, { uid, ...options }), 'NotFound');
   });
   host.print(`Secret ${namespace}/${secretName} deleted.\n`);
 }

@@ -4,7 +4,7 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import { ClusterConditionType, CredentialSecretKey, RenewalAnnotation, RenewCredentialAnnotation } from '../../api/names.ts';
 import { Secrets } from '../../api/resources.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
-import { undefinedFor } from '../../kubernetes/status.ts';
+import { ignoreReasons } from '../../kubernetes/status.ts';
 import { digestOf } from '../../std/digest.ts';
 import { renewedName } from '../../targets/policy/renewed-secret.ts';
 import { CHECK_PURSER, CommandError, type CommandHost, ExitCode } from '../command.ts';
@@ -21,7 +21,7 @@ import {
 } from './credential.ts';
 import { callPeer, type Peer } from './peer.ts';
 
-export interface Renewal {
+export interface RenewCredentialOptions {
   /** Name of the Cluster. */
   readonly name: string;
   readonly hub: Peer;
@@ -31,8 +31,8 @@ export interface Renewal {
   readonly timeoutMs: number;
 }
 
-/** Renews the credential. Throws a CommandError if a request fails, or if Purser has not renewed it within the timeout. */
-export async function renewCredential(renewal: Renewal, host: CommandHost): Promise<void> {
+/** Renews the credential. Throws a CommandError if a request fails, or if Purser has not renewed the credential within the timeout. */
+export async function renewCredential(renewal: RenewCredentialOptions, host: CommandHost): Promise<void> {
   const { name, hub, target } = renewal;
   const secrets = await readRenewable(hub, name, { signal: host.signal });
   const record =
@@ -41,8 +41,8 @@ export async function renewCredential(renewal: Renewal, host: CommandHost): Prom
   host.print(`Purser renewed its credential for Cluster ${name}; it is valid until ${toVisibleLine(String(expiresAt))}.\n`);
 }
 
-export interface FleetRenewal extends Pick<Renewal, 'hub' | 'timeoutMs'> {
-  /** Returns the target of a context that has one of these addresses; undefined without such a context. */
+export interface RenewAllOptions extends Pick<RenewCredentialOptions, 'hub' | 'timeoutMs'> {
+  /** Returns the target whose context has one of these addresses; undefined if there is no such context. */
   readonly findTarget: (addresses: readonly string[]) => Promise<Peer | undefined>;
 }
 
@@ -50,7 +50,7 @@ export interface FleetRenewal extends Pick<Renewal, 'hub' | 'timeoutMs'> {
  * Renews the credentials of all Clusters except those with manual renewal. Supplies a new token if a context has an address of the Cluster:
  * after a restore of the hub, the stored tokens may have expired. Attempts all renewals, then throws a CommandError if any of them failed.
  */
-export async function renewAll({ hub, timeoutMs, findTarget }: FleetRenewal, host: CommandHost): Promise<void> {
+export async function renewAll({ hub, timeoutMs, findTarget }: RenewAllOptions, host: CommandHost): Promise<void> {
   const clusters = (await readClusters(hub, undefined, host)).filter(isRenewable);
   const failures: CommandError[] = [];
   const renewNext = async (): Promise<void> => {
@@ -77,17 +77,20 @@ function isRenewable(cluster: Cluster): boolean {
   return secretNameOf(cluster) !== undefined && cluster.spec.credential?.renewal !== 'Manual';
 }
 
-/** Annotation of the renewed Secret that proves that Purser has handled the request. */
+/** An annotation that Purser sets on the renewed Secret once it has handled a request. */
 export interface ActionRecord {
   readonly annotation: string;
   readonly value: string;
-  /** Message after the timeout, without the cause. */
+  /** Error message if the timeout expires; the cause is appended. */
   readonly failure: string;
 }
 
-/** Waits until the renewed Secret has the record, and returns the annotations. Throws a CommandError with the cause after the timeout. */
+/**
+ * Waits until the renewed Secret has the annotation, and returns all of its annotations. Throws a CommandError with the cause if the
+ * timeout expires.
+ */
 export async function waitForRecord(
-  { name, hub, timeoutMs }: Pick<Renewal, 'name' | 'hub' | 'timeoutMs'>,
+  { name, hub, timeoutMs }: Pick<RenewCredentialOptions, 'name' | 'hub' | 'timeoutMs'>,
   { secretName }: StoredSecrets,
   { annotation, value, failure }: ActionRecord,
   host: CommandHost,
@@ -95,16 +98,16 @@ export async function waitForRecord(
   const { signal } = host;
   const renewed = { ...secretName, name: renewedName(secretName.name) };
   const record = await poll(timeoutMs, host, async () => {
-    const secret = await callPeer(hub, (client) => undefinedFor(client.get(Secrets, renewed, { signal }), 'NotFound'));
+    const secret = await callPeer(hub, (client) => ignoreReasons(client.get(Secrets, renewed, { signal }), 'NotFound'));
     const { annotations = {} } = secret?.metadata ?? {};
     return annotations[annotation] === value ? annotations : undefined;
   });
   if (record !== undefined) return record;
-  throw new CommandError(`${failure}${causeOf(await readCluster(hub, name, { signal }))}`, ExitCode.notReady);
+  throw new CommandError(`${failure}${describeCause(await readCluster(hub, name, { signal }))}`, ExitCode.notReady);
 }
 
 async function requestRenewal(
-  { name, hub }: Renewal,
+  { name, hub }: RenewCredentialOptions,
   { secretName }: StoredSecrets,
   { clock, signal }: CommandHost,
 ): Promise<ActionRecord> {
@@ -114,9 +117,9 @@ async function requestRenewal(
   return { annotation: RenewalAnnotation.renewRequest, value, failure: notRenewed(name) };
 }
 
-/** Writes a new token for Purser's service account into the registered Secret. Purser replaces it immediately. */
+/** Writes a new token for Purser's service account into the registered Secret. Purser replaces this token immediately. */
 async function supplyToken(
-  { name, hub, target }: Renewal & { readonly target: Peer },
+  { name, hub, target }: RenewCredentialOptions & { readonly target: Peer },
   secrets: StoredSecrets,
   host: CommandHost,
 ): Promise<ActionRecord> {
@@ -132,8 +135,8 @@ function notRenewed(name: string): string {
   return `Purser has not renewed its credential for Cluster ${name} yet`;
 }
 
-function causeOf(cluster: Cluster): string {
+function describeCause(cluster: Cluster): string {
   const types: readonly string[] = [ClusterConditionType.credentialFresh, ClusterConditionType.ready];
   const failing = types.map((type) => findCondition(cluster, type)).find((each) => each?.status === 'False');
-  return failing?.message === undefined ? `; ${CHECK_PURSER}` : `: ${failing.message}`;
+  return failing?.message === undefined ? `. ${CHECK_PURSER}` : `: ${failing.message}`;
 }

@@ -2,14 +2,14 @@
 
 import { CredentialSecretKey, Label, RenewalAnnotation, RevokeCredentialAnnotation } from '../../api/names.ts';
 import { Secrets, type ServiceAccount, ServiceAccounts, type Stored } from '../../api/resources.ts';
-import { undefinedFor } from '../../kubernetes/status.ts';
+import { ignoreReasons } from '../../kubernetes/status.ts';
 import { credentialLabel } from '../../targets/own-anchors.ts';
 import type { CommandHost } from '../command.ts';
 import { findServiceAccount, issueBootstrapToken, readRenewable, type StoredSecrets } from './credential.ts';
 import { callPeer, type Peer } from './peer.ts';
 import { waitForRecord } from './renew.ts';
 
-export interface Revocation {
+export interface RevokeTokensOptions {
   /** Name of the Cluster. */
   readonly name: string;
   readonly hub: Peer;
@@ -20,7 +20,7 @@ export interface Revocation {
 }
 
 /** Revokes Purser's earlier tokens. Throws a CommandError if a request fails, or if Purser has not revoked them within the timeout. */
-export async function revokeEarlierTokens(revocation: Revocation, host: CommandHost): Promise<void> {
+export async function revokeEarlierTokens(revocation: RevokeTokensOptions, host: CommandHost): Promise<void> {
   const { name, hub, target } = revocation;
   const { clock, signal } = host;
   const secrets = await readRenewable(hub, name, { signal });
@@ -42,13 +42,13 @@ export async function revokeEarlierTokens(revocation: Revocation, host: CommandH
 }
 
 function note(name: string): string {
-  const text = 'The token in the registered Secret, and tokens that an attacker created with a stolen one, stay valid until they expire.';
+  const text = 'The token in the registered Secret, and tokens that an attacker created with a stolen token, stay valid until they expire.';
   return `${text}\nTo revoke them, run: purser cluster revoke ${name} --context TARGET\n`;
 }
 
-/** Re-creates Purser's service account on the target, which revokes all its tokens, and returns a one-hour token. */
+/** Revokes all tokens of Purser's service account on the target by re-creating the service account, and returns a one-hour token. */
 async function recreateServiceAccount(
-  { name, target, timeoutMs }: Revocation & { readonly target: Peer },
+  { name, target, timeoutMs }: RevokeTokensOptions & { readonly target: Peer },
   secrets: StoredSecrets,
   host: CommandHost,
 ): Promise<string> {
@@ -62,15 +62,15 @@ async function recreateServiceAccount(
   });
   if (hasOthers)
     host.warn(
-      `warning: another registration uses service account ${serviceAccount.namespace}/${serviceAccount.name} on the target cluster, and the token of that registration is now revoked as well; to replace it, run purser cluster renew NAME --context ${target.context} with the name of that Cluster\n`,
+      `warning: another registration uses service account ${serviceAccount.namespace}/${serviceAccount.name} on the target cluster, and the token of that registration is now revoked as well; to replace it, run purser cluster renew NAME --context ${target.context}, where NAME is the other Cluster\n`,
     );
   return await issueBootstrapToken(target, serviceAccount, host);
 }
 
-/** Returns whether another registration has anchors on the target; false without permission to list anchors. */
+/** Returns whether another registration has anchors on the target; false if the user may not list Secrets there. */
 async function isShared(target: Peer, namespace: string, { registered }: StoredSecrets, { signal }: CommandHost): Promise<boolean> {
   const selected = { namespace, labelSelector: Label.credential, signal };
-  const anchors = await callPeer(target, (client) => undefinedFor(client.list(Secrets, selected), 'Forbidden'));
+  const anchors = await callPeer(target, (client) => ignoreReasons(client.list(Secrets, selected), 'Forbidden'));
   const own = credentialLabel(registered.metadata.uid);
   return anchors?.items.some(({ metadata }) => metadata.labels?.[Label.credential] !== own) === true;
 }

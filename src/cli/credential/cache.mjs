@@ -1,6 +1,6 @@
 // @ts-check
-// The cache of `purser credential`: for each request, the credential, the clients that received it, and the last failure. Plain
-// JavaScript, so that the launcher can also read the cache with an older Node.
+// The cache of `purser credential`: for each request, the credential, the clients that received it, and the last failure. Plain JavaScript,
+// so that the launcher can also read the cache with an older Node.js.
 
 import { closeSync, constants, lstatSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -24,9 +24,11 @@ import { codeOf, parseObject, problemOf, readTrusted, removeFile, replaceFile } 
 
 /** Share of the lifetime for which a credential is returned from the cache. */
 const USABLE_SHARE = 0.8;
-/** Age of a credential from which a repeated request of a client means that the cluster rejected the credential, in milliseconds. */
+/**
+ * Minimum age of a credential, in milliseconds, at which a repeated request from a client means that the cluster rejected the credential.
+ */
 const REJECTED_MS = 10000;
-/** Length of the list of clients above which a new list is started, in bytes. */
+/** Maximum length of the list of clients, in bytes; a longer list is replaced with a new one. */
 const MAX_CLIENTS_BYTES = 262144;
 
 /** Cause and remedy if the path of the cache is relative: the cache must not depend on the current folder. */
@@ -81,7 +83,8 @@ export class CachedCredential {
   }
 
   /**
-   * Returns the cached credential; undefined if there is none, if most of its lifetime has passed, or if a file that it depends on changed.
+   * Returns the cached credential; undefined if there is none, if 80% of its lifetime has passed, or if a file that it depends on has
+   * changed.
    * @param {number} now
    * @returns {Entry | undefined}
    */
@@ -90,7 +93,7 @@ export class CachedCredential {
     const entry = text === undefined ? undefined : parseEntry(text);
     if (text !== undefined && entry === undefined) this.warnOnce(`not using ${this.file}: it is damaged; requesting a new credential`);
     if (entry === undefined) return undefined;
-    // A clock that was set back gives the credential an unknown age.
+    // If the clock was set back, the age of the credential is unknown.
     const isFresh = entry.issuedAt <= now && now < entry.issuedAt + USABLE_SHARE * (entry.expiresAt - entry.issuedAt);
     const isSame = entry.request === this.request && entry.inputs.every(({ path, version }) => versionOf(path) === version);
     return isFresh && isSame ? entry : undefined;
@@ -141,7 +144,7 @@ export class CachedCredential {
   }
 
   /**
-   * Returns the message of a failure since `startedAt`; undefined without one. Ignores a failure after `now`: the clock was set back.
+   * Returns the message of a failure since `startedAt`; undefined if there is none. Ignores a failure after `now`: the clock was set back.
    * @param {number} startedAt
    * @param {number} now
    * @returns {string | undefined}
@@ -218,7 +221,7 @@ function changedAt(path) {
 }
 
 /**
- * Returns a string that changes with the file; empty if the file does not exist. Does not read the file, which would take longer.
+ * Returns a string that changes with the file; empty if the file does not exist. Uses only metadata, because reading the file takes longer.
  * @param {string} path
  */
 export function versionOf(path) {
@@ -231,8 +234,8 @@ export function versionOf(path) {
 }
 
 /**
- * Returns the base name of a request's files. Two requests can have the same name, so the file also contains the request. Does not use
- * node:crypto, which takes longer to load.
+ * Returns the base name of a request's files. Two requests can have the same base name, so the file of the credential also contains the
+ * request. Does not use node:crypto, because it takes longer to load.
  * @param {string} text
  */
 function hashOf(text) {

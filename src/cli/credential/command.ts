@@ -9,7 +9,7 @@ import { addTokenOptions, type TokenOptions } from '../token/options.ts';
 /** Returns `purser credential` with its commands. */
 export function credentialCommand(host: CommandHost): Command {
   const command = addTokenOptions(
-    defineCommand(host, 'credential', 'print a token for kubectl, as a credential plugin')
+    defineCommand(host, 'credential', 'print a token in the format of kubectl credential plugins')
       .description('Print an ExecCredential with a token for a service account, for kubectl and other clients that run credential plugins.')
       .option('--force-refresh', 'request a new token, even if the cached one is valid'),
   );

@@ -8,15 +8,13 @@ import { grantedLifetimeMs } from '../../targets/policy/grant.ts';
 import { parseTokenClaims } from '../../targets/policy/token-claims.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
-import { Facade, type IssuedToken } from '../facade/facade.ts';
-import { requestToken, type WantedToken } from '../token/token.ts';
+import { FacadeClient, type IssuedToken } from '../facade/client.ts';
+import { requestWantedToken, type WantedToken } from '../token/token.ts';
 import { toVisibleLine } from '../visible-text.ts';
 import { type CachedCredential, cacheFolder, type Entry, NO_HOME, removeAll, removeExpired, versionOf } from './cache.mjs';
 import { type CredentialRequest, encodeExecCredential, printFromCache } from './print-cached.mjs';
 
-/**
- * Prints an ExecCredential. If several processes have the same request, one sends it, and the others wait for its credential or failure.
- */
+/** Prints an ExecCredential. If several processes need the same credential, one sends the request, and the others wait for its result. */
 export async function printCredential(wanted: WantedToken & { readonly forceRefresh?: true }, host: CommandHost): Promise<void> {
   const { env, clock } = host;
   const warn = host.warn.bind(host);
@@ -71,11 +69,14 @@ async function requestEntry(wanted: WantedToken, host: CommandHost): Promise<Omi
   const files = [...(await connections.credentialFiles(wanted.context)), ...ca];
   // Read before the request, so that a file that changes during the request is noticed.
   const inputs = files.map((path) => ({ path, version: versionOf(path) }));
-  await using facade = await Facade.open(wanted, host);
-  return { ...toEntry(await requestToken(facade, wanted)), inputs };
+  await using facade = await FacadeClient.open(wanted, host);
+  return { ...toEntry(await requestWantedToken(facade, wanted)), inputs };
 }
 
-/** Returns a token with its expiry by this machine's clock, which may differ from the cluster's. Throws a CommandError if it expired. */
+/**
+ * Returns a token with its expiry by this machine's clock, which may differ from the cluster's. Throws a CommandError if the token has
+ * expired.
+ */
 export function toEntry({ request, sentAt, serverAt }: IssuedToken): Omit<Entry, 'inputs' | 'request'> {
   const { token = '', expirationTimestamp } = request.status ?? {};
   const claims = parseTokenClaims(token);

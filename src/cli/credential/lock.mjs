@@ -28,8 +28,9 @@ export class RequestLock {
   }
 
   /**
-   * Takes the lock, even from a process that has ended. Replaces a lock file that is not trusted, because only this user can write to the
-   * folder. Returns false while another process holds the lock. Throws if the lock is not a file.
+   * Takes the lock, or takes it over from a process that has ended or has held it for too long. Also replaces a lock file that is not
+   * trusted; this is safe, because only this user can write to the folder. Returns false while another process holds the lock. Throws if
+   * the lock is not a file.
    * @param {Owner} owner
    * @param {number} now
    */
@@ -45,7 +46,7 @@ export class RequestLock {
     return this.takeOver((moved) => readTrusted(moved).text === held.text) && createFile(this.file, JSON.stringify(owner));
   }
 
-  /** Returns the client in the lock that the launcher of this process took; empty without one. */
+  /** Returns the client in the lock that the launcher of this process took; empty if the launcher took no lock. */
   clientOfLauncher() {
     const held = this.read();
     return held !== undefined && held.owner.pid === process.ppid ? held.owner.client : '';
@@ -55,7 +56,10 @@ export class RequestLock {
     removeFile(this.file);
   }
 
-  /** Returns the content of the lock, its owner, and the time of its last change in epoch milliseconds; undefined without a valid lock. */
+  /**
+   * Returns the content of the lock, its owner, and the time of its last change in epoch milliseconds; undefined if the file is missing or
+   * not trusted.
+   */
   read() {
     const { text } = readTrusted(this.file);
     if (text === undefined) return undefined;
@@ -86,7 +90,7 @@ export class RequestLock {
     try {
       renameSync(this.file, moved);
       const isSame = isExpected(moved);
-      // Another process has replaced the lock since it was read: restores that lock.
+      // Restores the lock if another process has replaced it since it was read.
       if (!isSame) linkSync(moved, this.file);
       return isSame;
     } catch {
@@ -107,7 +111,8 @@ export function identifyProcess(pid) {
 }
 
 /**
- * Returns the start time of a process in ticks since boot, which distinguishes it from a later one with the same id; empty if unknown.
+ * Returns the start time of a process in ticks since boot; empty if unknown. It distinguishes the process from a later one with the same
+ * id.
  * @param {number} pid
  */
 export function startTimeOf(pid) {

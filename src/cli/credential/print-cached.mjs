@@ -26,7 +26,7 @@ import { identifyProcess, startTimeOf } from './lock.mjs';
  * @property {Readonly<Record<string, string | undefined>>} env
  * @property {() => number} now Returns the time in epoch milliseconds.
  * @property {(text: string) => void} print
- * @property {(text: string) => void} warn Receives warnings, which the launcher discards if the full command runs and repeats them.
+ * @property {(text: string) => void} warn Receives warnings. The launcher discards them if it runs the full command, which repeats them.
  * @property {(text: string) => void} notify Receives lines to print immediately.
  * @property {(ms: number) => void} [wait] Waits; by default, blocks the process.
  */
@@ -34,7 +34,7 @@ import { identifyProcess, startTimeOf } from './lock.mjs';
  * @typedef {object} CacheResult
  * @property {number | undefined} code Exit code; undefined if the caller has to request a credential.
  * @property {string} [client] Process that receives the credential.
- * @property {CachedCredential | undefined} cache Cache whose lock the caller holds and must release; undefined if there is none to use.
+ * @property {CachedCredential | undefined} cache Cache whose lock the caller holds and must release; undefined if it holds none.
  */
 
 /** Options that determine a credential, with their environment variables; empty for an option without a variable. */
@@ -55,7 +55,7 @@ const VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.
 /** Maximum time between the reported and the actual expiry, in milliseconds. */
 const MAX_MARGIN_MS = 60000;
 const POLL_MS = 20;
-/** Time after which a line reports the wait for another process, in milliseconds. */
+/** Waiting time after which a line reports that another process holds the lock, in milliseconds. */
 const NOTICE_MS = 3000;
 /** Maximum time to wait for the request of another process, in milliseconds. */
 const MAX_WAIT_MS = 180000;
@@ -99,7 +99,7 @@ function parseCredentialArguments(args, env) {
 
 /**
  * Prints the cached credential for arguments in the form that `purser kubeconfig` writes. Returns the exit code; undefined if the full
- * command has to run. This process may then hold the lock of the request.
+ * command has to run. In that case, this process may hold the lock of the request.
  * @param {readonly string[]} args Arguments after `credential`.
  * @param {CacheHost} host
  */
@@ -109,7 +109,7 @@ export function printForArguments(args, host) {
 }
 
 /**
- * Prints the cached credential. Without one, takes the lock of the request, or waits for the process that holds it.
+ * Prints the cached credential. If there is none, takes the lock of the request, or waits for the process that holds it.
  * @param {CredentialRequest} request
  * @param {CacheHost} host
  * @param {boolean} isForced True to ignore the cached credential.

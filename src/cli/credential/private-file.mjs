@@ -1,5 +1,5 @@
 // @ts-check
-// Files of the credential cache, which only this user can read and write. Plain JavaScript, like the cache.
+// Files that only this user can read and write, for the credential cache. Plain JavaScript, like the cache.
 
 import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 
@@ -7,7 +7,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, un
 const MAX_FILE_BYTES = 1048576;
 
 /**
- * Reads a file. Returns its content, or the reason not to trust the file; neither for a file that does not exist.
+ * Reads a file. Returns its content, or the reason not to trust the file; neither if the file does not exist.
  * @param {string} path
  * @returns {{ readonly text?: string, readonly problem?: string }}
  */
@@ -86,7 +86,7 @@ export function uniqueName() {
 }
 
 /**
- * Returns the reason not to trust a file or folder; undefined without one.
+ * Returns the reason not to trust a file or folder; undefined if it can be trusted.
  * @param {import('node:fs').Stats} stat
  * @param {'file' | 'folder'} type
  */

@@ -10,8 +10,8 @@ import { omitUndefined } from '../../std/omit-undefined.ts';
 import { parsedOption } from '../command-line.ts';
 import { contextOption, kubeconfigOption, type SharedOptions } from '../options.ts';
 
-/** Values of the options; undefined for options that are not set. */
-export interface FacadeOptions extends Pick<SharedOptions, 'kubeconfig' | 'context'> {
+/** Values of the options for façade requests; undefined for options that are not set. */
+export interface FacadeClientOptions extends Pick<SharedOptions, 'kubeconfig' | 'context'> {
   /** URL, as written by the user. */
   readonly facade?: string;
   /** File with PEM certificates, or `system`. */
@@ -22,7 +22,7 @@ export interface FacadeOptions extends Pick<SharedOptions, 'kubeconfig' | 'conte
   readonly purserNamespace?: string;
 }
 
-/** Adds the options to a command. */
+/** Adds the options for façade requests to a command. */
 export function addFacadeOptions(command: Command): Command {
   const published = `published in the ConfigMap ${FacadeConfigMap.name}`;
   return command
@@ -55,13 +55,13 @@ export function addFacadeOptions(command: Command): Command {
     );
 }
 
-/** Returns the options, with environment variables for options that are not set. Throws a StartError for an invalid value. */
-export function withVariables<T extends FacadeOptions>(options: T, env: Env): T {
+/** Returns the options, with values from environment variables for options that are not set. Throws a StartError for an invalid value. */
+export function withVariables<T extends FacadeClientOptions>(options: T, env: Env): T {
   const valueOf = (variable: string, parser: Parser<string>) => {
     const text = env[variable];
     return text ? parseVariable(variable, text, parser) : undefined;
   };
-  const fromEnvironment = omitUndefined<FacadeOptions>({
+  const fromEnvironment = omitUndefined<FacadeClientOptions>({
     facade: valueOf(FacadeVariable.url, checkedText(httpsUrl)),
     facadeCa: valueOf(FacadeVariable.authority, anyText),
     facadePath: valueOf(variableOf('facade-path'), pathSegment),

@@ -31,7 +31,7 @@ export function kubeconfigCommand(host: CommandHost): Command {
   addExamples(command, {
     'Add a context that uses ten-minute tokens': 'purser kubeconfig target-1 deploy/deployer --merge --duration 10m',
     'Use the context': 'kubectl --context target-1 get pods',
-    'Write another file': 'purser kubeconfig target-1 deploy/deployer > target-1.kubeconfig',
+    'Write the kubeconfig to a separate file': 'purser kubeconfig target-1 deploy/deployer > target-1.kubeconfig',
   });
   return command.action(async (cluster: string, account: string, options: KubeconfigOptions) => {
     const { writeKubeconfig } = await import('./kubeconfig.ts');

@@ -1,4 +1,4 @@
-// `purser kubeconfig`: a kubeconfig that runs `purser credential`.
+// `purser kubeconfig`: writes a kubeconfig whose context obtains its tokens with `purser credential`.
 
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
@@ -11,13 +11,13 @@ import { packageRoot } from '../../std/package-root.ts';
 import { serversFor } from '../../targets/endpoints.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
-import { Facade } from '../facade/facade.ts';
+import { FacadeClient } from '../facade/client.ts';
 import { formatDocument } from '../output.ts';
 import type { TokenOptions } from '../token/options.ts';
 import { requireAudiences, type WantedToken } from '../token/token.ts';
 import { type Kubeconfig, mergeIntoFile } from './merge.ts';
 
-/** Values of the options. */
+/** Values of the options of `purser kubeconfig`. */
 export interface KubeconfigOptions extends TokenOptions {
   /** Name of the context. */
   readonly name?: string;
@@ -37,7 +37,7 @@ export async function writeKubeconfig(wanted: WantedKubeconfig, host: CommandHos
   const hubContext = wanted.context ?? current;
   const name = wanted.name ?? wanted.cluster;
   if (name === hubContext) throw new StartError(`${name} is the context of the hub. Set --name to another name for the new context`);
-  await using facade = await Facade.open(wanted, host);
+  await using facade = await FacadeClient.open(wanted, host);
   const cluster = await facade.getCluster(wanted.cluster);
   const server = selectServer(cluster, wanted.server, await facade.ownAddress());
   const audience = wanted.audience ?? requireAudiences(cluster.status?.apiAudiences, wanted.cluster);
@@ -85,9 +85,13 @@ export function toKubeconfig(wanted: WantedKubeconfig, { name, command, server, 
   };
 }
 
-/** Returns the command of the plugin: `purser` if it is on the PATH, otherwise the path of this program, as in a checkout. */
+/**
+ * Returns the command of the plugin: `purser` if it is on the PATH outside of npm's folders, otherwise the path of this installation's
+ * launcher.
+ */
 async function findPluginCommand({ env }: CommandHost): Promise<string> {
-  for (const folder of (env['PATH'] ?? '').split(delimiter).filter(Boolean)) if (await isExecutable(join(folder, COMMAND))) return COMMAND;
+  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '' && !folder.endsWith(NPM_FOLDER));
+  for (const folder of folders) if (await isExecutable(join(folder, COMMAND))) return COMMAND;
   return join(packageRoot, 'bin/purser.cjs');
 }
 
@@ -99,6 +103,8 @@ async function isExecutable(path: string): Promise<boolean> {
 }
 
 const COMMAND = 'purser';
+/** Suffix of the folders that npm and npx add to the PATH of their child processes. The PATH of kubectl does not contain them. */
+const NPM_FOLDER = join('node_modules', '.bin');
 const INSTALL_HINT = `The command purser was not found.
 
 To install it, see docs/cli.md of Purser, or run purser kubeconfig again with the current installation of purser.`;
@@ -125,8 +131,8 @@ function toCredentialArguments(wanted: WantedKubeconfig): readonly string[] {
 }
 
 /**
- * Returns the given address or, without one, the best registered address for a client at `ownAddress`. Throws a StartError if the given
- * address is not registered, and a CommandError if no registered address is usable.
+ * Returns the given address or, if none is given, the best registered address for a client at `ownAddress`. Throws a StartError if the
+ * given address is not registered, and a CommandError if no registered address is usable.
  */
 function selectServer({ metadata, spec }: Cluster, given: string | undefined, ownAddress: string | undefined): string {
   const { serverEndpoints } = spec.orchestratorApiEndpoints;

@@ -26,8 +26,9 @@ export interface KubeconfigFile {
 }
 
 /**
- * Merges a kubeconfig into the file that kubectl would write to: the first of `files` that exists, or else the last. Returns its path.
- * Replaces the file atomically, so that a crash loses no data, and holds kubectl's locks meanwhile. Throws a CommandError.
+ * Merges a kubeconfig into the file that kubectl would write to: the first of `files` that exists, or else the last. Returns the path of
+ * that file. Replaces the file atomically, so that a crash loses no data, and holds kubectl's lock files during the merge. Throws a
+ * CommandError if a file is locked or unusable.
  */
 export async function mergeIntoFile(files: readonly string[], kubeconfig: Kubeconfig): Promise<string> {
   const { given, path } = await findDestination(files);
@@ -49,8 +50,8 @@ export async function mergeIntoFile(files: readonly string[], kubeconfig: Kubeco
 }
 
 /**
- * Returns the content of a kubeconfig file with the entries of `kubeconfig`. `others` are the additional files that kubectl merges with it.
- * Throws a CommandError for entries of the same name that another program wrote into any of the files.
+ * Returns the content of a kubeconfig file with the entries of `kubeconfig` added or replaced. `others` are the additional files that
+ * kubectl merges with it. Throws a CommandError if any of the files has an entry of the same name that another program wrote.
  */
 export function mergeText(file: KubeconfigFile, kubeconfig: Kubeconfig, others: readonly KubeconfigFile[] = []): string {
   const document = parseFile(file);
@@ -65,14 +66,14 @@ export function mergeText(file: KubeconfigFile, kubeconfig: Kubeconfig, others: 
     const index = content[list].findIndex((present) => present.name === entry.name);
     items[index === -1 ? items.length : index] = document.createNode(entry);
   }
-  // Keeps the user's current context, which is that of the first file that sets one.
+  // Keeps the user's current context: kubectl uses the one in the first file that sets it.
   if (contents.every(({ currentContext }) => !currentContext)) document.set('current-context', name);
   return encode(document, file);
 }
 
 const LISTS = ['clusters', 'users', 'contexts'] as const;
 
-/** Path of the file to write, as given and without symbolic links. */
+/** Path of the file to write: as given, and with symbolic links resolved. */
 interface Destination {
   readonly given: string;
   readonly path: string;
@@ -106,7 +107,7 @@ async function createLock(path: string): Promise<void> {
   }
 }
 
-/** Reads a file; a file that does not exist is empty. The path in the result has no symbolic links. */
+/** Reads a file; a file that does not exist is read as empty. The path in the result has no symbolic links. */
 async function readKubeconfigFile(file: string): Promise<KubeconfigFile> {
   try {
     return { path: await realpath(file), text: await readFile(file, 'utf8') };
@@ -125,11 +126,12 @@ function parseFile({ path, text }: KubeconfigFile): Document {
   return document;
 }
 
+/** `problem` may be an error message of the YAML parser, whose first line ends with a colon. */
 function unusable(path: string, problem: string): CommandError {
-  return new CommandError(`${path} is not a kubeconfig: ${problem.split('\n')[0]}. Correct the file`);
+  return new CommandError(`${path} is not a kubeconfig: ${problem.split('\n')[0]?.replace(/:$/, '')}. Correct the file`);
 }
 
-/** An entry in a kubeconfig list, which any program may have written. */
+/** An entry in a kubeconfig list that any program may have written, so its fields are unknown. */
 interface Entry {
   readonly [field: string]: unknown;
   readonly name?: unknown;
@@ -163,7 +165,7 @@ function resolveAliases(document: Document, path: string): unknown {
   }
 }
 
-/** Throws for a context, cluster or user with the same name that `purser kubeconfig` did not write. */
+/** Throws a CommandError if the file has a context, cluster or user with the same name that `purser kubeconfig` did not write. */
 function checkOwner({ path, ...lists }: Content, kubeconfig: Kubeconfig): void {
   const [{ name: context }] = kubeconfig.contexts;
   const [{ name: entry }] = kubeconfig.users;
@@ -190,14 +192,14 @@ function isOwnUser(found: Entry): boolean {
   return PLUGIN.test(String(command)) && Array.isArray(args) && args[0] === 'credential';
 }
 
-/** Command of entries that purser wrote: a name that PATH resolves, or the path of the launcher. */
+/** Matches the command in entries that purser wrote: `purser`, or the path of the launcher. */
 const PLUGIN = /(^|\/)purser(\.cjs)?$/;
 
 /** Returns a list of the document; adds the list if it is missing. Throws for an alias: a change would also apply to other fields. */
 function ensureList(document: Document, list: string, { path }: KubeconfigFile): YAMLSeq {
   const found = document.get(list, true);
   if (isSeq(found)) return found;
-  if (isAlias(found)) throw new CommandError(`${list} of ${path} is a YAML alias. Replace it with the list that it refers to`);
+  if (isAlias(found)) throw new CommandError(`the field ${list} in ${path} is a YAML alias. Replace the alias with a copy of the list`);
   const created = document.createNode([]);
   document.set(list, created);
   return created;

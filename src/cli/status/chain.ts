@@ -1,11 +1,11 @@
-// The chain from permission to Secret for one ManagedToken: each link with the verdict of its own check.
+// The chain of checks for one ManagedToken, from the permission to the Secret. Each link of the chain is one check with its verdict.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { ClusterConditionType } from '../../api/names.ts';
 import type { Secret, ServiceAccount, Stored } from '../../api/resources.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
-import { subjectOf } from '../../kubernetes/service-account.ts';
+import { toServiceAccountUsername } from '../../kubernetes/service-account.ts';
 import { humanDuration } from '../../kubernetes/wire/go-duration.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { parseTokenClaims, type TokenClaims } from '../../targets/policy/token-claims.ts';
@@ -16,7 +16,7 @@ import { isOwnedBy, secretNameOf } from '../../tokens/policy/secret.ts';
 /** Result of a check, or the permission or option that the user needs for it. */
 export type CheckResult<T> = { readonly value: T } | { readonly needs: string };
 
-/** Objects that were read for the chain. */
+/** Objects and request results from which the links of the chain are derived. */
 export interface Evidence {
   readonly token: Stored<ManagedToken>;
   /** True if the service account that requests the token exists. */
@@ -29,20 +29,20 @@ export interface Evidence {
   /** Service account on the target cluster. */
   readonly serviceAccount: CheckResult<Stored<ServiceAccount> | undefined>;
   readonly secret: CheckResult<Stored<Secret> | undefined>;
-  /** True if the target cluster accepts the token in the Secret; undefined if there is none. */
+  /** True if the target cluster accepts the token in the Secret; undefined if the Secret contains no token. */
   readonly isAccepted: CheckResult<boolean | undefined>;
 }
 
 export type Verdict = 'ok' | 'failed' | 'unchecked';
 
-/** One link of the chain. `message` is cause and remedy if the link failed. */
+/** One link of the chain. If the link failed, `message` states cause and remedy. */
 export interface Link {
   readonly name: 'permission' | 'cluster' | 'service account' | 'token' | 'secret';
   readonly verdict: Verdict;
   readonly message: string;
 }
 
-/** Returns the links of the chain, in the order in which Purser passes them to issue a token. */
+/** Returns the links of the chain, in the order in which Purser needs them to issue a token. */
 export function toLinks(evidence: Evidence, now: number): readonly Link[] {
   return [
     toPermissionLink(evidence),
@@ -83,7 +83,7 @@ function toClusterLink({ token: { spec }, cluster: checked }: Evidence, now: num
   const ready = findCondition(checked.value, ClusterConditionType.ready);
   if (ready?.status !== 'True') return failed('cluster', `Cluster ${name}: ${ready?.message ?? 'Purser has not probed it yet.'}`);
   const probedAt = parseTimestamp(checked.value.status?.lastProbeTime);
-  return ok('cluster', `Cluster ${name} is ready${probedAt === undefined ? '' : `, probed ${humanDuration(now - probedAt)} ago or later`}`);
+  return ok('cluster', `Cluster ${name} is ready${probedAt === undefined ? '' : `, probed at most ${humanDuration(now - probedAt)} ago`}`);
 }
 
 function toServiceAccountLink({ token: { spec, status }, serviceAccount: checked }: Evidence): Link {
@@ -107,7 +107,7 @@ function toServiceAccountLink({ token: { spec, status }, serviceAccount: checked
 function toTokenLink({ token: managed, secret: checked, isAccepted }: Evidence, now: number): Link {
   if ('needs' in checked) return unchecked('token', checked.needs);
   const text = tokenTextOf(checked.value);
-  if (text === '') return failed('token', 'There is no token in the Secret.');
+  if (text === '') return failed('token', `The Secret contains no token. ${ROTATE}`);
   const claims = parseTokenClaims(text);
   const problem = claims && claimProblem(managed, claims, now);
   if (problem !== undefined) return failed('token', problem);
@@ -119,11 +119,11 @@ function toTokenLink({ token: managed, secret: checked, isAccepted }: Evidence, 
   );
 }
 
-const ROTATE = 'Request another one with purser rotate.';
+const ROTATE = 'Request a new token with purser rotate.';
 
 function claimProblem({ spec }: Stored<ManagedToken>, { subject, audiences, expiresAt }: TokenClaims, now: number): string | undefined {
   if (expiresAt !== undefined && expiresAt <= now) return `The token expired ${humanDuration(now - expiresAt)} ago.`;
-  if (subject !== subjectOf(spec.serviceAccount))
+  if (subject !== toServiceAccountUsername(spec.serviceAccount))
     return `The token is for ${subject ?? 'an unknown user'}, not for spec.serviceAccount. ${ROTATE}`;
   const missing = (spec.audiences ?? []).filter((audience) => !audiences.includes(audience));
   return missing.length === 0 ? undefined : `The token lacks the audience ${missing.join(', ')} of spec.audiences. ${ROTATE}`;

@@ -8,7 +8,7 @@ import { ReadyReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
 import { type Condition, findCondition } from '../../kubernetes/conditions.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
-import { sentence } from '../../std/sentence.ts';
+import { toSentence } from '../../std/sentence.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { isClusterFailure } from '../../tokens/policy/messages.ts';
 import { CHECK_PURSER } from '../command.ts';
@@ -19,7 +19,7 @@ export interface ClusterProblem extends Problem {
   readonly name: string;
   /** Number of ManagedTokens that fail because of the cluster. */
   readonly failingTokens: number;
-  /** Earliest expiry of valid tokens that fail because of the cluster; absent if there is none. */
+  /** Earliest expiry of the tokens that are still valid but cannot be renewed because of the cluster; absent if there is none. */
   readonly firstExpiry?: number;
 }
 
@@ -39,7 +39,7 @@ export interface FleetStatus {
   readonly clusters: ProblemSummary<ClusterProblem> | undefined;
   readonly managedTokens: ProblemSummary<TokenProblem> & {
     readonly suspended: number;
-    /** Earliest planned renewal; absent if none is planned. */
+    /** Earliest scheduled renewal; absent if none is scheduled. */
     readonly nextRotation?: number;
   };
   /** Undefined if the user may not list ManagedTokenSets. */
@@ -48,7 +48,7 @@ export interface FleetStatus {
   readonly silentSince?: number;
 }
 
-/** Objects that the user may list; undefined without permission. */
+/** Objects of the fleet; undefined for a kind that the user may not list. */
 export interface Fleet {
   readonly tokens: readonly Stored<ManagedToken>[];
   readonly clusters: readonly Stored<Cluster>[] | undefined;
@@ -80,7 +80,7 @@ export function toFleetStatus({ tokens, clusters, sets }: Fleet, now: number): F
 
 /** Time without a probe after which Purser is considered stopped, in milliseconds. Purser writes probe times every five minutes. */
 const SILENT_MS = 720_000;
-/** Time for a first token, in milliseconds; before that, a ManagedToken without one is not a problem. */
+/** Time for Purser to issue a first token, in milliseconds. Until then, a ManagedToken without a token is not reported as a problem. */
 const FIRST_TOKEN_MS = 60_000;
 
 function entryOf(cluster: Stored<Cluster>): readonly (readonly [string, Problem])[] {
@@ -93,7 +93,7 @@ function entryOf(cluster: Stored<Cluster>): readonly (readonly [string, Problem]
   return findCondition(cluster, ready) === undefined ? [[cluster.metadata.name, NOT_PROBED]] : [];
 }
 
-const NOT_PROBED: Problem = { reason: 'NotProbed', message: sentence(`Purser has not probed the cluster yet; ${CHECK_PURSER}`) };
+const NOT_PROBED: Problem = { reason: 'NotProbed', message: toSentence(`Purser has not probed the cluster yet. ${CHECK_PURSER}`) };
 
 function clusterProblems(failing: ReadonlyMap<string, Problem>, tokens: readonly TokenProblem[]): readonly ClusterProblem[] {
   const caused = Map.groupBy(
@@ -134,7 +134,7 @@ function findProblem(token: Stored<ManagedToken>, now: number): Problem | undefi
   if (rotation?.status === 'True') return toProblem(rotation);
   if (ready?.status === 'True') return expiresAt !== undefined && expiresAt <= now ? expiredUnnoticed(expiresAt) : undefined;
   if (ready?.reason === 'Suspended' || isNew(token, ready, now)) return undefined;
-  return ready === undefined ? { reason: 'Pending', message: sentence(`${ReadyReason.Pending}; ${CHECK_PURSER}`) } : toProblem(ready);
+  return ready === undefined ? { reason: 'Pending', message: toSentence(`${ReadyReason.Pending}. ${CHECK_PURSER}`) } : toProblem(ready);
 }
 
 function isNew({ metadata }: Stored<ManagedToken>, ready: Condition | undefined, now: number): boolean {
@@ -143,7 +143,7 @@ function isNew({ metadata }: Stored<ManagedToken>, ready: Condition | undefined,
 }
 
 function expiredUnnoticed(since: number): Problem {
-  return { reason: 'Expired', message: sentence(`${ReadyReason.Expired}; ${CHECK_PURSER}`), since };
+  return { reason: 'Expired', message: toSentence(`${ReadyReason.Expired}. ${CHECK_PURSER}`), since };
 }
 
 /** Orders unusable tokens first, by the time of the problem; then usable tokens, by expiry. */

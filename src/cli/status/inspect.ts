@@ -1,4 +1,4 @@
-// Reads the evidence for the chain of a ManagedToken, with the user's permissions.
+// Reads the objects for the chain of a ManagedToken, and sends the reviews, with the user's permissions.
 
 import { clusterSetOf } from '../../access/cluster-set.ts';
 import { readTokenReviewStatus, reviewAccess } from '../../access/hub-review.ts';
@@ -10,7 +10,7 @@ import { Clusters, ManagedTokens, Secrets, type ServiceAccount, ServiceAccounts,
 import type { KubeClient } from '../../kube/client.ts';
 import type { ObjectName } from '../../kube/paths.ts';
 import { TokenReviews } from '../../kube/reviews.ts';
-import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
+import { hasReason, ignoreReasons } from '../../kubernetes/status.ts';
 import { serverUrl } from '../../targets/policy/registration.ts';
 import { secretNameOf } from '../../tokens/policy/secret.ts';
 import { callPeer, type Peer } from '../cluster/peer.ts';
@@ -26,7 +26,7 @@ export interface InspectionOptions {
 
 /** Reads the evidence for a ManagedToken. Throws a CommandError if the ManagedToken does not exist. */
 export async function inspect({ hub, target, name }: InspectionOptions): Promise<Evidence> {
-  const token = await undefinedFor(hub.get(ManagedTokens, name), 'NotFound');
+  const token = await ignoreReasons(hub.get(ManagedTokens, name), 'NotFound');
   if (token === undefined)
     throw new CommandError(
       `ManagedToken ${name.namespace}/${name.name} was not found; list ManagedTokens with kubectl get managedtokens -A`,
@@ -41,7 +41,7 @@ export async function inspect({ hub, target, name }: InspectionOptions): Promise
       `get on serviceaccounts in namespace ${namespace}`,
       async () => (await ignoreNotFound(hub.get(ServiceAccounts, requesterOf(token)))) !== undefined,
     ),
-    onTarget(target, `get on serviceaccounts in namespace ${spec.serviceAccount.namespace} of the target`, (client) =>
+    onTarget(target, `get on serviceaccounts in namespace ${spec.serviceAccount.namespace} of the target cluster`, (client) =>
       ignoreNotFound(client.get(ServiceAccounts, spec.serviceAccount)),
     ),
     check(`get on secrets in namespace ${namespace}`, () => ignoreNotFound(hub.get(Secrets, { namespace, name: secretNameOf(token) }))),
@@ -50,12 +50,12 @@ export async function inspect({ hub, target, name }: InspectionOptions): Promise
   const text = 'value' in secret ? tokenTextOf(secret.value) : '';
   const isElsewhere = target !== undefined && !isContextOfCluster(target, token, cluster, foundServiceAccount);
   const elsewhere = { needs: `a --target-context that refers to Cluster ${spec.clusterName}` };
-  // Another cluster must not receive the token, and its service accounts say nothing about the token.
+  // Another cluster must not receive the token, and its service accounts are irrelevant for the token.
   const isUnrelated = isElsewhere && 'value' in foundServiceAccount && token.status?.serviceAccountUID !== undefined;
   const serviceAccount = isUnrelated ? elsewhere : foundServiceAccount;
   const isAccepted = isElsewhere
     ? elsewhere
-    : await onTarget(target, 'create on tokenreviews.authentication.k8s.io of the target', (client) =>
+    : await onTarget(target, 'create on tokenreviews.authentication.k8s.io on the target cluster', (client) =>
         reviewToken(client, text, spec.audiences ?? []),
       );
   return { token, hasRequester, issueName, exactName: exactNameOf(issueTargetOf(token)), cluster, serviceAccount, secret, isAccepted };
@@ -70,8 +70,8 @@ function issueTargetOf({ spec }: Stored<ManagedToken>) {
 }
 
 /**
- * Returns the RBAC resource name that permits the requester to issue the token; undefined if none does. If the user may not read the
- * Cluster, a missing permission is not certain, because the permission may be for a set that contains the Cluster.
+ * Returns the RBAC resource name that permits the requester to issue the token; undefined if none does. If none does and the user may not
+ * read the Cluster, returns the permission that the user needs, because the requester's permission may be for the Cluster's set.
  */
 async function checkPermission(
   hub: KubeClient,
@@ -89,7 +89,7 @@ async function reviewPermission(hub: KubeClient, token: Stored<ManagedToken>, cl
   return await findAllowedName(names, async (attributes) => (await reviewAccess(hub, user, attributes)).allowed);
 }
 
-/** Returns whether a context refers to the cluster of the token, which a registered address or the UID of the service account proves. */
+/** Returns whether a context refers to the cluster of the token, by a registered address or by the UID of the service account. */
 function isContextOfCluster(
   { client }: Peer,
   { status }: Stored<ManagedToken>,
@@ -103,7 +103,9 @@ function isContextOfCluster(
   return uid !== undefined && uid === status?.serviceAccountUID;
 }
 
-/** Returns whether the target accepts the token; undefined without a token. Sends the token only to the address of the user's context. */
+/**
+ * Returns whether the target accepts the token; undefined if the token is empty. Sends the token only to the address of the user's context.
+ */
 async function reviewToken(target: KubeClient, token: string, audiences: readonly string[]): Promise<boolean | undefined> {
   if (token === '') return undefined;
   const review = target.createReview(TokenReviews, { spec: { token, audiences: [...audiences] } });
@@ -125,5 +127,5 @@ async function check<T>(needs: string, read: () => Promise<T>): Promise<CheckRes
 }
 
 function ignoreNotFound<T>(request: Promise<T>): Promise<T | undefined> {
-  return undefinedFor(request, 'NotFound');
+  return ignoreReasons(request, 'NotFound');
 }

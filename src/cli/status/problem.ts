@@ -4,12 +4,12 @@ import type { Condition } from '../../kubernetes/conditions.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 
-/** An object that needs attention. Times are in milliseconds since the epoch. */
+/** A problem of one object. Times are in milliseconds since the epoch. */
 export interface Problem {
   readonly reason: string;
   /** Cause and remedy. */
   readonly message: string;
-  /** Time since which the object is in this state; absent if unknown. */
+  /** Time since which the object has been in this state; absent if unknown. */
   readonly since?: number;
 }
 

@@ -1,4 +1,5 @@
-// The documents that `purser status -o json` and `-o yaml` print; docs/cli.md describes them. Times are in the format of Kubernetes.
+// The documents that `purser status -o json` and `-o yaml` print; docs/cli.md describes them. Times are RFC 3339 timestamps, as in
+// Kubernetes.
 
 import { formatTimestamp } from '../../std/timestamp.ts';
 import type { Evidence, Link } from './chain.ts';

@@ -25,17 +25,20 @@ export function toSetsStatus(sets: readonly Stored<ManagedTokenSet>[]): ProblemS
   };
 }
 
-/** Returns the problem of a set: a stopped rollout or removal first, because it explains the others; empty if there is none. */
+/**
+ * Returns the problem of a set, or an empty list if there is none. A stopped rollout or removal takes precedence, because it explains other
+ * problems.
+ */
 function setProblem(set: Stored<ManagedTokenSet>): readonly SetProblem[] {
   const { namespace, name } = set.metadata;
   const { clusters = 0, ready = 0, failing = 0 } = set.status ?? {};
   const { progressing, ready: readiness, clusterProfilesPublished } = SetConditionType;
-  // Without failing clusters, a set that is not ready is still becoming ready.
+  // If no cluster is failing, a set that is not ready is still in progress.
   const condition = [progressing, readiness, clusterProfilesPublished]
     .map((type) => findCondition(set, type))
     .find((each) => each?.status === 'False' && !EXPECTED.has(each.reason) && !(each.reason === 'NotAllReady' && failing === 0));
   return condition === undefined ? [] : [{ ...toProblem(condition), namespace, name, clusters, ready }];
 }
 
-/** Reasons of conditions that can be False in a set without problems. */
+/** Reasons with which a condition can be False in a set without problems. */
 const EXPECTED: ReadonlySet<string> = new Set(['Complete', 'Publishing']);

@@ -2,7 +2,7 @@
 
 import { Clusters, ManagedTokenSets, ManagedTokens } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
+import { hasReason, ignoreReasons } from '../../kubernetes/status.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import type { OutputFormat } from '../options.ts';
 import { formatDocument } from '../output.ts';
@@ -24,14 +24,14 @@ export interface FleetStatusOptions extends Appearance {
 }
 
 /**
- * Prints the problems of all ManagedTokens, ManagedTokenSets and Clusters that the user may list. Throws a CommandError without permission
- * to list ManagedTokens.
+ * Prints the problems of all ManagedTokens, ManagedTokenSets and Clusters that the user may list. Throws a CommandError if the user may not
+ * list ManagedTokens.
  */
 export async function showFleet({ hub, namespace, output, paint }: FleetStatusOptions, host: CommandHost): Promise<void> {
   const [tokens, clusters, sets] = await Promise.all([
     listTokens(hub, namespace),
-    undefinedFor(hub.listAll(Clusters), 'Forbidden', 'Unauthorized'),
-    undefinedFor(hub.listAll(ManagedTokenSets, { namespace }), 'Forbidden', 'Unauthorized'),
+    ignoreReasons(hub.listAll(Clusters), 'Forbidden', 'Unauthorized'),
+    ignoreReasons(hub.listAll(ManagedTokenSets, { namespace }), 'Forbidden', 'Unauthorized'),
   ]);
   const now = host.clock.now();
   const status = toFleetStatus({ tokens, clusters, sets }, now);

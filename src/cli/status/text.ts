@@ -11,7 +11,7 @@ import type { Link, Verdict } from './chain.ts';
 import type { ClusterProblem, FleetStatus, TokenProblem } from './fleet.ts';
 import type { SetProblem } from './sets.ts';
 
-/** Marks up a string for a terminal; returns it unchanged for a pipe. */
+/** Adds a color or bold type to a string for a terminal; returns the string unchanged if colors are disabled. */
 export type Paint = (color: 'red' | 'yellow' | 'green' | 'bold', text: string) => string;
 
 /** Returns the report on a fleet, with the problems first. */
@@ -28,13 +28,13 @@ export function formatFleet({ clusters, managedTokens, managedTokenSets, silentS
 }
 
 function silentText(since: number, now: number, paint: Paint): string {
-  const title = paint('red', `Purser has not reported for ${humanDuration(now - since)}`);
-  return `${title}\n  Everything below may be outdated; ${CHECK_PURSER}\n`;
+  const title = paint('red', `Purser has reported no probe of a cluster for ${humanDuration(now - since)}`);
+  return `${title}\n  Everything below may be outdated. ${CHECK_PURSER}\n`;
 }
 
 function clusterText({ name, reason, message, since, failingTokens, firstExpiry }: ClusterProblem, now: number, paint: Paint): string {
-  const expiry = firstExpiry === undefined ? '' : `, the first expires in ${humanDuration(firstExpiry - now)}`;
-  const affected = failingTokens === 0 ? '' : `; ${counted(failingTokens, 'ManagedToken')} cannot be renewed${expiry}`;
+  const expiry = firstExpiry === undefined ? '' : `; the first token expires in ${humanDuration(firstExpiry - now)}`;
+  const affected = failingTokens === 0 ? '' : `; ${counted(failingTokens, 'ManagedToken')} affected${expiry}`;
   return `${paint('red', `Cluster ${name}`)}: ${toVisibleLine(reason)}${forTime(since, now)}${affected}\n  ${toVisibleLine(message)}\n`;
 }
 
@@ -65,7 +65,7 @@ function summaryText({ clusters, managedTokens, managedTokenSets }: Omit<FleetSt
   return `${lines.join('\n')}\n`;
 }
 
-/** Returns the line about ManagedTokenSets; empty in a fleet without them. */
+/** Returns the line about ManagedTokenSets, or no line if there are none. */
 function setsSummary(sets: FleetStatus['managedTokenSets'], paint: Paint): readonly string[] {
   if (sets === undefined) return ['ManagedTokenSets: not checked (needs list on managedtokensets.tokens.purser.dev)'];
   return sets.total === 0 ? [] : [`ManagedTokenSets: ${share(sets.ready, sets.total, paint)} ready`];

@@ -3,10 +3,10 @@
 import type { Command, Option } from 'commander';
 import { anyText, objectName, serviceAccount, tokenLifetime } from '../../config/values.ts';
 import { parsedArgument, parsedOption, repeatableOption } from '../command-line.ts';
-import { addFacadeOptions, checkedText, type FacadeOptions } from '../facade/options.ts';
+import { addFacadeOptions, checkedText, type FacadeClientOptions } from '../facade/options.ts';
 
 /** Values of the options that tokens depend on. */
-export interface TokenOptions extends FacadeOptions {
+export interface TokenOptions extends FacadeClientOptions {
   readonly audience?: readonly string[];
   /** Duration, as written by the user. */
   readonly duration?: string;

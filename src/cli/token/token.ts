@@ -4,7 +4,7 @@ import { StartError } from '../../config/start-error.ts';
 import { serviceAccount, tokenLifetime } from '../../config/values.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
 import type { CommandHost } from '../command.ts';
-import { Facade, type IssuedToken } from '../facade/facade.ts';
+import { FacadeClient, type IssuedToken } from '../facade/client.ts';
 import { formatDocument } from '../output.ts';
 import type { TokenOptions } from './options.ts';
 
@@ -17,13 +17,13 @@ export interface WantedToken extends TokenOptions {
 
 /** Prints a token or, if `output` is set, the TokenRequest. */
 export async function printToken(wanted: WantedToken & { readonly output?: 'json' | 'yaml' }, host: CommandHost): Promise<void> {
-  await using facade = await Facade.open(wanted, host);
-  const { request } = await requestToken(facade, wanted);
+  await using facade = await FacadeClient.open(wanted, host);
+  const { request } = await requestWantedToken(facade, wanted);
   host.print(wanted.output === undefined ? `${request.status?.token}\n` : formatDocument(request, wanted.output));
 }
 
 /** Requests a token, by default for the audiences of the cluster's API server. */
-export async function requestToken(facade: Facade, wanted: WantedToken): Promise<IssuedToken> {
+export async function requestWantedToken(facade: FacadeClient, wanted: WantedToken): Promise<IssuedToken> {
   const audiences = wanted.audience ?? (await apiAudiences(facade, wanted.cluster));
   const expirationSeconds = wanted.duration === undefined ? undefined : tokenLifetime(wanted.duration);
   const spec = { audiences, ...omitUndefined<{ expirationSeconds?: number }>({ expirationSeconds }) };
@@ -31,7 +31,7 @@ export async function requestToken(facade: Facade, wanted: WantedToken): Promise
 }
 
 /** Returns the audiences of a cluster's API server. Throws a StartError if they are unknown. */
-async function apiAudiences(facade: Facade, name: string): Promise<readonly string[]> {
+async function apiAudiences(facade: FacadeClient, name: string): Promise<readonly string[]> {
   return requireAudiences((await facade.getCluster(name)).status?.apiAudiences, name);
 }
 

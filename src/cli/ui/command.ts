@@ -17,7 +17,7 @@ export function uiCommand(host: CommandHost): Command {
   );
   addExamples(command, {
     'Open the page in a browser': 'purser ui',
-    'Print the address of the page only': 'purser ui --no-open',
+    'Serve the page without opening a browser': 'purser ui --no-open',
     'Use a context with a client certificate': 'purser ui --context kind-hub --service-account team-a/ci',
   });
   return command.action(async (options: UiOptions) => {

@@ -1,10 +1,10 @@
-// Requests that the server of `purser ui` accepts. The server adds the user's credential, so other users of the machine, and web pages of
-// other origins, must not reach it.
+// Checks requests to the server of `purser ui`. The server adds the user's credential, so it must reject requests from other users of the
+// machine and from web pages of other origins.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 /** A request as it arrived. Header names are lowercase. */
-export interface PageRequest {
+export interface UiRequest {
   readonly method: string;
   /** Path and query. */
   readonly url: string;
@@ -19,16 +19,16 @@ export interface OwnServer {
   readonly secret: string;
 }
 
-/** Path without the secret and query of an accepted request, or status and cause of a rejected request. */
-export type Admission =
+/** Path (without the secret) and query of an accepted request, or status and cause of a rejected request. */
+export type UiAdmission =
   | { readonly path: string; readonly query: Readonly<Record<string, string>> }
   | { readonly status: 403 | 404 | 405 | 421; readonly cause: string };
 
-/** Path of the page. A link of any origin may open it, because its address contains the secret. */
+/** Path of the page. A link on any web page may open it, because the address contains the secret. */
 const PAGE = '/ui/';
 
 /** Accepts or rejects a request. Never throws. */
-export function admit({ method, url, headers }: PageRequest, own: OwnServer): Admission {
+export function admit({ method, url, headers }: UiRequest, own: OwnServer): UiAdmission {
   // Prevents DNS rebinding: if another host name resolved to this address, pages of that host could read responses.
   if (headers['host'] !== own.authority) return { status: 421, cause: 'The Host header does not name this server.' };
   // Splits the URL as it arrived: a URL parser would take //name and /\name for hosts, and throw for some of them.
@@ -41,8 +41,11 @@ export function admit({ method, url, headers }: PageRequest, own: OwnServer): Ad
   return { path, query: Object.fromEntries(new URLSearchParams(search)) };
 }
 
-/** Returns whether a request is from the page itself, or opens the page. Browsers set these headers; pages cannot. */
-function isFromOwnPage(path: string, headers: PageRequest['headers'], { authority }: OwnServer): boolean {
+/**
+ * Returns whether a request is from the page itself, or opens the page. Browsers set Origin and the Sec-Fetch headers; pages cannot set
+ * them.
+ */
+function isFromOwnPage(path: string, headers: UiRequest['headers'], { authority }: OwnServer): boolean {
   const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers;
   if (origin !== undefined && origin !== `http://${authority}`) return false;
   if (site === undefined || site === 'same-origin' || site === 'none') return true;

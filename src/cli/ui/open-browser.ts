@@ -29,8 +29,8 @@ export async function createRedirectFile(url: string): Promise<RedirectFile> {
 }
 
 /**
- * Starts the browser: the command in BROWSER, whose arguments are separated by spaces, or the user's default application. Returns the
- * program that could not be started; undefined if it started.
+ * Starts the browser: the command in BROWSER, whose arguments are separated by spaces, or the user's default application. Returns the name
+ * of the program if it could not be started, and undefined otherwise.
  */
 export async function openBrowser(file: string, env: Env): Promise<string | undefined> {
   const [program = 'xdg-open', ...args] = env['BROWSER']?.match(/\S+/g) ?? OPENERS[platform()] ?? [];

@@ -1,5 +1,5 @@
-// The server of `purser ui` on the loopback address. It serves the files of the page, and sends the page's requests for lists on with the
-// user's credential.
+// The server of `purser ui` on the loopback address. It serves the files of the page, and forwards the page's list and watch requests with
+// the user's credential.
 
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -10,7 +10,7 @@ import { listen } from '../../std/listening.ts';
 import { redactTokens } from '../../std/sensitive.ts';
 import { Assets, redirectTo, SECURITY_HEADERS } from '../../ui/assets.ts';
 import { CommandError, type CommandHost } from '../command.ts';
-import { Facade } from '../facade/facade.ts';
+import { FacadeClient } from '../facade/client.ts';
 import { admit, type OwnServer } from './guard.ts';
 import { createRedirectFile, openBrowser } from './open-browser.ts';
 import type { UiOptions } from './options.ts';
@@ -24,10 +24,13 @@ const MAX_CONNECTIONS = 256;
 /** Timeouts of requests, in milliseconds: clients without the secret must not occupy all connections. */
 const LIMITS = { headersTimeout: 4_000, requestTimeout: 4_000, connectionsCheckingInterval: 250 };
 
-/** Serves the page until the command is interrupted, and opens a browser if requested. Throws a CommandError. */
+/**
+ * Serves the page until the command is interrupted, and opens a browser if requested. Throws a CommandError if the façade or the port
+ * cannot be used.
+ */
 export async function servePage(options: UiOptions, host: CommandHost): Promise<void> {
   await using closing = new AsyncDisposableStack();
-  const upstream = closing.use(new Upstream(() => Facade.open(options, host)));
+  const upstream = closing.use(new Upstream(() => FacadeClient.open(options, host)));
   const [assets] = await Promise.all([Assets.load({ needsLogin: false }), upstream.connect()]);
   const secret = randomBytes(SECRET_BYTES).toString('base64url');
   const own = { secret, authority: '' };
@@ -76,7 +79,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, { own, 
   await forward(path, query, response, upstream);
 }
 
-/** Sends an error to the page as a Status. Breaks off a response that has begun. */
+/** Sends an error to the page as a Status. Aborts the response if it has already begun. */
 function sendError(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy();
   if (error instanceof StatusError) return sendStatus(response, error.code, error.message);
@@ -89,7 +92,7 @@ function toAssetRequest({ headers }: IncomingMessage) {
   return { acceptEncoding: acceptEncoding?.toString(), ifNoneMatch };
 }
 
-/** Forwards a list or a watch, as its bytes arrive. */
+/** Forwards a list or watch request, and streams the response as it arrives. */
 async function forward(path: string, query: Readonly<Record<string, string>>, response: ServerResponse, upstream: Upstream): Promise<void> {
   const ending = new AbortController();
   response.once('close', () => ending.abort());

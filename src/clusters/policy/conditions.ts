@@ -5,7 +5,7 @@
 import { ClusterConditionType as Type } from '../../api/names.ts';
 import { ClusterReason } from '../../api/reasons.ts';
 import { cleanMessage } from '../../std/clean-message.ts';
-import { sentence } from '../../std/sentence.ts';
+import { toSentence } from '../../std/sentence.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import type { RenewalFailure } from '../../targets/policy/renewal.ts';
 
@@ -14,14 +14,14 @@ export interface Fault {
   readonly reason: FaultReason;
   /** Text of the error for operators; may be empty. */
   readonly detail: string;
-  /** Remedy that replaces the one for the reason. */
+  /** Remedy that replaces the remedy for the reason; undefined to use the latter. */
   readonly remedy?: string;
 }
 
 /** Result of one probe. Add measurements as required fields: the compiler then reports where probes must supply them. */
 export interface ProbeEvidence {
   readonly faults: readonly Fault[];
-  /** Namespaces in which tokens can be issued, such as `in 2 namespaces`; undefined for all. */
+  /** Phrase about the namespaces in which tokens can be issued, such as `in 2 namespaces`; undefined for all. */
   readonly scope?: string | undefined;
 }
 
@@ -42,7 +42,7 @@ interface FederatedEvidence {
   readonly type: 'federated';
   /** Namespace and name of the service account on the hub. */
   readonly serviceAccount: string;
-  /** Times of the last token, in milliseconds since 1970; undefined before the first one. */
+  /** Times of the last token, in milliseconds since 1970; undefined before the first token. */
   readonly times?: { readonly issuedAt: number; readonly renewAt: number; readonly expiresAt: number } | undefined;
   /** Failure of the last request to the hub; undefined after a success. */
   readonly failure?: HubTokenFailure;
@@ -94,7 +94,7 @@ interface CredentialRow extends ConditionRow {
   readonly evaluateCredential: (credential: CredentialEvidence, now: number) => Finding;
 }
 
-/** A name in ClusterConditionType without a row does not compile. */
+/** Conditions by type. If a name in ClusterConditionType has no row here, the code does not compile. */
 const ROWS: Readonly<Record<(typeof Type)[keyof typeof Type], ProbedRow | CredentialRow>> = {
   Ready: {
     meaning: 'tokens can be issued for the cluster',
@@ -110,7 +110,7 @@ const ROWS: Readonly<Record<(typeof Type)[keyof typeof Type], ProbedRow | Creden
     evaluateProbe: evaluateReachable,
   },
   Authorized: {
-    meaning: "the cluster accepts Purser's credential, which is permitted to issue tokens",
+    meaning: "the cluster accepts Purser's credential and permits it to issue tokens",
     events: 'none',
     isNeededForReady: true,
     evaluateProbe: evaluateAuthorized,
@@ -250,7 +250,11 @@ function evaluateStored(credential: StoredEvidence, now: number): Finding {
 
 function evaluateFederated({ serviceAccount, times, failure }: FederatedEvidence, now: number): Finding {
   if (failure !== undefined) return renewalFinding(failure, times !== undefined && times.expiresAt > now ? times.expiresAt : undefined);
-  return findingWithCause('True', 'CredentialValid', `no credential is stored; Purser requests tokens for ${serviceAccount} from the hub`);
+  return findingWithCause(
+    'True',
+    'CredentialValid',
+    `no credential is stored; Purser requests tokens for service account ${serviceAccount} from the hub`,
+  );
 }
 
 function expiredFinding({ cluster }: StoredEvidence, expiresAt: number): Finding {
@@ -258,7 +262,7 @@ function expiredFinding({ cluster }: StoredEvidence, expiresAt: number): Finding
   return findingWithCause('False', 'CredentialExpired', cause, cluster === undefined ? undefined : renewRemedy(cluster));
 }
 
-/** Returns the finding of a failed renewal; `expiresAt` is undefined for a credential that does not expire, or that is expired. */
+/** Returns the finding of a failed renewal; `expiresAt` is undefined for a credential that does not expire or has already expired. */
 function renewalFinding({ reason, detail }: RenewalFailure | HubTokenFailure, expiresAt: number | undefined): Finding {
   const expiry = expiresAt === undefined ? '' : `the credential in use expires at ${formatTimestamp(expiresAt)}`;
   return toFinding('False', reason, [detail, expiry].filter(Boolean).join('; '));
@@ -273,7 +277,10 @@ function renewalNote({ renewAt }: StoredEvidence, now: number): string {
 const WARNING_SHARE = 0.2;
 const MAX_WARNING_MS = 30 * 24 * 3_600_000;
 
-/** Returns the time before expiry at which a credential is no longer fresh: 20% of the lifetime, at most 30 days. */
+/**
+ * Returns the length of the period before expiry in which a credential is no longer fresh, in milliseconds: 20% of the lifetime, at most 30
+ * days; 30 days if the start is unknown.
+ */
 function warningMs({ startsAt, expiresAt = 0 }: Validity): number {
   if (startsAt === undefined) return MAX_WARNING_MS;
   return Math.min(Math.max(expiresAt - startsAt, 0) * WARNING_SHARE, MAX_WARNING_MS);
@@ -302,7 +309,7 @@ export function toFinding(status: Finding['status'], reason: ClusterReason, deta
 /** Returns a finding with another cause in place of the sentence of the reason, and optionally another remedy. */
 function findingWithCause(status: Finding['status'], reason: ClusterReason, cause: string, other = REMEDIES[reason]): Finding {
   const remedy = status === 'True' ? undefined : other;
-  return { status, reason, message: remedy === undefined ? sentence(cause) : `${sentence(cause)} ${sentence(remedy)}` };
+  return { status, reason, message: remedy === undefined ? toSentence(cause) : `${toSentence(cause)} ${toSentence(remedy)}` };
 }
 
 /** Returns whether two findings have the same status and reason; their messages may differ. */
@@ -338,7 +345,7 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   CredentialNotRevoked:
     "apply deploy/target/access.yaml to the cluster, so that Purser may list and delete Secrets in its namespace there, or re-create Purser's service account with purser cluster revoke",
   ExpiryUnknown: 'keep track of the expiry yourself, or use a token that contains its expiry',
-  DNSFailed: "check the host name in serverEndpoints and Purser's DNS",
+  DNSFailed: 'check the host name in serverEndpoints, and the DNS that Purser uses',
   ConnectionRefused: 'check that the API server is running, and that serverEndpoints has the correct port',
   Timeout: 'check that the API server is running, and that firewalls allow connections from Purser',
   TLSVerifyFailed:
@@ -347,7 +354,7 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   ResponseUntrusted: 'check that serverEndpoints points to a Kubernetes API server',
   Unreachable: 'check that the API server is running, and check the network between the API server and Purser',
   ProxyUnreachable: `check that the proxy is running, and check its certificate and ${PROXY_URL}`,
-  ProxyRejected: `check that the proxy allows connections to the address in serverEndpoints, and the user and password in ${PROXY_URL}`,
+  ProxyRejected: `check that the proxy allows connections to the address in serverEndpoints; check the user and password in ${PROXY_URL}`,
   CredentialMissing:
     'set spec.authInfo.controller to a Secret with the keys token (or serviceAccount, or tls.crt and tls.key), server, ca.crt and cluster',
   CredentialRejected: 'write a credential that the cluster accepts to the Secret that spec.authInfo.controller references',
@@ -355,7 +362,7 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
     'create the Secret that spec.authInfo.controller references, or add the name of the Cluster to the cluster key of the Secret if the Cluster may use the credential',
   EndpointNotPinned: 'add the address to the server key of the Secret if the credential may be sent there',
   CANotPinned:
-    "set caBundle and the ca.crt key of the Secret to the cluster's certificate authority or, for a public one, omit caBundle and set ca.crt to the word system",
+    "set caBundle and the ca.crt key of the Secret to the cluster's certificate authority or, for a public certificate authority, omit caBundle and set ca.crt to the word system",
   EndpointConflict:
     'remove the address from the server key of the other Secret; to use one Secret for several Clusters, list them in its cluster key',
   HubTokenForbidden:
@@ -364,7 +371,7 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   Forbidden:
     'apply deploy/target/access.yaml to the cluster, or allow the service account to create serviceaccounts/token in namespaces that ManagedTokens name',
   PermissionsUnknown: 'allow the service account to create selfsubjectreviews and selfsubjectaccessreviews, as system:basic-user does',
-  NotReady: 'run kubectl get --raw /readyz?verbose on the cluster',
+  NotReady: "run kubectl get --raw '/readyz?verbose' on the cluster",
   Throttled: "raise the API server's limits for Purser's service account",
   NotProbed: 'see the Authorized condition',
   NoResponse: 'see the Reachable condition',

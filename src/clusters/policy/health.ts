@@ -8,22 +8,22 @@ import { findCondition, withCondition } from '../../kubernetes/conditions.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { clusterConditions, type Finding, type Findings, isSameFinding, probedTypes } from './conditions.ts';
 
-/** A condition whose transitions are damped. */
-export interface Damped {
+/** A condition whose transitions are damped: `shown` changes only after two probes in a row. */
+export interface DampedCondition {
   readonly shown: Finding;
   /** Finding of the last probe if it differs from `shown`; undefined otherwise. */
   readonly doubt?: Finding;
 }
 
 /** The conditions that probes evaluate, by type. */
-export type Health = ReadonlyMap<string, Damped>;
+export type Health = ReadonlyMap<string, DampedCondition>;
 
 /** Returns the health after one more probe. The first probe takes effect immediately. */
 export function healthAfter(previous: Health | undefined, findings: Findings): Health {
   return new Map([...findings].map(([type, next]) => [type, damp(previous?.get(type), next)]));
 }
 
-/** Returns whether the last probe differs from a reported condition. */
+/** Returns whether the last probe contradicts a reported condition. */
 export function isInDoubt(health: Health): boolean {
   return [...health.values()].some(({ doubt }) => doubt !== undefined);
 }
@@ -40,7 +40,10 @@ export function isReadyConfirmed(health: Health): boolean {
   return ready?.shown.status === 'True' && ready.doubt === undefined;
 }
 
-/** Returns the health that a status contains, for a restart; undefined if a condition is missing or unknown. */
+/**
+ * Returns the health according to the conditions of a status, for use after a restart; undefined if a condition is missing or its reason is
+ * unknown.
+ */
 export function parseHealth(conditions: readonly ClusterCondition[]): Health | undefined {
   const types = probedTypes();
   const parsed = types.flatMap((type) => {
@@ -61,18 +64,18 @@ export function toConditions(findings: Findings, previous: readonly ClusterCondi
   });
 }
 
-function damp(previous: Damped | undefined, next: Finding): Damped {
+function damp(previous: DampedCondition | undefined, next: Finding): DampedCondition {
   if (previous === undefined) return { shown: next };
   if (isSameFinding(previous.shown, next)) return isUnchanged(previous, next) ? previous : { shown: next };
   const { shown, doubt } = previous;
   const isTransition = isTrue(shown) !== isTrue(next);
-  // The reason of a failure may vary from probe to probe; two failures in a row are a failure.
+  // The reason of a failure may vary from probe to probe; two failures in a row change the condition, even if their reasons differ.
   const isSecond = doubt !== undefined && (isTransition ? isTrue(doubt) === isTrue(next) : isSameFinding(doubt, next));
   return isSecond ? { shown: next } : { shown, doubt: next };
 }
 
 /** Returns whether the previous object can be reused; a fleet would otherwise allocate one every few milliseconds. */
-function isUnchanged({ shown, doubt }: Damped, next: Finding): boolean {
+function isUnchanged({ shown, doubt }: DampedCondition, next: Finding): boolean {
   return doubt === undefined && shown.message === next.message;
 }
 

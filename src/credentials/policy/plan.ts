@@ -14,7 +14,7 @@ export interface CredentialObservation {
   readonly terms: RenewalTerms;
   /** The latest token; undefined if the credential cannot be renewed. */
   readonly token: TokenInUse | undefined;
-  /** Record of the latest renewal; undefined before the first one, or if no registration is usable. */
+  /** Record of the latest renewal; undefined before the first renewal, or if no registration is usable. */
   readonly record: RenewalRecord | undefined;
   /** True if the latest token is the one on record, false if it is the registered one. */
   readonly isRenewed: boolean;
@@ -26,7 +26,7 @@ export interface CredentialObservation {
   readonly isLost: boolean;
   /** True if the cluster rejects the latest token. */
   readonly isRejected: boolean;
-  /** Interval of probes, within which every replica notices a renewed token. */
+  /** Interval of probes, in milliseconds. Every replica notices a renewed token within one interval. */
   readonly probeIntervalMs: number;
   /** Start of the term. */
   readonly startedAt: number;
@@ -64,7 +64,7 @@ export type CredentialPlan =
   /** Removes the Secret of a renewed token that was retired, and whose anchors are deleted. */
   | { readonly type: 'removeRecord' };
 
-/** Returns the next step. */
+/** Returns the first step that is due, or the time to wait for the next one. */
 export function planCredential(observation: CredentialObservation, now: number): CredentialPlan {
   const steps: readonly Step[] = [
     { at: restoreAt(observation), plan: { type: 'restore' } },
@@ -79,16 +79,16 @@ export function planCredential(observation: CredentialObservation, now: number):
 }
 
 /**
- * Returns the delay before the next attempt after a number of failures in a row: exponential, and shorter than a fifth of the remaining
- * validity, but never shorter than the initial delay.
+ * Returns the delay before the next attempt after consecutive failures, in milliseconds. It grows exponentially up to ten minutes. For a
+ * valid token, it is also at most a fifth of the remaining validity, but never shorter than the initial delay.
  */
-export function retryMs(failures: number, remainingMs: number): number {
+export function retryDelayMs(failures: number, remainingMs: number): number {
   const delayMs = exponentialMs(Math.max(failures - 1, 0), BACKOFF);
   return remainingMs > 0 ? Math.min(delayMs, Math.max(remainingMs / 5, BACKOFF.initialMs)) : delayMs;
 }
 
 interface Step {
-  /** Infinity for a step that is not needed. */
+  /** Time at which the step is due; Infinity if the step is not needed. */
   readonly at: number;
   readonly plan: CredentialPlan;
 }
@@ -113,7 +113,10 @@ function renewal(observation: CredentialObservation, now: number): Step {
     : { at: renewAt(observation, now), plan: { type: 'renew' } };
 }
 
-/** Returns the step that leaves only the registered Secret. The record of anchors is removed last, so that no crash loses it. */
+/**
+ * Returns the next step of the return to the registered token. The Secret with the record of anchors is removed last, so that no crash
+ * loses the record.
+ */
 function retirement({ record, history }: CredentialObservation): Step {
   if (record === undefined) return { at: Infinity, plan: { type: 'retire' } };
   if (record.retiredAt === undefined) return { at: history.renewNotBefore, plan: { type: 'retire' } };
@@ -121,7 +124,9 @@ function retirement({ record, history }: CredentialObservation): Step {
   return { at: isLeft ? Infinity : history.renewNotBefore, plan: { type: 'removeRecord' } };
 }
 
-/** Returns whether the renewed token cannot be used: it has expired, or the cluster rejects it, for example without its anchor. */
+/**
+ * Returns whether the renewed token cannot be used: it has expired, or the cluster rejects it, for example because its anchor was deleted.
+ */
 function isRecovery({ isRejected, isRenewed, token }: CredentialObservation, now: number): boolean {
   return isRenewed && (isRejected || (token?.expiresAt ?? Infinity) <= now);
 }
@@ -131,8 +136,8 @@ function restoreAt({ isLost, terms, history }: CredentialObservation): number {
 }
 
 /**
- * Returns the time of a requested revocation; Infinity if there is none. A renewal precedes it; other replicas notice the new token when the
- * cluster rejects the old one.
+ * Returns the time of a requested revocation; Infinity if there is none. A renewal precedes the revocation; other replicas notice the new
+ * token when the cluster rejects the old one.
  */
 function revokeAt({ record, isRenewed, isLost, history }: CredentialObservation): number {
   const isPending = isRenewed && !isLost && record?.revokeRequest !== undefined && record.revokeRequest !== record.revoked;

@@ -9,14 +9,13 @@ import { Clusters } from '../../api/resources.ts';
 import { clusterConditions } from '../../clusters/policy/conditions.ts';
 import type { PrinterColumn } from '../../kubernetes/custom-table.ts';
 import { type Fields, fieldsOf, isFields } from '../../kubernetes/untrusted.ts';
-import { sentence } from '../../std/sentence.ts';
+import { toSentence } from '../../std/sentence.ts';
 import { createFilteredList, type PublicSchema, pickFields } from '../listwatch/filtered-list.ts';
 import { type OpenApiSchema, object } from '../openapi-schemas.ts';
 
 /** Columns that the list omits, because their fields are not public. */
 const HUB_COLUMNS: ReadonlySet<string> = new Set(['Endpoint', 'Last Probe']);
 
-/** Columns of the cluster list. */
 export const CLUSTER_COLUMNS: readonly PrinterColumn[] = ClusterColumns.filter(({ name }) => !HUB_COLUMNS.has(name));
 
 function clusterSetNameOf(cluster: Cluster): string | undefined {
@@ -24,7 +23,7 @@ function clusterSetNameOf(cluster: Cluster): string | undefined {
   return clusterSet === NO_CLUSTER_SET ? undefined : toClusterSetName(clusterSet);
 }
 
-/** Reason of a condition that Purser did not write. */
+/** Public reason of a condition whose stored reason Purser does not use. */
 const UNKNOWN_REASON = 'Unknown';
 
 /** Returns the public fields of a Cluster. */
@@ -62,12 +61,12 @@ function conditionsOf({ conditions }: Fields): Fields {
   return { conditions: conditions.filter(isFields).filter(isKnownCondition).map(publicCondition) };
 }
 
-/** Returns true if Purser writes conditions of this type. Other conditions are not published. */
+/** Returns true if Purser writes conditions of this type, and the status is valid. Other conditions are not published. */
 function isKnownCondition({ type, status }: Fields): boolean {
   return typeof type === 'string' && clusterConditions.has(type) && CONDITION_STATUSES.has(status);
 }
 
-/** Returns a condition with the public text of its reason. The stored message contains names of Secrets, namespaces and addresses. */
+/** Returns a condition with the public text of its reason. The stored message may contain names of Secrets, namespaces and addresses. */
 function publicCondition(condition: Fields): Fields {
   const { type, status } = condition;
   const times = Object.entries(pickFields(condition, CONDITION_TIMES)).filter(([, time]) => typeof time === 'string' && TIME.test(time));
@@ -76,7 +75,7 @@ function publicCondition(condition: Fields): Fields {
 
 function publicReason(reason: unknown): Fields {
   if (typeof reason === 'string' && Object.hasOwn(ClusterReason, reason)) {
-    return { reason, message: sentence(ClusterReason[reason as ClusterReason]) };
+    return { reason, message: toSentence(ClusterReason[reason as ClusterReason]) };
   }
   return { reason: UNKNOWN_REASON, message: 'Purser did not write this condition.' };
 }
@@ -98,7 +97,7 @@ const { conditions } = status.properties;
 
 /** Schemas of the public fields, derived from the custom resource definition. */
 const SCHEMA: PublicSchema = {
-  description: 'Public fields of a registered cluster; the custom resource has more.',
+  description: 'Public fields of a registered cluster; the custom resource has more fields.',
   properties: {
     spec: object('Addresses of the cluster.', {
       orchestratorApiEndpoints: {
@@ -136,12 +135,11 @@ function conditionSchema(): OpenApiSchema {
   });
 }
 
-/** Returns a schema that allows no other properties. */
+/** Returns a copy of a schema that allows only the listed properties. */
 function closeSchema(schema: OpenApiSchema): OpenApiSchema {
   return { ...schema, additionalProperties: false };
 }
 
-/** The cluster list. */
 export const CLUSTER_LIST = createFilteredList({
   resource: Clusters,
   verbs: ['get', 'list'],

@@ -8,7 +8,7 @@ import { tenantOf } from './tenant.ts';
 export interface ConcurrencyLimits {
   /** Maximum for one tenant, over all of its tokens. */
   readonly perTenant: number;
-  /** Maximum for one source address, which may be a proxy with many callers; only `total` applies if undefined. */
+  /** Maximum for one source address, which may be a proxy with many callers; no limit per address if undefined. */
   readonly perAddress?: number;
   readonly total: number;
 }
@@ -74,7 +74,7 @@ class Counts {
   }
 }
 
-/** Memory reserved for other purposes than watches, in bytes: hub objects, idle connections, lists and initial events in progress. */
+/** Memory reserved for purposes other than watches, in bytes: hub objects, idle connections, lists and initial events in progress. */
 const RESERVED_BYTES = 200e6;
 /**
  * Memory of one watch over HTTP/1.1 after its initial events, in bytes, measured with the allocator of the container image: 43 kB for the
@@ -88,15 +88,15 @@ const MIN_WATCHES = 500;
 
 /** Limits on the memory of watches, in bytes. */
 export interface WatchLimits extends ConcurrencyLimits {
-  /** Bytes that one watch over HTTP/1.1 takes from the limits. */
+  /** Bytes that count toward the limits for one watch over HTTP/1.1. */
   readonly perConnection: number;
-  /** Bytes that one watch over HTTP/2 takes from the limits. */
+  /** Bytes that count toward the limits for one watch over HTTP/2. */
   readonly perStream: number;
 }
 
 /**
- * Returns the limits on watches for a memory limit of the process in bytes; undefined for no limit. The limits never allow more than
- * 10,000 watches, because each event is written to each watch.
+ * Returns the limits on watches for a process with a memory limit of `memoryBytes` (undefined for no memory limit). The limits never allow
+ * more than 10,000 watches, because each event is written to each watch.
  */
 export function computeWatchLimits(memoryBytes: number | undefined): WatchLimits {
   const affordable = memoryBytes === undefined ? MAX_WATCHES : Math.floor((memoryBytes - RESERVED_BYTES) / CONNECTION_BYTES);

@@ -1,5 +1,5 @@
-// The limits on connections of a listener, and on the memory of their buffers. If too many connections have no request in progress, the
-// oldest one of the source address with the most such connections is closed, so that new connections are always accepted.
+// Limits on the number of connections of a listener, and on the memory of their buffers. If too many connections wait without a request in
+// progress, the source address with the most waiting connections loses its oldest one, so that new connections are accepted.
 
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -31,7 +31,7 @@ interface Connection {
   buffer: number;
 }
 
-/** Waiting connections of one source address, in the order in which they began to wait. */
+/** Waiting connections from one source address, in the order in which they began to wait. */
 interface Waiting {
   /** Connections that have not completed a request yet. */
   readonly silent: Set<Connection>;
@@ -59,9 +59,9 @@ export class Connections {
   }
 
   /**
-   * Begins a request, which ends with its response. Returns false if the request must not be served, because its connection is closed, or
-   * has too many requests in progress. In the second case, the connection is closed after their responses. HTTP/2 has its own limit. Node
-   * passes the TLS socket here and the TCP socket to `#open`; the peer identifies the connection.
+   * Counts a request as in progress until its response is closed. Returns false if the request must not be served, because its connection
+   * is closed or has too many requests in progress. In the second case, the connection is closed when those requests are complete. HTTP/2
+   * has its own limit. Connections are identified by their peer, because Node passes the TLS socket here, but the TCP socket to `#open`.
    */
   begin(socket: Socket, response: ServerResponse): boolean {
     // Node also parses requests from bytes that it read before the connection was closed.
@@ -127,7 +127,9 @@ export class Connections {
     if (waiting !== undefined && sizeOf(waiting) === 0) this.#waiting.delete(connection.address);
   }
 
-  /** Closes the oldest waiting connection of the address with the most, a silent one if possible, and never `newest`. */
+  /**
+   * Closes the oldest waiting connection of the address with the most waiting connections: a silent one if possible, and never `newest`.
+   */
   #evict(newest?: Connection): void {
     let most: Waiting | undefined;
     for (const waiting of this.#waiting.values()) if (most === undefined || sizeOf(waiting) > sizeOf(most)) most = waiting;
@@ -135,7 +137,7 @@ export class Connections {
     if (victim !== undefined) this.#close(victim);
   }
 
-  /** Closes the oldest idle connection with large buffers of the address whose buffers use the most memory. */
+  /** Finds the address whose idle connections use the most memory for large buffers, and closes the oldest of these connections. */
   #evictBuffer(): void {
     let most: readonly Connection[] = [];
     for (const { idle } of this.#waiting.values()) {
@@ -158,7 +160,7 @@ function sumBuffers(connections: readonly Connection[]): number {
 
 /** Maximum number of requests in progress on one HTTP/1.1 connection. Kubernetes clients, browsers and proxies send one at a time. */
 const MAX_PIPELINED = 32;
-/** Number of excess requests at which a connection is closed without waiting for the responses in progress. */
+/** Number of excess requests above which a connection is closed without waiting for the responses in progress. */
 const MAX_EXCESS = 32;
 
 function oldestOf(connections: ReadonlySet<Connection>, newest: Connection | undefined): Connection | undefined {
@@ -175,11 +177,14 @@ function peerOf({ remoteAddress = '', remotePort = 0, localAddress = '' }: Socke
   return `${remotePort} ${remoteAddress} ${localAddress}`;
 }
 
-/** Sizes of the buffers of connections: Node keeps those of the largest write and of the largest read while the connection is open. */
+/**
+ * Sizes of the large buffers of connections, in bytes. While a connection is open, Node keeps the buffers of its largest write and its
+ * largest read.
+ */
 const writeBytes = new WeakMap<Socket, number>();
 const readBytes = new WeakMap<Socket, number>();
 
-/** Maximum size of a buffer that is included in the expected memory of every connection, in bytes. */
+/** Maximum size of a buffer that is not recorded, in bytes: such a buffer is part of the expected memory of every connection. */
 const SMALL_BYTES = 16_384;
 /** Size of the buffer that a long request leaves, in bytes. */
 const READ_BYTES = 65_536;

@@ -1,13 +1,13 @@
-// The limits on HTTP/2 connections, per source address and in total. Connections without an authenticated request give way to new ones, so
-// that silent clients cannot keep others on HTTP/1.1.
+// The limits on HTTP/2 connections, per source address and in total. At a limit, a connection without a recent authenticated request is
+// closed in favor of a new one, so that idle clients cannot force others to use HTTP/1.1.
 
 /** A connection that the limits apply to. */
 export interface LimitedConnection {
-  /** Key of the source address. */
+  /** Key under which limits count the source address. */
   readonly address: string;
   /** True for a connection that may be closed in favor of another one. */
   readonly canGiveWay: boolean;
-  /** Accepts no more requests, and closes the connection soon, even if requests are in progress. */
+  /** Stops accepting requests, and closes the connection soon, even if requests are in progress. */
   readonly close: () => void;
 }
 
@@ -25,7 +25,7 @@ export class Http2Limit {
     return !this.#isFull(address) || this.#findReplaceable(address) !== undefined;
   }
 
-  /** Adds a connection. If there is no room, closes a connection that can give way to it; returns false if there is none. */
+  /** Adds a connection. At a limit, first closes a connection that can give way; returns false if no connection can. */
   add(connection: LimitedConnection): boolean {
     const { address } = connection;
     if (this.#isFull(address)) {
@@ -56,7 +56,10 @@ export class Http2Limit {
     return (this.#byAddress.get(address)?.size ?? 0) >= MAX_PER_ADDRESS;
   }
 
-  /** Returns the oldest connection that can give way, of this address if it is full, or else of the address with the most of them. */
+  /**
+   * Returns the oldest connection that can give way: of this address if it has reached its limit, otherwise of the address with the most
+   * connections that can give way.
+   */
   #findReplaceable(address: string): LimitedConnection | undefined {
     if (this.#isAddressFull(address)) return filterReplaceable(this.#byAddress.get(address))[0];
     let most: readonly LimitedConnection[] = [];

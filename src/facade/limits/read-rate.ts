@@ -1,4 +1,4 @@
-// The minimum rate at which a client must read a long response. A slower client would occupy a seat that other requests wait for.
+// The minimum rate at which a client must read a long response. A slower client would occupy resources that other requests wait for.
 
 import type { Clock } from '../../std/clock.ts';
 
@@ -15,7 +15,7 @@ const MIN_BYTES_PER_SECOND = 64 * 1024;
 const GRACE_MS = 10_000;
 const CHECK_MS = 2_000;
 
-/** Checks the rate every two seconds, until the client reads too slowly or the returned function is called. */
+/** Checks the rate after ten seconds and then every two seconds, until the client reads too slowly or the returned function is called. */
 export function enforceReadRate({ clock, sentBytes, onTooSlow }: ReadRateOptions): () => void {
   const startedAt = clock.monotonic();
   let cancel = () => {};

@@ -7,32 +7,32 @@ import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
 import { TenantRates, tenantOf } from './tenant.ts';
 
 export interface ReviewRates {
-  /** Total rate of all addresses within their allowance. */
+  /** Total rate for unknown tokens from all addresses within their allowance (see ALLOWANCE). */
   readonly shared: Rate;
-  /** Total rate of all addresses beyond their allowance. */
+  /** Total rate for unknown tokens from all addresses beyond their allowance. */
   readonly allOverAllowance: Rate;
-  /** Rate of one address beyond its allowance. */
+  /** Rate for unknown tokens from one address beyond its allowance. */
   readonly perAddressOverAllowance: Rate;
   /** Rate for known tokens of one tenant. Each token is reviewed at most every ten seconds, so only many active tokens reach this rate. */
   readonly known: Rate;
-  /** Rate for unknown tokens of one tenant that the hub has signed. */
+  /** Rate for the tokens of one tenant that are unknown, but signed by the hub. */
   readonly signed: Rate;
 }
 
-/** Result of a review: the user of an accepted token; `failed` if the hub returned no result. */
+/** Result of a review: the user of an accepted token, `rejected`, or `failed` if the hub returned no result. */
 export type ReviewOutcome = { readonly username: string } | 'rejected' | 'failed';
 
 /** Admission of a review, or the time to wait before a retry, in milliseconds. */
-export type Admission =
+export type ReviewAdmission =
   | { readonly waitMs: number; readonly settle?: never }
   | { readonly waitMs: 0; readonly settle: (outcome: ReviewOutcome) => void };
 
 interface Source {
-  /** Number of reviews without a result. */
+  /** Number of reviews in progress. */
   pending: number;
-  /** Accepted tokens, up to the allowance of each tenant. */
+  /** Number of accepted tokens, up to TENANT_ALLOWANCE for each tenant. */
   readonly credit: DecayingCount;
-  /** Rejected tokens, and accepted tokens of tenants beyond their allowance. */
+  /** Number of rejected tokens, and of accepted tokens beyond TENANT_ALLOWANCE. */
   readonly debit: DecayingCount;
   readonly bucket: TokenBucket;
 }
@@ -44,7 +44,9 @@ const RATES: ReviewRates = {
   known: { perSecond: 100, burst: 200 },
   signed: { perSecond: 20, burst: 64 },
 };
-/** Allowance of a new address: the maximum number of its pending reviews and debited tokens. Each credited token adds one. */
+/**
+ * Allowance of a new address: the maximum sum of its pending reviews and debited tokens. Each credited token adds one, up to MAX_ALLOWANCE.
+ */
 const ALLOWANCE = 32;
 const MAX_ALLOWANCE = 400;
 /** Maximum number of accepted tokens of one tenant that are credited to their addresses; additional ones are debited. */
@@ -78,17 +80,17 @@ export class ReviewLimit {
   }
 
   /** Admits the review of a known token of a user. */
-  admitKnown(username: string): Admission {
+  admitKnown(username: string): ReviewAdmission {
     return admissionAfter(this.#known.take(tenantOf(username)));
   }
 
   /** Admits the review of an unknown token that the hub has signed for a user. The limits on addresses do not apply. */
-  admitSigned(username: string): Admission {
+  admitSigned(username: string): ReviewAdmission {
     return admissionAfter(this.#signed.take(tenantOf(username)));
   }
 
   /** Admits the review of an unknown token from an address. The caller must call `settle` once, when the review has ended. */
-  admit(address: string): Admission {
+  admit(address: string): ReviewAdmission {
     const source = this.#sourceOf(address);
     const waitMs = isWithinAllowance(source) ? this.#shared.take() : source.bucket.take() || this.#allOverAllowance.take();
     if (waitMs > 0) return { waitMs };
@@ -120,7 +122,7 @@ export class ReviewLimit {
   }
 }
 
-function admissionAfter(waitMs: number): Admission {
+function admissionAfter(waitMs: number): ReviewAdmission {
   return waitMs > 0 ? { waitMs } : { waitMs: 0, settle: () => {} };
 }
 

@@ -1,4 +1,4 @@
-// The limits on label and field selectors. Each requirement is kept with a watch, and is evaluated for each object.
+// The limits on label and field selectors. A watch keeps each requirement in memory, and evaluates it for each object.
 
 import { type FieldError, formatFieldError, tooLong, tooMany } from '../../kubernetes/field-error.ts';
 import type { Selectors } from '../../kubernetes/selection.ts';
@@ -7,9 +7,9 @@ import type { ListOptions } from '../../kubernetes/wire/options.ts';
 
 /** Maximum length of one selector, in bytes. */
 export const MAX_SELECTOR_BYTES = 1_024;
-/** Maximum number of requirements of both selectors. */
+/** Maximum number of requirements in both selectors together. */
 const MAX_REQUIREMENTS = 32;
-/** Maximum number of values of both selectors. */
+/** Maximum number of values in both selectors together. */
 const MAX_VALUES = 64;
 
 type SelectorTexts = Pick<ListOptions, 'labelSelector' | 'fieldSelector'>;

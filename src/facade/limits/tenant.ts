@@ -64,7 +64,8 @@ export function tenantOf(username: string): string {
  */
 export function toAddressKey(remoteAddress: string | undefined): string {
   const address = (remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
-  if (!isIPv6(address)) return address;
+  // The regular expression behind `isIPv6` is slow, and every request needs its key.
+  if (!address.includes(':') || !isIPv6(address)) return address;
   const [head = '', tail] = address.split('::', 2);
   const first = head === '' ? [] : head.split(':');
   const last = tail === undefined || tail === '' ? [] : tail.split(':');

@@ -19,7 +19,7 @@ export class RoundRobin {
     else waiting.push(work);
   }
 
-  /** Removes and returns the oldest work of the address whose turn it is; undefined if there is none. */
+  /** Removes and returns the oldest work of the address whose turn it is, or undefined if no work waits. */
   next(): (() => void) | undefined {
     for (const [address, waiting] of this.#waiting) {
       const work = waiting.shift();
@@ -36,15 +36,15 @@ export class RoundRobin {
 const MAX_REQUESTS = 16;
 
 /**
- * Starts requests in turns of the event loop, a few in each: a connection can deliver a hundred requests at once, and new connections of
- * others would wait until all of them are served.
+ * Starts only a few requests in each turn of the event loop: a connection can deliver a hundred requests at once, and new connections of
+ * other clients would wait until all of them are served.
  */
 export class ServingTurns {
   readonly #waiting = new RoundRobin();
   #started = 0;
   #isScheduled = false;
 
-  /** Starts a request immediately, or in one of the next turns if too many have started in this one. */
+  /** Starts a request immediately, or in a later turn if other requests wait, or too many have started in this turn. */
   start(address: string, request: () => void): void {
     this.#schedule();
     if (this.#waiting.isEmpty && this.#started < MAX_REQUESTS) this.#run(request);
@@ -77,13 +77,13 @@ const MAX_HANDSHAKES = 4;
 const MAX_ACCEPTING = 32;
 
 /**
- * Starts the TLS handshakes of new connections, for one source address after another. A handshake takes more time than most requests: in
- * order of arrival, a flood of connections from one address would delay the new connections of all others.
+ * Starts the TLS handshakes of new connections, for one source address after another. A handshake takes more time than most requests: if
+ * handshakes started in order of arrival, a flood of connections from one address would delay the new connections of all others.
  */
 export class Handshakes {
   readonly #waiting = new RoundRobin();
   #isScheduled = false;
-  /** Number of consecutive turns in which Node accepted a connection, without handshakes. */
+  /** Number of consecutive turns in which Node accepted a connection and no handshake started. */
   #accepting = 0;
   #hasAccepted = false;
   #started = 0;

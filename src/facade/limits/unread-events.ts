@@ -8,7 +8,7 @@ export interface EventWriter {
   readonly tenant: string;
   /** Writes events as far as `admit` allows. */
   pump(): void;
-  /** Closes the connection. */
+  /** Closes the connection or the HTTP/2 stream. */
   destroy(): void;
 }
 

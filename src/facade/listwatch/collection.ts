@@ -5,9 +5,9 @@ import { isNamespaceEntry, Visibility, type VisibleObject } from '../../access/v
 import { objectKey } from '../../kube/paths.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { goJson, goJsonString } from '../../std/go-text.ts';
-import { type FacadeVersion, formatVersionAt } from './version.ts';
+import { type FacadeVersion, formatFacadeVersionAt } from './version.ts';
 
-/** One version of an object in its public form, with its bytes, which all callers share. */
+/** One version of an object in its public form. All callers share its bytes. */
 export class Item implements VisibleObject {
   readonly key: string;
   readonly clusterSetName: string | undefined;
@@ -47,16 +47,16 @@ export class Item implements VisibleObject {
   }
 
   /**
-   * Returns the parts of the item in a list of this version. Their total length is the length of `bytes`: all versions of a revision are
-   * equally long.
+   * Returns the compact JSON of the item in a list with this version, in parts. Their total length is the length of `bytes`, because all
+   * versions of one revision have the same length.
    */
   itemParts(list: FacadeVersion): readonly Buffer[] {
     const { fingerprint } = Visibility.everything;
-    return list.fingerprint === fingerprint ? [this.bytes] : this.parts(formatVersionAt(this.revision, list));
+    return list.fingerprint === fingerprint ? [this.bytes] : this.parts(formatFacadeVersionAt(this.revision, list));
   }
 
   #encode(): Buffer {
-    const version = formatVersionAt(this.revision, Visibility.everything);
+    const version = formatFacadeVersionAt(this.revision, Visibility.everything);
     const [before, after] = encodeParts(this.object);
     this.#versionAt = Buffer.byteLength(before);
     this.#versionEnd = this.#versionAt + version.length;
@@ -100,7 +100,7 @@ export class Collection {
     return found?.key === key ? found : undefined;
   }
 
-  /** Returns a collection that contains `item`, instead of an item with the same key. */
+  /** Returns a collection with `item` added, or in place of the item with the same key. */
   with(item: Item): Collection {
     const at = this.#blockOf(item.key);
     const block = this.blocks[at];
@@ -120,7 +120,10 @@ export class Collection {
     );
   }
 
-  /** Returns a collection with other items at these keys; undefined removes an item. Blocks without such a key are shared. */
+  /**
+   * Returns a collection with these items added, or in place of the items with the same keys; undefined removes an item. Shares the blocks
+   * that do not change.
+   */
   withAll(changes: ReadonlyMap<string, Item | undefined>): Collection {
     if (this.blocks.length === 0) return Collection.of([...changes.values()].filter((item) => item !== undefined));
     const keys = Map.groupBy(changes.keys(), (key) => this.#blockOf(key));
@@ -174,7 +177,7 @@ export class Collection {
     }
   }
 
-  /** Yields the items with these sorted names, each of which is a key or a whole namespace. */
+  /** Yields the items that these sorted entries include. Each entry is a key, or stands for a whole namespace. */
   *#named(names: readonly string[], start: string): Generator<Item> {
     let covered: string | undefined;
     for (const name of names) {
@@ -273,7 +276,7 @@ function compareKeys(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Returns the JSON of an object with sorted keys, before and after the value of its resourceVersion. */
+/** Returns the JSON of an object, with sorted keys, in two parts: before and after the value of its resourceVersion. */
 function encodeParts({ metadata, ...rest }: KubeObject): readonly [string, string] {
   const fields = Object.entries(metadata);
   const before = goJson(Object.fromEntries(fields.filter(([key]) => key < 'resourceVersion')));

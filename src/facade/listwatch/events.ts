@@ -1,5 +1,5 @@
-// The events of a watch: from the log, or from a replay of objects that become visible or hidden. If several events belong to one
-// version, only the last event carries it, because callers cannot resume from the events before.
+// The events of a watch: from the log, or from a replay of initial objects, or of objects that become visible or hidden. If several events
+// belong to one version, only the last one carries a version that callers can resume from; this does not apply to initial events.
 
 import { NOT_RESUMABLE, type Visibility } from '../../access/visibility.ts';
 import type { ServedKind } from '../../kubernetes/kind.ts';
@@ -13,7 +13,7 @@ import type { Clock } from '../../std/clock.ts';
 import { goJson } from '../../std/go-text.ts';
 import type { Item } from './collection.ts';
 import { type Entry, type History, hasGap } from './history.ts';
-import { type FacadeVersion, formatVersion, formatVersionAt } from './version.ts';
+import { type FacadeVersion, formatFacadeVersion, formatFacadeVersionAt } from './version.ts';
 
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
@@ -34,7 +34,7 @@ export interface EventForm {
 /** Selection and encoding of the events of one watch. */
 export interface EventFilter {
   readonly visibility: Visibility;
-  /** Returns true if the namespace and the selectors of the watch match. */
+  /** Returns true if the item matches the namespace and the selectors of the watch. */
   readonly selects: (item: Item) => boolean;
   readonly form: EventForm;
 }
@@ -47,12 +47,12 @@ export interface EventLines {
 }
 
 /**
- * Size at which a piece ends, in bytes. Pieces are written one at a time. The TLS buffer of a connection keeps the memory pages of its
- * largest write while the connection is open; most pieces fit into two pages.
+ * Size at which a piece of the event stream ends, in bytes. Pieces are written one at a time. The TLS buffer of a connection keeps the
+ * memory pages of its largest write while the connection is open; most pieces fit into two pages.
  */
 const PIECE_BYTES = 5 * 1024;
 
-/** Returns the form of whole objects, which consists of their shared bytes. */
+/** Returns the form of events with whole objects. Its lines consist of the shared bytes of the objects. */
 export function createPlainForm(kind: ServedKind): EventForm {
   return {
     isShared: true,
@@ -72,7 +72,7 @@ export function createConvertedLines(): ConvertedLines {
   return new BoundedCache(MAX_CONVERTED);
 }
 
-/** Returns the form of tables, or of metadata only. Only the first event of a watch has the columns of its table. */
+/** Returns the form of events with tables or with metadata. Only the first event of a watch contains the columns of the table. */
 export function createConvertedForm(view: View, clock: Clock, lines: ConvertedLines): EventForm {
   let isFirst = true;
   const encode = (type: string, object: KubeObject, now: number) => {
@@ -114,8 +114,8 @@ function bookmarkObject({ group, version, kind }: ServedKind, resourceVersion: s
 }
 
 /**
- * Returns the next piece of the log; 'expired' if a part of it is unknown. Skips events up to the revision `ahead`, which the caller has
- * received.
+ * Returns the next piece of the log, or 'expired' if the log has a gap. Skips events up to the revision `ahead`, because the caller has
+ * already received them.
  */
 export function readLog(history: History, from: number, filter: EventFilter, ahead: number): EventLines | 'expired' {
   const lines = new Lines(filter);
@@ -125,22 +125,22 @@ export function readLog(history: History, from: number, filter: EventFilter, ahe
     if (hasGap(entry, ahead)) return 'expired';
     const event = entry.revision > ahead ? toEvent(entry, filter) : undefined;
     if (event !== undefined) {
-      if (held !== undefined) lines.add(held, formatVersionAt(held.revision, { fingerprint: NOT_RESUMABLE }));
+      if (held !== undefined) lines.add(held, formatFacadeVersionAt(held.revision, { fingerprint: NOT_RESUMABLE }));
       held = { ...event, at, revision: entry.revision };
     }
     const isFull = lines.size >= PIECE_BYTES;
     if (isFull && held !== undefined && !entry.isLast) return { lines: lines.all, next: held.at };
     if (!entry.isLast) continue;
-    if (held !== undefined) lines.add(held, formatVersionAt(held.revision, filter.visibility));
+    if (held !== undefined) lines.add(held, formatFacadeVersionAt(held.revision, filter.visibility));
     held = undefined;
     if (lines.size >= PIECE_BYTES) return { lines: lines.all, next: at + 1 };
   }
   return { lines: lines.all, next: history.end };
 }
 
-/** Returns the event of a change for one watch; undefined if the object is visible neither before nor after the change. */
+/** Returns the event of a change for one watch, or undefined if the watch includes the object neither before nor after the change. */
 function toEvent({ before, after }: Entry, { visibility, selects }: EventFilter): ItemEvent | undefined {
-  // An object becomes visible or hidden when its labels, and so its set, change.
+  // A change of labels can move an object to another cluster set, and so make it visible or hidden.
   const isVisible = after !== undefined && visibility.includesObject(after) && selects(after);
   const wasVisible = before !== undefined && visibility.includesObject(before) && selects(before);
   if (isVisible) return { type: wasVisible ? 'MODIFIED' : 'ADDED', item: after };
@@ -182,7 +182,7 @@ export class Replay {
     }
     const { version, isInitial, hasBookmark } = this.#options;
     if (this.#held !== undefined) lines.add(this.#held, this.#versionOf(this.#held, version.fingerprint));
-    if (hasBookmark) lines.addBookmark(formatVersion(version), isInitial);
+    if (hasBookmark) lines.addBookmark(formatFacadeVersion(version), isInitial);
     return { lines: lines.all, isLast: true };
   }
 
@@ -192,7 +192,7 @@ export class Replay {
 
   #versionOf({ item }: ItemEvent, fingerprint: number): string {
     const { version, isInitial } = this.#options;
-    return isInitial ? formatVersionAt(item.revision, version) : formatVersion({ ...version, fingerprint });
+    return isInitial ? formatFacadeVersionAt(item.revision, version) : formatFacadeVersion({ ...version, fingerprint });
   }
 }
 

@@ -22,13 +22,16 @@ export interface ListDescription<T extends ApiObject> {
   readonly resource: Resource<T>;
   /** RBAC verbs, each of which is enough to see an object that a rule grants. A caller who may list all objects sees all. */
   readonly verbs: readonly string[];
-  /** Returns the name that RBAC rules use for the cluster set of an object; undefined without a set. Objects have no sets by default. */
+  /**
+   * Returns the name that RBAC rules use for the cluster set of an object, or undefined if the object has no set. By default, objects have
+   * no sets.
+   */
   readonly clusterSetNameOf?: (object: T) => string | undefined;
   /** Returns the public fields of an object besides its type and metadata: an allow-list. */
   readonly publicFields: (object: T) => Fields;
   /** OpenAPI schemas of the public fields. */
   readonly schema: PublicSchema;
-  /** Columns of tables after the name. */
+  /** Table columns after the column of the name. */
   readonly columns: readonly PrinterColumn[];
   /** Public fields that field selectors can use, besides name and namespace; none by default. */
   readonly selectableFields?: SelectableKind['selectableFields'];
@@ -61,15 +64,14 @@ export interface Listing {
 /** A filtered list of objects of the type `T` on the hub. */
 export interface FilteredList<T extends ApiObject> extends Listing {
   readonly permission: Permission;
-  /** Returns the name that RBAC rules use for the cluster set of an object; undefined without a set. */
+  /** Returns the name that RBAC rules use for the cluster set of an object, or undefined if the object has no set. */
   clusterSetNameOf(object: T): string | undefined;
-  /** Returns the public form of an object, with annotations that have one of the prefixes if annotations are public. Omits other fields. */
+  /** Returns the public form of an object. If annotations are public, it includes those with one of the prefixes. */
   toPublic(object: T, annotationPrefixes?: readonly string[]): KubeObject;
   /** Returns the approximate size of the public form in memory, in bytes. */
   weightOf(object: T): number;
 }
 
-/** Creates a list from its description. */
 export function createFilteredList<T extends ApiObject>(description: ListDescription<T>): FilteredList<T> {
   const { resource, verbs, publicFields, columns, selectableFields = {}, hasAnnotations = false, weightOf, exampleName } = description;
   const { clusterSetNameOf = () => undefined } = description;
@@ -104,7 +106,7 @@ export function createFilteredList<T extends ApiObject>(description: ListDescrip
   };
 }
 
-/** Returns the path of the list in one namespace; of the list of all objects if the namespace is empty. */
+/** Returns the path of the list in one namespace, or of the list of all objects if the namespace is empty. */
 export function listPath({ plural }: Pick<Listing, 'plural'>, namespace: string): string {
   return namespace === '' ? `${ROOT}/${plural}` : `${ROOT}/namespaces/${namespace}/${plural}`;
 }
@@ -136,7 +138,7 @@ function objectSchema<T extends ApiObject>({ resource, schema, hasAnnotations = 
     creationTimestamp: `Time at which the ${kind} was created.`,
     deletionTimestamp: 'Time at which deletion was requested.',
     labels: `Labels of the ${kind}.`,
-    ...(hasAnnotations && { annotations: 'Annotations with public prefixes.' }),
+    ...(hasAnnotations && { annotations: 'Annotations with the prefixes in the --facade-annotations option.' }),
   });
   return object(
     schema.description,

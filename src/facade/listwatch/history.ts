@@ -1,5 +1,5 @@
-// The listed objects as of the latest event of the hub, and a log of their recent changes. A watcher is a position in the log. A list of
-// an old version restores the objects that have changed since.
+// The listed objects as of the latest event of the hub, and a log of their recent changes. A watcher reads the log from its own position. A
+// list of an old version restores the objects that have changed since that version.
 
 import type { Subscription } from 'rxjs';
 import type { Visibility } from '../../access/visibility.ts';
@@ -11,7 +11,7 @@ import { type StatusError, serviceUnavailable } from '../../kubernetes/status.ts
 import { BoundedCache } from '../../std/bounded-cache.ts';
 import type { Clock } from '../../std/clock.ts';
 import { Collection, type Item } from './collection.ts';
-import { formatVersionAt, parseVersion } from './version.ts';
+import { formatFacadeVersionAt, parseFacadeVersion } from './version.ts';
 
 /** A change to one object at a revision. */
 export interface Entry {
@@ -53,7 +53,7 @@ export interface VersionWait {
 /** The part of an informer that lists use. */
 export type ListSource<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$' | 'parts'>;
 
-/** A batch of the hub in public form; `item` is undefined for a deleted object. */
+/** A batch of changes on the hub, with objects in public form; `item` is undefined for a deleted object. */
 interface ItemBatch extends Pick<Batch<never>, 'type' | 'resourceVersion'> {
   readonly changes: readonly { readonly key: string; readonly item: Item | undefined }[];
 }
@@ -61,7 +61,7 @@ interface ItemBatch extends Pick<Batch<never>, 'type' | 'resourceVersion'> {
 const MAX_WEIGHT = 32e6;
 /**
  * Time after a change during which callers can resume from a version before it, in milliseconds; the same as in Kubernetes. A new
- * permission also covers this past: the next owner of a namespace can list its earlier objects.
+ * permission also covers this period: a new owner of a namespace can list objects that were deleted from it earlier.
  */
 const MAX_AGE_MS = 300_000;
 const WAIT_MS = 3_000;
@@ -71,7 +71,7 @@ const MAX_RESTORED = 4;
 /** Returns the error for a list whose objects this replica has not received yet. */
 export function notListedYet(plural: string): StatusError {
   const remedy = "Try again; if the error persists, check Purser's log.";
-  return serviceUnavailable(`Purser has not listed the ${plural} of the hub yet. ${remedy}`, 1);
+  return serviceUnavailable(`Purser has not listed the ${plural} on the hub yet. ${remedy}`, 1);
 }
 
 export class History {
@@ -109,7 +109,7 @@ export class History {
     return this.#collection;
   }
 
-  /** The hub's resourceVersion of the collection; 0 before the first list. */
+  /** Revision of the collection: the hub's resourceVersion, or a local revision; 0 before the first list. */
   get revision(): number {
     return this.#revision;
   }
@@ -144,7 +144,7 @@ export class History {
 
   /** Waits until the log reaches the revision of a version. Throws 504 with the current version after the timeout. */
   async waitFor(version: bigint, { signal, findVisibility, timeoutMs = WAIT_MS }: VersionWait): Promise<void> {
-    const { revision } = parseVersion(version);
+    const { revision } = parseFacadeVersion(version);
     if (revision <= this.#revision) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const check = () => revision <= this.#revision && resolve();
@@ -156,7 +156,7 @@ export class History {
     cancel();
     if (revision <= this.#revision) return;
     const visibility = await findVisibility();
-    throw versionTooLarge(version, formatVersionAt(visibility.isNothing ? 1 : this.#revision, visibility));
+    throw versionTooLarge(version, formatFacadeVersionAt(visibility.isNothing ? 1 : this.#revision, visibility));
   }
 
   /** Sets the objects of the hub at a revision. The log starts after this revision. */
@@ -166,7 +166,7 @@ export class History {
     this.#oldest = revision;
   }
 
-  /** Applies one event of the hub. */
+  /** Applies one batch of changes. */
   apply({ type, resourceVersion, changes }: ItemBatch): void {
     const revision = this.isLocal ? this.#localRevision(Number(resourceVersion), changes.length > 0) : Number(resourceVersion);
     if (this.#oldest === Number.POSITIVE_INFINITY)
@@ -193,7 +193,10 @@ export class History {
     return Math.max(revision, this.#revision + (hasChanges ? 1 : 0));
   }
 
-  /** Returns the position of the first entry after a revision, which may be in the future; undefined for an unknown revision. */
+  /**
+   * Returns the position of the first entry after a revision, or undefined if the log does not contain all changes after it. The revision
+   * may be in the future.
+   */
   positionAfter(revision: number): number | undefined {
     this.#expire();
     if (revision < this.oldest) return undefined;
@@ -216,7 +219,7 @@ export class History {
     return restored;
   }
 
-  /** Returns the objects that have changed since a position as they were before, by key; undefined for those that did not exist. */
+  /** Returns the previous state of all objects that have changed since a position, by key; undefined for an object that did not exist. */
   #objectsBefore(position: number): ReadonlyMap<string, Item | undefined> {
     const objects = new Map<string, Item | undefined>();
     for (let index = position; index < this.end; index++) {

@@ -25,7 +25,7 @@ import { type Listing, listPath } from './filtered-list.ts';
 import type { History } from './history.ts';
 import { type Page, parseQuery, readPage } from './page.ts';
 import type { RbacAccess } from './rbac-access.ts';
-import { type CallerVersions, formatVersion, formatVersionAt } from './version.ts';
+import { type CallerVersions, formatFacadeVersion, formatFacadeVersionAt } from './version.ts';
 
 export interface ListDeps {
   readonly listing: Listing;
@@ -37,10 +37,10 @@ export interface ListDeps {
   readonly responseBytes: ConcurrencyLimiter;
 }
 
-/** Size of a list above which its connection is closed, in bytes. */
+/** Size of a list above which the connection is closed after the response, in bytes. */
 const LARGE_BYTES = 1 << 20;
 /**
- * Minimum size of a response that reserves memory until it has been sent, in bytes. The limit on requests in progress bounds the memory of
+ * Size above which a response reserves memory until it has been sent, in bytes. The limit on requests in progress bounds the memory of
  * shorter responses.
  */
 const SMALL_BYTES = 32 * 1024;
@@ -48,7 +48,10 @@ const SMALL_BYTES = 32 * 1024;
 export const RESERVED_BYTES = 256 * 1024;
 /** Maximum size of a response that is written in one piece, in bytes; a larger response is written in slices. */
 const WHOLE_BYTES = 256 * 1024;
-/** Minimum size of a compressed response, in bytes; applies to clients that accept gzip. */
+/**
+ * Size above which a response in one piece is compressed if the client accepts gzip, in bytes. A response in slices is compressed for such
+ * a client regardless of its size.
+ */
 const MIN_GZIP_BYTES = 128 * 1024;
 /** Maximum size of a slice of shared blocks, and size at which a slice of single items ends, in bytes. */
 const SLICE_BYTES = 128 * 1024;
@@ -99,7 +102,7 @@ export async function getObject(deps: ListDeps, request: FacadeRequest): Promise
   const item = history.collection.get(key);
   if (item === undefined || !visibility.includesObject(item)) throw notFound({ group: listing.kind.group, name: listing.plural }, name);
   if (view.as?.kind === 'PartialObjectMetadataList') throw badRequest(NOT_A_LIST);
-  const object = item.at(formatVersionAt(item.revision, visibility));
+  const object = item.at(formatFacadeVersionAt(item.revision, visibility));
   const reply = textReply(200, encodeObject(object, view), representation);
   return { ...reply, headers: { ...reply.headers, ...VARY }, ...reserve(deps, request, (reply.body as string).length) };
 }
@@ -143,8 +146,8 @@ interface ConvertedPage extends LinkedPage {
 async function convertedReply(deps: ListDeps, request: FacadeRequest, converted: ConvertedPage): Promise<FacadeReply> {
   const { page, selfLink, representation, view } = converted;
   const { version, whole } = page;
-  const items = Iterator.from(whole?.from('') ?? page.items).map((item) => item.at(formatVersionAt(item.revision, version)));
-  const list = { ...page, items, revision: formatVersion(version), selfLink };
+  const items = Iterator.from(whole?.from('') ?? page.items).map((item) => item.at(formatFacadeVersionAt(item.revision, version)));
+  const list = { ...page, items, revision: formatFacadeVersion(version), selfLink };
   const pieces = formatList(encodeListParts(list, view), representation);
   const { contentType } = representation;
   const length = lengthOf(page);
@@ -220,7 +223,7 @@ function listMetadata(page: Page, selfLink: string): Readonly<Record<string, unk
   return {
     continue: page.continue,
     ...(page.remaining !== undefined && { remainingItemCount: page.remaining }),
-    resourceVersion: formatVersion(page.version),
+    resourceVersion: formatFacadeVersion(page.version),
     selfLink,
   };
 }
@@ -271,7 +274,7 @@ function* joinSlices(pieces: Iterable<string>): Generator<string> {
   if (slice !== '') yield slice;
 }
 
-/** Returns the compressed slices. Throws an error of the slices to the reader. */
+/** Returns the compressed slices. An error in `slices` is thrown to the reader of the result. */
 function compress(slices: Slices): AsyncIterable<Buffer> {
   return pipeline(Readable.from(slices, { highWaterMark: 1 }), createGzip({ level: 1 }), () => {});
 }

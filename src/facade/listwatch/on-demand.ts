@@ -2,12 +2,12 @@
 
 import { combineLatest, merge, Subscription } from 'rxjs';
 import type { ApiObject, Role, RoleBinding } from '../../api/resources.ts';
-import type { Informer, Problem } from '../../kube/informer.ts';
+import type { Informer, ListWatchProblem } from '../../kube/informer.ts';
 import { hasReason, type StatusError, serviceUnavailable } from '../../kubernetes/status.ts';
 import type { Endpoint } from '../request.ts';
 import type { Listing } from './filtered-list.ts';
 import { notListedYet } from './history.ts';
-import { createListRoutes, createListWatch, type ListWatch, type ListWatchOptions } from './list-watch.ts';
+import { createListEndpoints, createListRoutes, type ListEndpoints, type ListEndpointsOptions } from './list-endpoints.ts';
 
 /** Informers of the objects of a namespaced kind, and of the Roles and RoleBindings that grant permissions on them. */
 export interface OnDemandInformers<T extends ApiObject> {
@@ -16,11 +16,11 @@ export interface OnDemandInformers<T extends ApiObject> {
   readonly bindings: Informer<RoleBinding>;
 }
 
-export interface OnDemandOptions<T extends ApiObject> extends Omit<ListWatchOptions<T>, 'objects' | 'inNamespaces'> {
+export interface OnDemandOptions<T extends ApiObject> extends Omit<ListEndpointsOptions<T>, 'objects' | 'inNamespaces'> {
   /** Creates informers that have not started. */
   readonly createInformers: () => OnDemandInformers<T>;
   /** Called for each failure of the informers. */
-  readonly onProblem: (problem: Problem) => void;
+  readonly onProblem: (problem: ListWatchProblem) => void;
 }
 
 /** Time without requests and watches before the informers stop, in milliseconds. */
@@ -33,11 +33,11 @@ const STALE_MS = 300_000;
 const FORBIDDEN_RETRY_S = 30;
 
 /**
- * Creates the endpoints of a list. The first request starts a period, which ends after ten minutes without use. It also ends, with its
- * watches, when the hub forbids an informer, or sends it no event for five minutes, because withdrawn permissions would stay in effect.
- * Callers cannot resume watches of an earlier period.
+ * Creates the endpoints of a list. The first request starts the informers, and with them a period that ends after ten minutes without use.
+ * The period and its watches also end if the hub forbids an informer, or sends it no event for five minutes: otherwise, withdrawn
+ * permissions would stay in effect. Callers cannot resume watches of an earlier period.
  */
-export function createOnDemandList<T extends ApiObject>(options: OnDemandOptions<T>): ListWatch {
+export function createOnDemandList<T extends ApiObject>(options: OnDemandOptions<T>): ListEndpoints {
   const { list: listing, clock } = options;
   let period: Period<T> | undefined;
   let cancelCheck = () => {};
@@ -85,16 +85,16 @@ type ListSource = Pick<Informer<ApiObject>, 'batches$' | 'synced$' | 'problems$'
 /** An informer for all namespaces, or one informer for each of several namespaces. */
 type Union = ListSource & { readonly parts?: readonly ListSource[] };
 
-/** A period during which a list is followed, with its own log. */
+/** A period during which the informers of a list run. Each period has its own log. */
 class Period<T extends ApiObject> {
-  readonly listWatch: ListWatch;
+  readonly listWatch: ListEndpoints;
   readonly #options: OnDemandOptions<T>;
   readonly #running = new Subscription();
   readonly #waiting = new Set<() => void>();
   #isSynced = false;
   #isForbidden = false;
   #usedAt: number;
-  /** Time of the last event of the hub for each informer that has received one, on the monotonic clock. */
+  /** Time of the last event from the hub, by informer, on the monotonic clock. An informer without an event is absent. */
   readonly #eventAt = new Map<object, number>();
   readonly #onForbidden: () => void;
 
@@ -104,7 +104,7 @@ class Period<T extends ApiObject> {
     this.#options = options;
     this.#usedAt = options.clock.monotonic();
     const { objects, roles, bindings } = options.createInformers();
-    this.listWatch = createListWatch({ ...options, objects, inNamespaces: { roles, bindings } });
+    this.listWatch = createListEndpoints({ ...options, objects, inNamespaces: { roles, bindings } });
     const informers: readonly ListSource[] = [objects, roles, bindings].flatMap((each: Union) => each.parts ?? [each]);
     this.#running.add(merge(...informers.map(({ problems$ }) => problems$)).subscribe((problem) => this.#onProblem(problem)));
     this.#running.add(combineLatest(informers.map(({ synced$ }) => synced$)).subscribe((each) => each.every(Boolean) && this.#onSynced()));
@@ -120,7 +120,10 @@ class Period<T extends ApiObject> {
     return Math.min(this.#usedAt + IDLE_MS, ...this.#eventAt.values().map((at) => at + STALE_MS)) - now;
   }
 
-  /** Waits for the first list of the objects and of the permissions on them. Throws 503 if it is forbidden, or does not arrive in time. */
+  /**
+   * Waits for the first list of the objects and of the permissions on them. Throws 503 if the hub forbids the list, or the list does not
+   * arrive in time.
+   */
   async waitUntilSynced(signal: AbortSignal): Promise<void> {
     const { clock, list } = this.#options;
     this.#usedAt = clock.monotonic();
@@ -149,7 +152,7 @@ class Period<T extends ApiObject> {
     this.#wake();
   }
 
-  #onProblem(problem: Problem): void {
+  #onProblem(problem: ListWatchProblem): void {
     this.#options.onProblem(problem);
     if (!hasReason(problem.error, 'Forbidden')) return;
     this.#isForbidden = true;
@@ -162,7 +165,7 @@ class Period<T extends ApiObject> {
   }
 }
 
-/** Returns the error for a list whose informers the hub forbids. Only the log names the permission that Purser needs. */
+/** Returns the error for a list whose informers the hub forbids. Only the log names the ClusterRole that grants the missing permission. */
 function forbiddenByHub({ plural }: Listing): StatusError {
   const cause = `Purser has no permission on the hub to list and watch ${plural}, roles and rolebindings.`;
   const remedy = 'Ask an administrator to grant Purser the permission that its log names.';

@@ -20,11 +20,11 @@ import type { FacadeRequest } from '../request.ts';
 import { Collection, type Item } from './collection.ts';
 import type { Listing } from './filtered-list.ts';
 import type { History } from './history.ts';
-import { type FacadeVersion, formatVersion, parseVersion } from './version.ts';
+import { type FacadeVersion, formatFacadeVersion, parseFacadeVersion } from './version.ts';
 
 /** The parsed path and query of a list or a watch. */
 export interface ListQuery {
-  /** Namespace of the path; empty for all namespaces, and for a kind without namespaces. */
+  /** Namespace in the path; empty for all namespaces, and for a cluster-scoped kind. */
   readonly namespace: string;
   readonly options: ListOptions;
   readonly selection: Selection;
@@ -58,18 +58,19 @@ export interface PageRequest extends ListQuery {
   readonly clock: Clock;
   /** Returns the visibility of the caller. Called once all other checks have passed. */
   readonly findVisibility: () => Promise<Visibility>;
-  /** Returns the current version for the caller, not before the version that the caller sent. */
+  /** Returns the current version for the caller, which is never earlier than the version that the caller sent. */
   readonly currentVersion: (visibility: Visibility, sent: FacadeVersion) => FacadeVersion;
 }
 
 /**
- * Returns one page by current permissions. Waits up to three seconds for a version that is not reached yet. Throws 400, 410, 503 or 504.
+ * Returns one page of the objects that the caller may see now. Waits up to three seconds for a version that is not reached yet. Throws 400,
+ * 410, 503 or 504.
  */
 export async function readPage(history: History, request: PageRequest): Promise<Page> {
   const { namespace, selection, options, signal, findVisibility, currentVersion, clock } = request;
   const token = parseContinueToken(options);
   const version = token?.revision ?? parseListVersion(options);
-  const requested = parseVersion(version);
+  const requested = parseFacadeVersion(version);
   const timeLeftMs = startCountdown(options, clock);
   await history.waitFor(version, { signal, findVisibility, timeoutMs: timeLeftMs() });
   const visibility = await withTimeout(findVisibility(), clock, timeLeftMs());
@@ -90,11 +91,16 @@ export async function readPage(history: History, request: PageRequest): Promise<
 
 interface View {
   readonly visibility: Visibility;
-  /** True if the fingerprint of the version must match. The salt gives local versions of other replicas a different fingerprint. */
+  /**
+   * True if the version must have the fingerprint of `visibility`. Local versions of other replicas have another fingerprint, because each
+   * replica uses its own salt.
+   */
   readonly isSameView: boolean;
 }
 
-/** Returns the objects at a past version; undefined for an unknown version. The result is empty for a caller who may see no object. */
+/**
+ * Returns the objects at a past version, or undefined if the version is unknown. The result is empty for a caller who may see no object.
+ */
 function collectionAt(history: History, requested: FacadeVersion, { visibility, isSameView }: View): Collection | undefined {
   if (isSameView && requested.fingerprint !== visibility.fingerprint) return undefined;
   const position = history.positionAfter(requested.revision);
@@ -123,12 +129,12 @@ function pageOf(collection: Collection, { visibility, namespace, selection, vers
     version,
     whole: undefined,
     items: items.slice(0, limit),
-    continue: encodeContinue(BigInt(formatVersion(version)), last.key.slice(prefixOf(namespace).length)),
+    continue: encodeContinue(BigInt(formatFacadeVersion(version)), last.key.slice(prefixOf(namespace).length)),
     ...(selection.isEverything && { remaining: items.length - limit }),
   };
 }
 
-/** Returns the prefix of all keys in a namespace, which continue tokens omit; empty for all namespaces. */
+/** Returns the key prefix of a namespace, or an empty string for all namespaces. Continue tokens omit the prefix. */
 function prefixOf(namespace: string): string {
   return namespace === '' ? '' : `${namespace}/`;
 }
@@ -149,7 +155,10 @@ async function withTimeout<T>(work: Promise<T>, clock: Clock, timeMs: number): P
 
 const TIMED_OUT = 'Timeout: request did not complete within requested timeout - context deadline exceeded';
 
-/** Returns the selected items. With a selector and a limit, returns at most one item more, which shows that there is another page. */
+/**
+ * Returns the selected items. With a selector and a limit, returns at most one item more than the limit, which shows that there is another
+ * page.
+ */
 function select(items: Iterator<Item>, selection: Selection, limit: number): readonly Item[] {
   if (selection.isEverything) return [...Iterator.from(items)];
   const selected = Iterator.from(items).filter(({ object }) => selection.matches(object));

@@ -29,7 +29,7 @@ export function restrictSchema(schema: OpenApiSchema, paths: readonly string[]):
   };
 }
 
-/** Returns the parts of a value that a schema allows; undefined for a value of another type. */
+/** Returns the parts of a value that a schema allows, or undefined if the value has another type. */
 export function pickBySchema(value: unknown, schema: OpenApiSchema): unknown {
   const { type, items = {} } = schema;
   if (type === 'object') return isFields(value) ? pickProperties(value, schema) : undefined;

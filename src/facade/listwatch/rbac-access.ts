@@ -10,7 +10,7 @@ export interface RbacAccessOptions extends ListReviewsOptions, RbacInformers {
   readonly random: () => number;
 }
 
-/** Minimum duration of an update of viewers that a pause follows, in milliseconds. */
+/** Minimum duration of an update of viewers after which updates pause, in milliseconds. */
 const SHORT_MS = 1;
 /** Time after which a pause interrupts an update of viewers, in milliseconds. */
 const MAX_UPDATE_MS = 10;
@@ -67,13 +67,13 @@ export class RbacAccess {
     return this.#reviews.cached(user) === true ? this.#everything : this.#byRules(user);
   }
 
-  /** Calls `onVisibilityChange` on every change until the returned function is called. */
+  /** Calls `onVisibilityChange` on every change of the user's visibility until the returned function is called. */
   follow(user: User, onVisibilityChange: OnVisibilityChange): () => void {
     const viewer = this.#viewerOf(user) ?? this.#add(user);
     return viewer.follow(onVisibilityChange);
   }
 
-  /** Returns the viewer of a user, updated with all changes; undefined if the user has no watches. */
+  /** Returns the viewer of a user, updated with all changes, or undefined if the user has no watches. */
   #viewerOf(user: User): Viewer | undefined {
     const viewer = this.#viewers.get(userKeyOf(user));
     viewer?.update();

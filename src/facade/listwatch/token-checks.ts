@@ -1,8 +1,9 @@
-// Ends streams whose bearer token is no longer valid, or belongs to a changed user. All streams of one token and user share one check.
+// Ends streams whose bearer token is no longer valid, or whose user has other attributes than before. All streams of one token and user
+// share one check.
 
 import { userKeyOf } from '../../access/user.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { Caller } from '../request.ts';
+import type { Caller } from '../authenticate.ts';
 
 export interface TokenChecksOptions {
   readonly clock: Clock;

@@ -1,7 +1,7 @@
-// The visibility of one caller, which all watches of the caller follow. SubjectAccessReviews decide whether the caller may list all
-// objects, because the hub may have authorizers other than RBAC.
+// The visibility of one caller. All watches of the caller follow it. SubjectAccessReviews decide whether the caller may list all objects,
+// because the hub may have authorizers other than RBAC.
 
-import { type AccessAttributes, isAllowed } from '../../access/hub-review.ts';
+import { isAllowed, type ReviewAttributes } from '../../access/hub-review.ts';
 import { type User, userKeyOf } from '../../access/user.ts';
 import type { Visibility } from '../../access/visibility.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -24,19 +24,19 @@ interface Decision {
 const CACHE_MS = 10_000;
 /** Maximum delay before the hub itself applies a change to its rules, in milliseconds. */
 const UNSETTLED_MS = 2_000;
-/** Cache time of a positive decision during this delay, in milliseconds. */
+/** Cache time of a positive decision for UNSETTLED_MS after a change to the rules, in milliseconds. */
 const UNSETTLED_CACHE_MS = 250;
 const MAX_DECISIONS = 10_000;
 
 /** Cached SubjectAccessReviews for listing all objects. Failures are thrown and not cached. */
 export class ListReviews {
   readonly #options: ListReviewsOptions;
-  readonly #attributes: AccessAttributes;
+  readonly #attributes: ReviewAttributes;
   readonly #decisions = new Map<string, Decision>();
   readonly #pending = new SingleFlight<boolean>();
   #unsettledAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: ListReviewsOptions, attributes: AccessAttributes) {
+  constructor(options: ListReviewsOptions, attributes: ReviewAttributes) {
     this.#options = options;
     this.#attributes = attributes;
   }
@@ -46,7 +46,7 @@ export class ListReviews {
     return this.cached(user) ?? (await this.review(user));
   }
 
-  /** Returns the last decision; undefined if there is none, or it is too old. */
+  /** Returns the last decision, or undefined if there is none or it is too old. */
   cached(user: User): boolean | undefined {
     const decision = this.#decisions.get(userKeyOf(user));
     return decision === undefined || this.#options.clock.monotonic() - decision.requestedAt >= this.#validMs(decision)
@@ -83,7 +83,7 @@ export class ListReviews {
   }
 
   /**
-   * Returns the cache time of a decision, in milliseconds. `invalidate` does not affect negative ones: the RBAC watch reports new
+   * Returns the cache time of a decision, in milliseconds. `invalidate` does not affect negative decisions: the RBAC watch reports new
    * permissions.
    */
   #validMs({ allowed, requestedAt }: Decision): number {
@@ -145,7 +145,7 @@ export class Viewer {
     return this.#visibility;
   }
 
-  /** Calls `onVisibilityChange` on every change until the returned function is called. */
+  /** Calls `onVisibilityChange` on every change of the visibility until the returned function is called. */
   follow(onVisibilityChange: OnVisibilityChange): () => void {
     this.#followers.add(onVisibilityChange);
     return () => {

@@ -7,13 +7,14 @@ import { expired, hasReason, type Status } from '../../kubernetes/status.ts';
 import { checkStreamable, negotiate } from '../../kubernetes/wire/negotiate.ts';
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
 import type { Clock } from '../../std/clock.ts';
+import { type Caller, recheckToken } from '../authenticate.ts';
 import { type BodyStream, Chunk } from '../body-stream.ts';
 import type { ConcurrencyLimiter, WatchLimits } from '../limits/concurrency.ts';
 import { enforceReadRate } from '../limits/read-rate.ts';
 import type { SeatQueue } from '../limits/seat-queue.ts';
 import { tenantOf } from '../limits/tenant.ts';
 import type { UnreadEvents } from '../limits/unread-events.ts';
-import { type Caller, checkCaller, type FacadeReply, type FacadeRequest } from '../request.ts';
+import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { Item } from './collection.ts';
 import { type ConvertedLines, createConvertedForm, type EventForm, encodeErrorLine, type ItemEvent, Replay } from './events.ts';
 import type { Listing } from './filtered-list.ts';
@@ -22,7 +23,7 @@ import { parseView } from './list.ts';
 import { type ListQuery, parseQuery } from './page.ts';
 import type { RbacAccess } from './rbac-access.ts';
 import type { TokenChecks } from './token-checks.ts';
-import { type CallerVersions, type FacadeVersion, formatVersionAt, parseVersion } from './version.ts';
+import { type CallerVersions, type FacadeVersion, formatFacadeVersionAt, parseFacadeVersion } from './version.ts';
 import { Watcher, type WatcherOptions, type Watchers, type WatchStart } from './watcher.ts';
 
 export interface WatchDeps {
@@ -37,10 +38,10 @@ export interface WatchDeps {
   readonly random: () => number;
   readonly watchers: Watchers;
   readonly tokens: TokenChecks;
-  /** Limiter of the memory of open watches. */
+  /** Limit on the memory of open watches. */
   readonly watchLimiter: ConcurrencyLimiter;
   readonly watchLimits: Pick<WatchLimits, 'perConnection' | 'perStream'>;
-  /** Queue for initial events, which are as long as a list. */
+  /** Queue for the initial events of watches, which can be as large as a list. */
   readonly replayQueue: SeatQueue;
   /** Limit on events that clients have not read. */
   readonly unread: UnreadEvents;
@@ -84,7 +85,7 @@ interface WatchQuery extends ListQuery {
 
 interface PendingWatch extends WatchQuery {
   readonly takeOver: () => Promise<BodyStream>;
-  /** Releases the watch from the limit on open watches. */
+  /** Stops counting the watch toward the limit on open watches. */
   readonly release: () => void;
 }
 
@@ -98,7 +99,7 @@ async function startWatch(deps: WatchDeps, request: FacadeRequest, { takeOver, r
     ? await waitForVersion(history, requested, { signal, findVisibility: () => access.visibleTo(caller.user) })
     : undefined;
   const releaseSeat = isReplayed && failure === undefined ? await replayQueue.acquire(tenantOf(caller.user.username), signal) : () => {};
-  const stream = await checkCaller(request)
+  const stream = await recheckToken(request)
     .then(takeOver)
     .catch((error: unknown) => {
       releaseSeat();
@@ -107,7 +108,7 @@ async function startWatch(deps: WatchDeps, request: FacadeRequest, { takeOver, r
   // No await from here until the watcher is added, so that it cannot miss an event.
   const beginReplay = () => enforceReplayRate(stream, clock, releaseSeat);
   const visibility = access.visibleNow(caller.user);
-  const nextVersion = () => versions.next(caller.user, visibility, history.revision, parseVersion(requested));
+  const nextVersion = () => versions.next(caller.user, visibility, history.revision, parseFacadeVersion(requested));
   const start = failure ?? findStart(history, visibility, { ...query, version: nextVersion(), beginReplay });
   if (!('code' in start)) return addWatcher(deps, caller, { ...query, stream, release, start });
   release();
@@ -121,7 +122,10 @@ interface StartedWatch extends WatchQuery {
   readonly start: WatchStart;
 }
 
-/** Adds a watcher, which is removed at its end. Its closures stay in memory with it, so they must not refer to the whole request. */
+/**
+ * Adds a watcher, and removes it when the watch ends. The closures stay in memory with the watcher, so they must not refer to the whole
+ * request.
+ */
 function addWatcher(deps: WatchDeps, caller: Caller, { stream, release, start, form, ...query }: StartedWatch): void {
   const { history, access, versions, tokens, watchers, unread } = deps;
   const { user } = caller;
@@ -183,11 +187,11 @@ function toSelection({ namespace, options, selection }: ListQuery): Pick<Watcher
 interface Starting extends ListQuery {
   /** Current version for the caller. */
   readonly version: FacadeVersion;
-  /** Called before initial events. Returns the function to call after them. */
+  /** Called before the initial events are sent. Returns the function to call when they have been sent. */
   readonly beginReplay: () => () => void;
 }
 
-/** Returns the start of a watch; the Status of a 410 if the requested version is unknown. */
+/** Returns the start of a watch, or the Status of a 410 if the requested version is unknown. */
 function findStart(history: History, visibility: Visibility, { namespace, options, version, beginReplay }: Starting): WatchStart | Status {
   const number = parseRequestedVersion(options.resourceVersion);
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
@@ -197,14 +201,16 @@ function findStart(history: History, visibility: Visibility, { namespace, option
     return { ...now, replay: new Replay({ events, isInitial: true, version, hasBookmark, onEnd: beginReplay() }) };
   }
   if (number === 0n) return now;
-  const requested = parseVersion(number);
+  const requested = parseFacadeVersion(number);
   const position =
     requested.fingerprint === visibility.fingerprint ? findResumePosition(history, visibility, requested.revision) : undefined;
   if (position !== undefined) return { ...now, position, ahead: requested.revision > history.revision ? requested.revision : 0 };
-  return expired(`too old resource version: ${options.resourceVersion} (${formatVersionAt(history.oldest, visibility)})`).status;
+  return expired(`too old resource version: ${options.resourceVersion} (${formatFacadeVersionAt(history.oldest, visibility)})`).status;
 }
 
-/** Returns the position to resume from; undefined for an unknown revision. A caller that sees no object can resume from any revision. */
+/**
+ * Returns the position to resume from, or undefined if the revision is unknown. A caller that sees no object can resume from any revision.
+ */
 function findResumePosition(history: History, visibility: Visibility, revision: number): number | undefined {
   return visibility.isNothing ? history.end : history.positionAfter(revision);
 }
@@ -231,7 +237,7 @@ function schedule({ clock, random }: WatchDeps, { timeoutSeconds = 0, allowWatch
   return () => cancel();
 }
 
-/** Returns the time of the next bookmark, in milliseconds after the start of the watch; undefined if the watch ends first. */
+/** Returns the time of the next bookmark, in milliseconds after the start of the watch, or undefined if the watch ends first. */
 function nextBookmark(passedMs: number, durationMs: number): number | undefined {
   const regular = (Math.floor(passedMs / BOOKMARK_INTERVAL_MS) + 1) * BOOKMARK_INTERVAL_MS;
   const times = [regular, durationMs - LAST_BOOKMARK_MS].filter((ms) => passedMs < ms && ms < durationMs);

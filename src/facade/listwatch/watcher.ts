@@ -8,7 +8,7 @@ import type { EventWriter, UnreadEvents } from '../limits/unread-events.ts';
 import type { Collection, Item } from './collection.ts';
 import { type EventFilter, type EventForm, type EventLines, encodeErrorLine, type ItemEvent, Replay, readLog } from './events.ts';
 import type { History } from './history.ts';
-import { type FacadeVersion, formatVersion, formatVersionAt } from './version.ts';
+import { type FacadeVersion, formatFacadeVersion, formatFacadeVersionAt } from './version.ts';
 
 export interface WatcherOptions {
   readonly history: History;
@@ -19,7 +19,7 @@ export interface WatcherOptions {
   readonly sendsBookmarks: boolean;
   /** Returns the current version for the caller. */
   readonly currentVersion: (visibility: Visibility) => FacadeVersion;
-  /** Returns true if the namespace and the selectors of the watch match. */
+  /** Returns true if the item matches the namespace and the selectors of the watch. */
   readonly selects: (item: Item) => boolean;
   /** Text that is equal for watchers with the same namespace and selectors. */
   readonly selectionKey: string;
@@ -37,7 +37,10 @@ export interface WatchStart {
   readonly replay: Replay | undefined;
 }
 
-/** Pieces of this round by visibility, then by position and selection; watchers with equal keys share them. */
+/**
+ * Pieces of the log that are encoded in one round of writes, by visibility, then by position and selection. Watchers with the same
+ * visibility, position and selection share a piece.
+ */
 type SharedPieces = Map<Visibility, Map<string, SharedPiece>>;
 
 interface SharedPiece extends Pick<EventLines, 'next'> {
@@ -80,7 +83,7 @@ export class Watchers {
     this.#watchers.delete(watcher);
   }
 
-  /** Schedules writing to all watchers, after the log has advanced. */
+  /** Schedules a round of writes to all watchers. Called when the log has advanced. */
   wake(): void {
     this.#isBehind = true;
     if (this.#isWriting || this.#watchers.size === 0) return;
@@ -129,7 +132,7 @@ export class Watcher implements StreamSource, EventWriter {
     return this.#options.tenant;
   }
 
-  /** Writes pending events until the writer is blocked, or too many events are unread. */
+  /** Writes pending events until the stream is blocked, or too many events are unread. */
   pump(shared: SharedPieces = new Map()): void {
     const { history, stream, unread } = this.#options;
     if (!stream.isBlocked) unread.remove(this);
@@ -164,13 +167,13 @@ export class Watcher implements StreamSource, EventWriter {
     if (this.#isOver || !sendsBookmarks || this.#isBehind || stream.isBlocked || history.revision <= this.#sentRevision) return;
     if (this.#visibility.isNothing) return;
     this.#sentRevision = history.revision;
-    this.#write([form.bookmark(formatVersion(currentVersion(this.#visibility)), false)]);
+    this.#write([form.bookmark(formatFacadeVersion(currentVersion(this.#visibility)), false)]);
   }
 
   /** Ends the watch with 410, so that the caller lists again. */
   expire(): void {
     const { history } = this.#options;
-    const [from, oldest] = [this.#sentRevision, history.oldest].map((revision) => formatVersionAt(revision, this.#visibility));
+    const [from, oldest] = [this.#sentRevision, history.oldest].map((revision) => formatFacadeVersionAt(revision, this.#visibility));
     this.fail(expired(`too old resource version: ${from} (${oldest})`).status);
   }
 
@@ -190,7 +193,7 @@ export class Watcher implements StreamSource, EventWriter {
     this.#options.onEnd();
   }
 
-  /** Closes the connection of a client that does not read. */
+  /** Closes the connection or the HTTP/2 stream of a client that does not read. */
   destroy(): void {
     this.#options.stream.destroy();
   }

@@ -26,7 +26,7 @@ export interface ManagedTokenInformersOptions extends Pick<InformerOptions<Manag
   readonly onOverBudget?: (namespace: string, plural: string) => void;
 }
 
-/** Creates the informers, which start on subscription. */
+/** Creates the informers. An informer starts on its first subscription. */
 export function createManagedTokenInformers({
   namespaces,
   onOverBudget = () => {},
@@ -44,7 +44,7 @@ export function createManagedTokenInformers({
   };
 }
 
-/** Maximum number of namespaces over their budget that are reported. */
+/** Maximum number of namespaces over their budget that are reported for each resource. */
 const MAX_REPORTED = 100;
 
 /** Returns a function that reports each namespace once, and at most MAX_REPORTED namespaces. */
@@ -90,7 +90,7 @@ const ROLE_BUDGET: NamespaceBudget<Role> = { bytes: 1 << 20, small: 0, toStub: (
 const ROLE_BYTES = 1_024;
 const NAME_BYTES = 8_192;
 
-/** Memory for the RoleBindings in a namespace, which the index of permissions keeps. RoleBindings over the budget grant nothing. */
+/** Memory that the permission index may use for the RoleBindings of one namespace. RoleBindings over the budget grant nothing. */
 const BINDING_BUDGET: NamespaceBudget<RoleBinding> = { bytes: 16 << 20, small: 0, toStub: (binding) => ({ ...binding, subjects: [] }) };
 /** Memory for a RoleBinding, and for each of its subjects, besides their texts, in bytes. */
 const BINDING_BYTES = 256;
@@ -106,7 +106,9 @@ function reduceRole({ metadata, rules }: Stored<Role>): Stored<Role> {
   return recordBytes({ metadata: identityOf(metadata), rules: kept }, bytes[0] ?? 0);
 }
 
-/** Returns the part of a RoleBinding that grants its role. A RoleBinding with an overlong name, its own or its role's, grants nothing. */
+/**
+ * Returns the part of a RoleBinding that grants its role. A RoleBinding grants nothing if its own name or the name of its role is overlong.
+ */
 function reduceBinding({ metadata, roleRef, subjects }: Stored<RoleBinding>): Stored<RoleBinding> {
   const role = isOverlong(roleRef.name) ? '' : roleRef.name;
   const grants = role !== '' && !isOverlong(metadata.name);
@@ -119,7 +121,8 @@ function reduceBinding({ metadata, roleRef, subjects }: Stored<RoleBinding>): St
 }
 
 /**
- * Returns the identity of an object. Replaces an overlong name with % and its digest, because no name on the hub contains a percent sign.
+ * Returns the identity of an object. Replaces an overlong name with % and its digest. No other object has this name, because names on the
+ * hub contain no percent sign.
  */
 function identityOf({ name, namespace, uid, resourceVersion }: NamespacedMeta & StoredIdentity): NamespacedMeta & StoredIdentity {
   return { name: isOverlong(name) ? `%${digestOf(name)}` : name, namespace, uid, resourceVersion };

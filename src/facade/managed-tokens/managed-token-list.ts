@@ -60,12 +60,15 @@ const { properties: schemas = {} } = restrictSchema({ type: 'object', properties
 /** Memory of the public form in addition to its JSON text, in bytes. */
 const BASE_WEIGHT = 1_000;
 
-/** The list of ManagedTokens. */
 export const MANAGED_TOKEN_LIST = createFilteredList<ManagedToken>({
   resource: ManagedTokens,
   verbs: ['get', 'list'],
   publicFields: ({ spec, status }) => fieldsOf(pickBySchema({ spec, status }, { type: 'object', properties: schemas })),
-  schema: { description: 'Public fields of a ManagedToken; the custom resource has more.', properties: schemas, optional: ['status'] },
+  schema: {
+    description: 'Public fields of a ManagedToken; the custom resource has more fields.',
+    properties: schemas,
+    optional: ['status'],
+  },
   columns: ManagedTokenColumns,
   selectableFields: { 'spec.clusterName': ({ spec }) => textOf(fieldsOf(spec)['clusterName']) },
   weightOf: (token) => BASE_WEIGHT + recordedBytes(token),

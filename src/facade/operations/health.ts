@@ -1,4 +1,5 @@
-// Health endpoints as in kube-apiserver: /livez and /readyz run named checks, each of which also has its own path. ?verbose lists them.
+// Health endpoints as in kube-apiserver: /livez and /readyz run named checks, each of which also has its own path. With ?verbose, the
+// response lists the checks.
 
 import { plainTextReply, type Reply } from '../../kubernetes/reply.ts';
 
@@ -8,15 +9,15 @@ export interface Check {
   readonly passes: () => boolean;
 }
 
-export interface Health {
+export interface HealthChecks {
   /** Liveness checks. Kubernetes restarts the container when one of them fails. */
   readonly livez: readonly Check[];
   /** Readiness checks. Kubernetes sends the pod no requests while one of them fails. */
   readonly readyz: readonly Check[];
 }
 
-/** Returns the response for a path below /livez or /readyz; undefined for other paths. */
-export function healthReply(health: Health, path: string, query: URLSearchParams): Reply | undefined {
+/** Returns the response for /livez, /readyz and the paths of their checks, or undefined for any other path. */
+export function healthReply(health: HealthChecks, path: string, query: URLSearchParams): Reply | undefined {
   const [, endpoint = '', name, ...more] = path.split('/');
   if ((endpoint !== 'livez' && endpoint !== 'readyz') || more.length > 0) return undefined;
   const checks = health[endpoint];

@@ -1,4 +1,4 @@
-// The listener for operators: /metrics, /livez and /readyz, on a different port than the façade.
+// The listener for /metrics, /livez and /readyz, on a different port than the façade.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -11,21 +11,21 @@ import { internalError, StatusError, serviceUnavailable } from '../../kubernetes
 import { acceptsGzip } from '../../kubernetes/wire/accept-gzip.ts';
 import { orderedJson } from '../../kubernetes/wire/ordered-json.ts';
 import type { Clock } from '../../std/clock.ts';
-import { type Listening, listen } from '../../std/listening.ts';
+import { type ListeningServer, listen } from '../../std/listening.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from '../certificate.ts';
 import { Connections } from '../limits/connections.ts';
 import { toAddressKey } from '../limits/tenant.ts';
-import { UnreadReplies } from '../limits/unread-replies.ts';
-import { type Health, healthReply } from './health.ts';
+import { UnreadResponses } from '../limits/unread-responses.ts';
+import { type HealthChecks, healthReply } from './health.ts';
 
 export interface OperationsOptions {
   /** Address to listen on; all addresses by default. */
   readonly host?: string | undefined;
   /** Port; 0 for any free port. */
   readonly port: number;
-  readonly health: Health;
+  readonly health: HealthChecks;
   readonly metrics: Pick<Metrics, 'text'>;
   /** Throws a StatusError to reject a request for metrics. If undefined, any client may read metrics. */
   readonly admit?: ((request: IncomingMessage, signal: AbortSignal) => Promise<void>) | undefined;
@@ -36,7 +36,7 @@ export interface OperationsOptions {
 }
 
 /** A running listener. */
-export interface Operations extends Pick<Listening, 'url'> {
+export interface Operations extends Pick<ListeningServer, 'url'> {
   close(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export async function listenForOperations(options: OperationsOptions): Promise<O
   const connections = new Connections(CONNECTIONS);
   const { server, stopFollowing } = await createOperationsServer(options, connections);
   connections.follow(server);
-  const report = (error: Error) => log.error({ error }, 'operations connection failed');
+  const report = (error: Error) => log.error({ error }, 'connection to the metrics port failed');
   const listening = await listen(server, { ...options, report });
   return {
     url: listening.url,
@@ -59,7 +59,7 @@ export async function listenForOperations(options: OperationsOptions): Promise<O
 }
 
 const LIMITS = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 65_000 };
-/** Limits on connections. Probes and scrapes need few connections; the others may be idle. */
+/** Limits on connections. Probes and scrapes need only a few connections. */
 const CONNECTIONS = { waiting: 128, total: 512 };
 /** Limits on unread responses, in bytes. Each counts as at least 4 KiB, so unread responses occupy at most 256 connections. */
 const UNREAD = { perAddress: 512 << 10, total: 1 << 20 };
@@ -68,7 +68,7 @@ const RESPONSE_MS = 10_000;
 /** Maximum number of requests for metrics in progress, including those that are being authorized. */
 const MAX_METRICS_REQUESTS = 64;
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-const WRONG_HOST = 'The Host header does not name this machine. Use localhost or 127.0.0.1 in the URL.\n';
+const WRONG_HOST = 'The Host header does not name the loopback interface. Use localhost or 127.0.0.1 in the URL.\n';
 const NOT_FOUND = plainTextReply(404, '404 page not found\n');
 /** Maximum number of scrapes in progress; additional ones are rejected with 503. */
 const MAX_SCRAPES = 4;
@@ -94,7 +94,7 @@ const TLS = { minVersion: 'TLSv1.2', handshakeTimeout: 10_000 } as const;
 
 class Requests {
   readonly #options: OperationsOptions;
-  readonly #unread = new UnreadReplies(UNREAD);
+  readonly #unread = new UnreadResponses(UNREAD);
   #scrapes = 0;
   #metricsRequests = 0;
 
@@ -147,7 +147,7 @@ class Requests {
     if (response.headersSent) response.destroy();
     else if (error instanceof StatusError) this.#send(request, response, errorReply(error));
     else {
-      this.#options.log.error({ error }, 'operations request failed');
+      this.#options.log.error({ error }, 'request to the metrics port failed');
       this.#send(request, response, errorReply(internalError('unexpected error')));
     }
   }

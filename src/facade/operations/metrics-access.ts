@@ -6,7 +6,7 @@ import type { KubeClient } from '../../kube/client.ts';
 import { rejectOnAbort } from '../../kube/deadline.ts';
 import { accessForbidden } from '../../kubernetes/access-forbidden.ts';
 import type { Clock } from '../../std/clock.ts';
-import { FreshCache } from '../../std/fresh-cache.ts';
+import { ExpiringCache } from '../../std/expiring-cache.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Authenticator } from '../authenticate.ts';
 import { toAddressKey } from '../limits/tenant.ts';
@@ -21,7 +21,7 @@ export interface MetricsAccessOptions {
 /** Returns a function that authorizes a request for metrics. It throws 400, 401, 403, 429, or 503 if a review fails. */
 export function createMetricsAccessCheck(options: MetricsAccessOptions): (request: IncomingMessage, signal: AbortSignal) => Promise<void> {
   const { authenticator, hub, clock, log } = options;
-  const decisions = new FreshCache<boolean>({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
+  const decisions = new ExpiringCache<boolean>({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
   return async (request, signal) => {
     const { user, tokenId } = await authenticator.authenticate(
       { rawHeaders: request.rawHeaders, address: toAddressKey(request.socket.remoteAddress) },

@@ -34,7 +34,7 @@ export interface AuditOptions {
   readonly metrics?: Pick<Metrics, 'recordIssuance'> | undefined;
 }
 
-/** Limit on audit lines for requests without an authenticated caller, which any client can send. */
+/** Limit on audit lines for requests without an authenticated caller. Any client can send such requests. */
 const UNAUTHENTICATED = { perSecond: 10, burst: 100 };
 const MAX_LISTED = 16;
 const MAX_CHARS = 256;
@@ -43,7 +43,7 @@ export class Audit {
   readonly #log: Logger;
   readonly #metrics: AuditOptions['metrics'];
   readonly #unauthenticated: TokenBucket;
-  /** Number of lines that the limit has suppressed since the last line for such a request. */
+  /** Number of lines that the limit has suppressed since the last line for an unauthenticated request. */
   #suppressed = 0;
 
   constructor({ log, clock, metrics }: AuditOptions) {
@@ -89,7 +89,7 @@ export class Audit {
     }
   }
 
-  /** Logs a rejection. Returns its code and reason; undefined if the caller has disconnected. */
+  /** Logs a rejection. Returns its code and reason, or undefined if the caller has disconnected. */
   #logRejection(request: RejectedRequest, audited: AuditedRequest, rejection: unknown, more: object = {}): Rejection | undefined {
     if (!(rejection instanceof StatusError) && request.signal.aborted) {
       this.#log.info({ ...toLine('abandoned', request, audited), ...more }, 'caller disconnected');
@@ -127,7 +127,7 @@ function toLine(
   };
 }
 
-/** Returns the start of a text from a caller, with tokens redacted. */
+/** Returns the first MAX_CHARS characters of a text, with tokens redacted. */
 function shorten(text: string): string {
   return redactTokens(text.slice(0, MAX_CHARS));
 }

@@ -33,14 +33,15 @@ import { checkServiceAccount, type IssuedToken, issueTokenWithBody } from '../..
 import { type ObjectPart, readObject } from '../../targets/read-object.ts';
 import type { RegisteredCluster } from '../../targets/registry.ts';
 import type { TokenSource } from '../../targets/target.ts';
-import { checkCaller, type Endpoint, type FacadeRequest } from '../request.ts';
+import { recheckToken } from '../authenticate.ts';
+import type { Endpoint, FacadeRequest } from '../request.ts';
 import type { Audit, AuditedRequest } from './audit.ts';
-import type { PostedTokenRequest, TokenRequestParser } from './request-parser.ts';
+import type { ParsedTokenRequest, TokenRequestParser } from './request-parser.ts';
 
 export interface TokenEndpointOptions {
   readonly authorizer: Authorizer;
   readonly clients: ClusterClients;
-  /** Returns a Cluster and Purser's credential for it; undefined if the Cluster does not exist. */
+  /** Returns a Cluster and Purser's credential for it, or undefined if the Cluster does not exist. */
   readonly registered: (cluster: string) => RegisteredCluster | undefined;
   readonly parser: TokenRequestParser;
   readonly audit: Audit;
@@ -107,7 +108,9 @@ class Issuance {
     return { namespace: this.#target.namespace, name: this.#target.serviceAccount };
   }
 
-  /** Authorizes the caller for the cluster in its current set. Returns the registered cluster; undefined if the Cluster does not exist. */
+  /**
+   * Authorizes the caller for the cluster in its current set. Returns the registered cluster, or undefined if the Cluster does not exist.
+   */
   async #authorize(): Promise<RegisteredCluster | undefined> {
     const { authorizer, registered } = this.#options;
     const { caller, signal } = this.#request;
@@ -120,10 +123,10 @@ class Issuance {
     }
   }
 
-  async #issueOrDryRun(posted: PostedTokenRequest): Promise<KubeObject> {
+  async #issueOrDryRun(posted: ParsedTokenRequest): Promise<KubeObject> {
     const { clients, clock, probeIntervalMs } = this.#options;
     // The body may have arrived late, so the caller's token or permission may have become invalid since the request began.
-    await checkCaller(this.#request);
+    await recheckToken(this.#request);
     const registration = await this.#authorize();
     if (registration === undefined) throw new IssueError('ClusterNotFound');
     const retryAfterMs = unreachableMs(registration.cluster, probeIntervalMs, clock.now());
@@ -134,17 +137,17 @@ class Issuance {
     });
   }
 
-  async #dryRun(source: TokenSource, posted: PostedTokenRequest): Promise<KubeObject> {
+  async #dryRun(source: TokenSource, posted: ParsedTokenRequest): Promise<KubeObject> {
     const { warn, signal } = this.#request;
     const response = await dryRun(posted, { source, serviceAccount: this.#serviceAccount, warn, signal });
     this.#options.audit.recordDryRun(this.#request, this.audited);
     return response;
   }
 
-  async #issue(source: TokenSource, posted: PostedTokenRequest): Promise<KubeObject> {
+  async #issue(source: TokenSource, posted: ParsedTokenRequest): Promise<KubeObject> {
     const { tokenRequest, audiences, expirationSeconds } = posted;
     const startedAt = source.clock.monotonic();
-    const token = await requestToken(source, posted, this.#request.signal);
+    const token = await issueAndCheckUid(source, posted, this.#request.signal);
     const now = source.clock.now();
     const granted = {
       serviceAccount: { ...this.#serviceAccount, uid: token.accountUID },
@@ -159,10 +162,10 @@ class Issuance {
   }
 }
 
-/** Requests the token from the target cluster. Throws an IssueError, or 409 for another service account of the same name. */
-async function requestToken(
+/** Issues the token on the target cluster. Throws an IssueError, or 409 if the request has a different UID than the service account. */
+async function issueAndCheckUid(
   source: TokenSource,
-  { tokenRequest, outgoing }: PostedTokenRequest,
+  { tokenRequest, outgoing }: ParsedTokenRequest,
   signal: AbortSignal,
 ): Promise<IssuedToken> {
   const { expected, body } = outgoing;
@@ -178,7 +181,7 @@ async function requestToken(
   }
 }
 
-function toAudited({ tokenRequest, audiences }: Pick<PostedTokenRequest, 'tokenRequest' | 'audiences'>): Omit<AuditedRequest, 'target'> {
+function toAudited({ tokenRequest, audiences }: Pick<ParsedTokenRequest, 'tokenRequest' | 'audiences'>): Omit<AuditedRequest, 'target'> {
   const { expirationSeconds, boundObjectRef } = tokenRequest.spec;
   const bound = boundObjectRef && { boundObject: `${boundObjectRef.kind ?? ''}/${boundObjectRef.name ?? ''}` };
   return { audiences, expirationSeconds, ...bound };
@@ -187,7 +190,7 @@ function toAudited({ tokenRequest, audiences }: Pick<PostedTokenRequest, 'tokenR
 /** Default of Retry-After, in milliseconds. */
 const RETRY_MS = 5_000;
 
-/** Returns the error for the caller, which is never 401 or 403 if Purser's credential was rejected. */
+/** Returns the error for the caller. If the target cluster rejected Purser's credential, the error is neither 401 nor 403. */
 function toCallerError(error: unknown, { cluster, serviceAccount }: IssueTarget): unknown {
   if (!(error instanceof IssueError)) return error;
   const { reason, status, retryAfterMs = RETRY_MS } = error;
@@ -221,7 +224,7 @@ interface DryRunOptions {
  * Returns the response to a dry run after all checks that are possible without a token: the target would issue one even in a dry run.
  * Throws an IssueError, or the StatusError that the target would return.
  */
-async function dryRun(posted: PostedTokenRequest, options: DryRunOptions): Promise<KubeObject> {
+async function dryRun(posted: ParsedTokenRequest, options: DryRunOptions): Promise<KubeObject> {
   const { tokenRequest, audiences, expirationSeconds } = posted;
   const { source, serviceAccount, signal } = options;
   await checkServiceAccount(source, serviceAccount, signal);
@@ -236,7 +239,7 @@ async function dryRun(posted: PostedTokenRequest, options: DryRunOptions): Promi
 }
 
 async function checkBoundReference(
-  reference: PostedTokenRequest['tokenRequest']['spec']['boundObjectRef'],
+  reference: ParsedTokenRequest['tokenRequest']['spec']['boundObjectRef'],
   options: DryRunOptions,
 ): Promise<void> {
   if (reference === undefined) return;

@@ -26,7 +26,7 @@ import {
   type BoundObject,
   isReservedAudience,
   isSilentlyExtended,
-  type TokenRequest as TargetTokenRequest,
+  type TargetTokenRequest,
   type TokenLimits,
 } from '../../targets/policy/grant.ts';
 import { type FacadeRequest, MAX_BODY_BYTES } from '../request.ts';
@@ -36,15 +36,15 @@ export interface TokenRules {
   /** Audiences of requests that name none; if empty, such requests are rejected. */
   readonly defaultAudiences: readonly string[];
   /**
-   * Audiences that the façade accepts in callers' tokens. It issues no tokens for these audiences: a caller could use them to request
-   * additional tokens.
+   * Audiences that the façade accepts in callers' tokens. The façade issues no tokens for these audiences: a caller could use such tokens
+   * to request additional ones.
    */
   readonly ownAudiences: readonly string[];
   readonly limits: TokenLimits;
 }
 
 /** A decoded and checked TokenRequest. */
-export interface PostedTokenRequest {
+export interface ParsedTokenRequest {
   readonly tokenRequest: TokenRequest;
   /** Lifetime requested from the target, in seconds; at most the lifetime in the request. */
   readonly expirationSeconds: number | bigint;
@@ -66,19 +66,19 @@ export interface OutgoingRequest {
 /** Parses token requests. Callers often repeat the same request, so recent results are cached. */
 export class TokenRequestParser {
   readonly #rules: TokenRules;
-  readonly #recent = new BoundedCache<PostedTokenRequest>(MAX_RECENT);
+  readonly #recent = new BoundedCache<ParsedTokenRequest>(MAX_RECENT);
 
   constructor(rules: TokenRules) {
     this.#rules = rules;
   }
 
   /** Parses the body and the options. Calls `onDecoded` before rules are checked. Throws 400, 403, 413, 415 or 422. */
-  async parse(request: FacadeRequest, serviceAccount: ServiceAccountName, onDecoded: OnDecoded): Promise<PostedTokenRequest> {
+  async parse(request: FacadeRequest, serviceAccount: ServiceAccountName, onDecoded: OnDecoded): Promise<ParsedTokenRequest> {
     const mediaType = parsePlainBodyMediaType(request.contentType, request.header('content-encoding'));
     const body = await request.body(MAX_BODY_BYTES);
     const decode = () => decodeRequest(request, serviceAccount, { body, mediaType, rules: this.#rules, onDecoded });
     if (body.length > MAX_RECENT_BYTES) return decode();
-    // Only the body can contain a newline.
+    // Only the body can contain a newline, so different requests have different keys.
     const key = [mediaType, request.query.toString(), serviceAccount.namespace, serviceAccount.name, body.toString('latin1')].join('\n');
     const known = this.#recent.get(key);
     if (known === undefined) {
@@ -93,7 +93,7 @@ export class TokenRequestParser {
 }
 
 /** Receives the decoded request. */
-export type OnDecoded = (decoded: Pick<PostedTokenRequest, 'tokenRequest' | 'audiences'>) => void;
+export type OnDecoded = (decoded: Pick<ParsedTokenRequest, 'tokenRequest' | 'audiences'>) => void;
 
 /** Maximum size of a cached body, in bytes. A typical body has a few hundred bytes. */
 const MAX_RECENT_BYTES = 2_048;
@@ -106,8 +106,11 @@ interface Decoding {
   readonly onDecoded: OnDecoded;
 }
 
-/** Decodes and checks a token request. The result depends only on media type, query, service account and body: the key of the cache. */
-function decodeRequest(request: FacadeRequest, serviceAccount: ServiceAccountName, decoding: Decoding): PostedTokenRequest {
+/**
+ * Decodes and checks a token request. The result depends only on the media type, query, service account and body, which form the key of the
+ * cache.
+ */
+function decodeRequest(request: FacadeRequest, serviceAccount: ServiceAccountName, decoding: Decoding): ParsedTokenRequest {
   const { body, mediaType, rules, onDecoded } = decoding;
   const warnings: string[] = [];
   const warn = (text: string): void => {
@@ -142,7 +145,10 @@ function decodeRequest(request: FacadeRequest, serviceAccount: ServiceAccountNam
 const YAML_LIMITS: YamlLimits = { maxBytes: 1024, allowAliases: false };
 /** Maximum length of fieldManager, in characters. */
 const MAX_FIELD_MANAGER = 127;
-/** Maximum number of rejected audiences in one error, which repeats all allowed audiences for each. A body can contain thousands. */
+/**
+ * Maximum number of rejected audiences in one error. The error repeats all allowed audiences for each of them, and a body can contain
+ * thousands.
+ */
 const MAX_REPORTED_AUDIENCES = 10;
 /** Maximum number of owner references, which the response repeats. */
 const MAX_OWNERS = 1_000;
@@ -193,7 +199,10 @@ function checkBinding({ spec: { boundObjectRef, expirationSeconds } }: TokenRequ
   throw invalid(TOKEN_REQUEST_NAME, '', [invalidValue('spec.expirationSeconds', BigInt(expirationSeconds), why)]);
 }
 
-/** Returns the lifetime. Shortens it to the limit with a warning, as kube-apiserver does, unless the target rejects it as too long. */
+/**
+ * Returns the lifetime to request from the target. Shortens a lifetime above the limit, with a warning, as kube-apiserver does. Does not
+ * change a lifetime that the target rejects as too long.
+ */
 function limitLifetime({ spec }: TokenRequest, { maxExpirationSeconds }: TokenLimits, warn: FacadeRequest['warn']): number | bigint {
   const { expirationSeconds: seconds, boundObjectRef } = spec;
   if (maxExpirationSeconds === undefined || seconds <= maxExpirationSeconds || seconds > MAX_EXPIRATION_SECONDS) return seconds;
@@ -208,7 +217,7 @@ function limitLifetime({ spec }: TokenRequest, { maxExpirationSeconds }: TokenLi
 function toOutgoing(
   { apiVersion, kind, metadata, spec }: TokenRequest,
   { namespace, name }: ServiceAccountName,
-  { audiences, expirationSeconds }: Pick<PostedTokenRequest, 'audiences' | 'expirationSeconds'>,
+  { audiences, expirationSeconds }: Pick<ParsedTokenRequest, 'audiences' | 'expirationSeconds'>,
 ): OutgoingRequest {
   const { boundObjectRef } = spec;
   const boundObject = toBoundObject(boundObjectRef);

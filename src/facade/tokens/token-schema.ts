@@ -25,18 +25,19 @@ const API_VERSION = `${TOKEN_REQUEST_KIND.group}/${TOKEN_REQUEST_KIND.version}`;
 const { kind: KIND } = TOKEN_REQUEST_KIND;
 const AUDIENCES =
   'Audiences of the token: a recipient accepts a token only if its own identifier is among them. A token for several audiences is valid at each of them, so they must trust one another.';
-const BOUND_OBJECT = 'Pod or Secret in the namespace of the service account; the token becomes invalid when that object is deleted.';
+const BOUND_OBJECT =
+  'Pod or Secret that the token is bound to, in the namespace of the service account; the token becomes invalid when the object is deleted.';
 const BOUND_FIELDS = {
   kind: 'Kind of the object.',
   apiVersion: 'API version of the object: v1.',
   name: 'Name of the object.',
-  uid: 'UID of the object; no token is issued for another object of the same name.',
+  uid: 'UID of the object. If set, no token is issued for another object of the same name.',
 };
 /** Kinds that a token can be bound to. */
 const BOUND_KINDS = ['Pod', 'Secret'];
 /** Pattern of an API version without a group, as Kubernetes parses it. */
 const CORE_API_VERSION = '^(/?[^/]*|[^/]*(/[^/]*){2,})$';
-/** Pattern of the name of an object that can be a path segment. */
+/** Pattern of an object name that can be a path segment. */
 const PATH_SEGMENT = '^(?!\\.{1,2}$)[^/%]+$';
 
 /** Descriptions of the metadata of a request. */
@@ -45,7 +46,7 @@ const METADATA = {
   generateName: 'Ignored.',
   namespace: 'Namespace of the service account; must match the path if set.',
   selfLink: 'Ignored.',
-  uid: 'UID of the service account; no token is issued for another service account of the same name.',
+  uid: 'UID of the service account. If set, no token is issued for another service account of the same name.',
   resourceVersion: 'Ignored.',
   generation: 'Ignored.',
   creationTimestamp: 'Ignored.',
@@ -53,7 +54,7 @@ const METADATA = {
   deletionGracePeriodSeconds: 'Ignored.',
   labels: 'Ignored.',
   annotations: 'Ignored.',
-  ownerReferences: 'Ignored; at most 1000.',
+  ownerReferences: 'Ignored; at most 1000 items.',
   finalizers: 'Ignored.',
 };
 
@@ -70,7 +71,7 @@ function requestSchema(hasDefaultAudiences: boolean): OpenApiSchema {
   const { status } = propertiesOf(toRequestSchema(TOKEN_REQUEST));
   return {
     type: 'object',
-    description: `Body of a token request: ${API_VERSION}. An optional field may be null, which is the same as absent.`,
+    description: `Body of a token request, in ${API_VERSION}. In an optional field, null has the same meaning as an absent field.`,
     ...(!hasDefaultAudiences && { required: ['spec'] }),
     properties: {
       apiVersion: { type: 'string', nullable: true, enum: [API_VERSION, '', null], description: `${API_VERSION}, the default.` },
@@ -88,7 +89,7 @@ function specSchema(hasDefaultAudiences: boolean): OpenApiSchema {
   const fields = propertiesOf(boundObjectRef);
   return {
     type: 'object',
-    description: `Requested token. Kubernetes extends a lifetime of ${SILENTLY_EXTENDED_SECONDS} seconds to a year if the token is bound to a Pod, so the façade rejects this combination.`,
+    description: `Requested token. Kubernetes extends a lifetime of ${SILENTLY_EXTENDED_SECONDS} seconds to one year if the token is bound to a Pod, so the façade rejects this combination.`,
     ...(hasDefaultAudiences ? { nullable: true } : { required: ['audiences'] }),
     properties: {
       audiences: hasDefaultAudiences
@@ -137,7 +138,7 @@ const RESPONSE_SCHEMA = ((): OpenApiSchema => {
   const { expirationSeconds, boundObjectRef } = propertiesOf(spec);
   const metadata = describeProperties(propertiesOf(toResponseSchema(OBJECT_META)), RESPONSE_METADATA);
   const isServed = (name: string) => name === 'name' || name === 'namespace' || name === 'creationTimestamp';
-  return object(`Response to a token request: ${API_VERSION}.`, {
+  return object(`Response to a token request, in ${API_VERSION}.`, {
     apiVersion: oneOfTexts(API_VERSION, [API_VERSION]),
     kind: oneOfTexts(KIND, [KIND]),
     metadata: object(
@@ -150,7 +151,7 @@ const RESPONSE_SCHEMA = ((): OpenApiSchema => {
       expirationSeconds: { ...expirationSeconds, nullable: false, description: 'Granted lifetime in seconds.' },
       boundObjectRef: {
         ...boundObjectRef,
-        description: BOUND_OBJECT,
+        description: `${BOUND_OBJECT} Null if the token is not bound.`,
         required: ['kind', 'name'],
         properties: {
           ...describeProperties(propertiesOf(boundObjectRef), BOUND_FIELDS),

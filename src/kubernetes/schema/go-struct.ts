@@ -4,7 +4,7 @@ import type { GoField, Schema } from './schema.ts';
 
 type Extra = Omit<Schema, 'go'>;
 
-/** Options of a struct: protobuf numbers that differ from the order of its fields. */
+/** Options of a struct: other schema keywords, and the protobuf numbers that differ from the order of its fields. */
 type StructExtra = Extra & Pick<GoField, 'numbers'>;
 
 /** Declares a struct: fields in the order in which Go writes them. A struct held by value is written even when empty. */
@@ -43,7 +43,7 @@ export function microTime(): Schema {
   return { type: 'string', format: 'date-time', go: { type: 'v1.MicroTime', codec: 'microTime', zero: null } };
 }
 
-/** Declares a []byte: base64 on the wire. */
+/** Declares a []byte: base64 in JSON. */
 export function bytes(): Schema {
   return { type: 'string', format: 'byte', go: { type: '[]uint8', codec: 'bytes' } };
 }

@@ -33,7 +33,7 @@ export interface Schema {
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-map-type'?: 'atomic' | 'granular';
   readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
-  /** Merge strategy of a list or an object of a built-in kind under strategic merge patch. */
+  /** Strategy by which a strategic merge patch changes a list or an object of a built-in kind. */
   readonly 'x-kubernetes-patch-strategy'?: string;
   readonly 'x-kubernetes-patch-merge-key'?: string;
   /** Go declaration; only for built-in kinds. */
@@ -54,7 +54,7 @@ export interface ValidationRule {
 export interface GoField {
   /** Type in decoding errors: `v1.TokenRequestSpec`, `[]string`, `map[string][]uint8`, `int64`. */
   readonly type: string;
-  /** Name of a struct without its package, which errors print before the path: `TokenRequestSpec`. */
+  /** Name of a struct without its package, such as `TokenRequestSpec`. Errors print it before the path. */
   readonly struct?: string;
   /** True for a pointer, which keeps an explicit zero value (false, 0, ""). Otherwise zero is the same as absent. */
   readonly pointer?: boolean;

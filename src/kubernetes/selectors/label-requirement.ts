@@ -16,7 +16,7 @@ export interface LabelRequirement {
 }
 
 /** Returns a requirement whose key and values are valid for its operator. Throws a SelectorError otherwise. */
-export function labelRequirement(key: string, operator: LabelOperator, values: readonly string[]): LabelRequirement {
+export function createLabelRequirement(key: string, operator: LabelOperator, values: readonly string[]): LabelRequirement {
   const problems = [
     ...keyProblems(key, 'key'),
     ...countProblems(operator, values),

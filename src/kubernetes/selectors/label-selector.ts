@@ -3,7 +3,7 @@
 import { compareUtf8, goQuote } from '../../std/go-text.ts';
 import { formatFieldError } from '../field-error.ts';
 import { LabelSource } from '../names.ts';
-import { isSatisfied, keyProblems, type LabelOperator, type LabelRequirement, labelRequirement } from './label-requirement.ts';
+import { createLabelRequirement, isSatisfied, keyProblems, type LabelOperator, type LabelRequirement } from './label-requirement.ts';
 import { SelectorError } from './selector.ts';
 
 /** Requirements that must all be satisfied, sorted by key. */
@@ -52,8 +52,8 @@ export function matchesLabels(selector: LabelSelector, labels: Readonly<Record<s
 /** Converts a metav1.LabelSelector. Throws a SelectorError if it is invalid. */
 export function toLabelSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelectorObject): LabelSelector {
   return sortByKey([
-    ...Object.entries(matchLabels).map(([key, value]) => labelRequirement(key, '=', [value])),
-    ...matchExpressions.map(({ key, operator, values = [] }) => labelRequirement(key, parseObjectOperator(operator), values)),
+    ...Object.entries(matchLabels).map(([key, value]) => createLabelRequirement(key, '=', [value])),
+    ...matchExpressions.map(({ key, operator, values = [] }) => createLabelRequirement(key, parseObjectOperator(operator), values)),
   ]);
 }
 
@@ -98,11 +98,11 @@ function parseRequirement(tokens: Tokens): LabelRequirement {
     const negated = tokens.peek() === '!';
     if (negated) tokens.take();
     const key = parseKey(tokens);
-    if (negated) return labelRequirement(key, '!', []);
-    if (tokens.peek() === END || tokens.peek() === ',') return labelRequirement(key, 'exists', []);
+    if (negated) return createLabelRequirement(key, '!', []);
+    if (tokens.peek() === END || tokens.peek() === ',') return createLabelRequirement(key, 'exists', []);
     const operator = parseOperator(tokens);
     const values = operator === 'in' || operator === 'notin' ? parseValues(tokens) : [parseExactValue(tokens)];
-    return labelRequirement(key, operator, values);
+    return createLabelRequirement(key, operator, values);
   } catch (error) {
     if (!(error instanceof SelectorError)) throw error;
     throw new SelectorError(`unable to parse requirement: ${error.message}`, { cause: error });

@@ -27,8 +27,10 @@ export function parseBodyMediaType(contentType: string | undefined): BodyMediaTy
   throw unknownFormat(CONSUMED);
 }
 
-/** Returns the media type of a request body. Throws a StatusError (415) also if the body is compressed or not in UTF-8. */
+/** Returns the media type of a request body. Throws a StatusError (415) for an unknown type, and for a compressed or non-UTF-8 body. */
 export function parsePlainBodyMediaType(contentType: string | undefined, contentEncoding = ''): BodyMediaType {
+  // Nearly all requests have these headers.
+  if (contentType === 'application/json' && contentEncoding === '') return 'json';
   const [, charset = ''] = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(contentType ?? '') ?? [];
   const isPlain = /^(identity)?$/i.test(contentEncoding) && /^(utf-?8|us-ascii)?$/i.test(charset);
   const mediaType = parseBodyMediaType(contentType);

@@ -9,8 +9,8 @@ import { cannotBeHandled, decodeOrThrow, fieldWarnings, unrecognized, versionMis
 import type { DecodedObject, DecodeRequest } from './decode-request.ts';
 import { decodeTyped } from './decode-typed.ts';
 import { missingField, type TypedDocument } from './document.ts';
+import { type GroupVersionKind, parseGroupVersion, withDefaultType } from './group-version-kind.ts';
 import { findDuplicateFields, toNode, toValue } from './json-node.ts';
-import { parseGroupVersion, type TypeMeta, withDefaultType } from './type-meta.ts';
 
 /** Decodes a document, or throws a StatusError (400). Accepts a wrong kind, which validation rejects later. */
 export function decodeCustom(document: TypedDocument, request: DecodeRequest): DecodedObject {
@@ -29,7 +29,7 @@ export function decodeCustom(document: TypedDocument, request: DecodeRequest): D
 
 /** Converts the document to plain fields; throws a StatusError (400) if it has no kind. */
 function fieldsOf({ node, type }: TypedDocument, { body, kind, fieldValidation }: DecodeRequest): Fields {
-  const defaulted: TypeMeta = withDefaultType(type, kind);
+  const defaulted: GroupVersionKind = withDefaultType(type, kind);
   const value = decodeOrThrow(
     () => toValue(node),
     (message) => cannotBeHandled(defaulted, kind, message),

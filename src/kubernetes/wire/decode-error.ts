@@ -3,30 +3,30 @@
 import { goQuote } from '../../std/go-text.ts';
 import { badRequest, StatusError } from '../status.ts';
 import { messageOf } from './document.ts';
+import { apiVersionOf, type GroupVersion, type GroupVersionKind } from './group-version-kind.ts';
 import type { FieldValidation } from './options.ts';
-import { apiVersionOf, type TypeMeta } from './type-meta.ts';
 import { decodeUtf8Lossless } from './utf8.ts';
 
 /** Returns the error for a body of an unknown type. */
-export function unrecognized(body: Uint8Array, expected: TypeMeta, message: string): StatusError {
+export function unrecognized(body: Uint8Array, expected: GroupVersionKind, message: string): StatusError {
   return badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): ${message} (${summarize(Buffer.from(body))})`);
 }
 
 /** Returns the error for a body that cannot be decoded as the kind of the endpoint. */
-export function cannotBeHandled(type: TypeMeta, expected: TypeMeta, message: string): StatusError {
+export function cannotBeHandled(type: GroupVersionKind, expected: GroupVersionKind, message: string): StatusError {
   return badRequest(`${type.kind} in version ${goQuote(type.version)} cannot be handled as a ${expected.kind}: ${message}`);
 }
 
 /** Returns the error for an object of the right kind in a different API version than the endpoint's. */
-export function versionMismatch(type: Omit<TypeMeta, 'kind'>, expected: TypeMeta): StatusError {
+export function versionMismatch(type: GroupVersion, expected: GroupVersionKind): StatusError {
   const versions = `(${apiVersionOf(type)}) does not match the expected API version (${apiVersionOf(expected)})`;
   return badRequest(`the API version in the data ${versions}`);
 }
 
 /** Returns the error message for an unregistered type or a wrong kind; undefined for the expected kind in a registered version. */
 export function typeProblem(
-  type: TypeMeta,
-  expected: TypeMeta,
+  type: GroupVersionKind,
+  expected: GroupVersionKind,
   isRegistered: (group: string, version: string, kind: string) => boolean,
 ): string | undefined {
   const { group, version, kind } = type;

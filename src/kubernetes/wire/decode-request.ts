@@ -3,8 +3,8 @@
 import type { KubeObject } from '../object.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { BodyMediaType } from './content-type.ts';
+import type { GroupVersionKind } from './group-version-kind.ts';
 import type { FieldValidation } from './options.ts';
-import type { TypeMeta } from './type-meta.ts';
 import type { YamlLimits } from './yaml/parse.ts';
 
 export interface DecodeRequest {
@@ -20,7 +20,7 @@ export interface DecodeRequest {
   readonly isRegistered: (group: string, version: string, kind: string) => boolean;
 }
 
-export interface ExpectedKind extends TypeMeta {
+export interface ExpectedKind extends GroupVersionKind {
   readonly builtIn: boolean;
   readonly schema: Schema;
 }

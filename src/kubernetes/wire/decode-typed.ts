@@ -146,7 +146,7 @@ const RANGES: Readonly<Record<string, (text: string) => boolean>> = {
 };
 const BYTE_LIST: Schema = { items: { type: 'integer', go: { type: 'uint8' } }, go: { type: '[]uint8' } };
 
-/** Returns whether a repeated map still has entries, without counting them, which would take quadratic time for many repetitions. */
+/** Returns whether a repeated map still has entries. Does not count them: for many repetitions, that would take quadratic time. */
 function isStillFilled(decoded: Value | undefined, before: Value | undefined, { properties }: Schema): boolean {
   return decoded !== undefined && decoded === before && properties === undefined;
 }
@@ -156,7 +156,7 @@ function isReference({ items, additionalProperties }: Schema, { pointer, codec }
   return pointer === true || codec !== undefined || items !== undefined || typeof additionalProperties === 'object';
 }
 
-/** Returns whether a field with this value is the same as an absent field. Without omitempty, an empty list or map is not. */
+/** Returns whether a field with this value is the same as an absent field. False for an empty list or map without omitempty. */
 export function isZero(value: Value | undefined, schema: Schema): boolean {
   if (value === undefined) return true;
   if (schema.go?.pointer) return false;

@@ -7,7 +7,7 @@ import { decodeCustom } from './decode-custom.ts';
 import { cannotBeHandled, decodeOrThrow, fieldWarnings, typeProblem, unrecognized, versionMismatch } from './decode-error.ts';
 import type { DecodedObject, DecodeRequest } from './decode-request.ts';
 import { missingField, readDocument } from './document.ts';
-import { apiVersionOf, type TypeMeta, withDefaultType } from './type-meta.ts';
+import { apiVersionOf, type GroupVersionKind, withDefaultType } from './group-version-kind.ts';
 import { readTypedBody, type TypedBody } from './typed-body.ts';
 
 /** Decodes a body, or throws a StatusError (400, 413, or 415 for protobuf without a schema). */
@@ -40,7 +40,7 @@ function decodeBuiltIn({ type: given, decode }: TypedBody, request: DecodeReques
 }
 
 /** Returns the error for a body whose type differs from the endpoint's type. */
-function wrongType(type: TypeMeta, { kind: expected, isRegistered }: DecodeRequest): StatusError {
+function wrongType(type: GroupVersionKind, { kind: expected, isRegistered }: DecodeRequest): StatusError {
   const problem = typeProblem(type, expected, isRegistered);
   return problem === undefined ? versionMismatch(type, expected) : cannotBeHandled(type, expected, problem);
 }

@@ -1,16 +1,16 @@
 // A request body as a document of known type, before the rules of its kind apply.
 
+import { type GroupVersionKind, parseGroupVersion, readTypeFields } from './group-version-kind.ts';
 import type { JsonNode } from './json-node.ts';
 import { parseJson } from './json-parse.ts';
 import type { MediaType } from './negotiate.ts';
-import { parseGroupVersion, readTypeFields, type TypeMeta } from './type-meta.ts';
 import { decodeUtf8Lossless } from './utf8.ts';
 import { parseYaml, type YamlLimits } from './yaml/parse.ts';
 
 export interface TypedDocument {
   readonly node: JsonNode;
   /** Type in the document; missing parts are empty. */
-  readonly type: TypeMeta;
+  readonly type: GroupVersionKind;
   /** Error of strict decoding for repeated keys of YAML; undefined if there are none. */
   readonly yamlDuplicates?: string;
 }
@@ -36,7 +36,6 @@ function orParseError<T>(read: () => T): T {
   }
 }
 
-/** Returns the message of a caught error. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 // Ages in kubectl's format.
 
-/** Formats an age with one or two units: 16s, 5m30s, 3d4h, 9y. Returns `<invalid>` for a negative age of two seconds or more. */
+/** Formats an age with one or two units: 16s, 5m30s, 3d4h, 9y. Returns `<invalid>` for an age of -2 seconds or less. */
 export function humanDuration(durationMs: number): string {
   const seconds = Math.trunc(durationMs / 1000);
   if (seconds < -1) return '<invalid>';

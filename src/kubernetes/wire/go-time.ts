@@ -3,7 +3,7 @@
 const RFC3339 = '2006-01-02T15:04:05Z07:00';
 const RFC3339_MICRO = '2006-01-02T15:04:05.000000Z07:00';
 
-/** Parses a metav1.Time: RFC 3339 in whole seconds of UTC; undefined for the zero time. Throws an Error with Go's message. */
+/** Parses a metav1.Time: RFC 3339, in UTC and whole seconds; undefined for the zero time. Throws an Error with Go's message. */
 export function parseTime(text: string): string | undefined {
   return formatTime(new TimeParser(text, RFC3339).parse().seconds);
 }

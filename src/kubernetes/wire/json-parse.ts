@@ -113,7 +113,7 @@ class JsonScanner {
     return key;
   }
 
-  /** Returns undefined after a comma, and the closed container after its closing bracket. */
+  /** Reads the character after an element of `parent`. Returns undefined after a comma, and the closed container after its bracket. */
   #afterElement(parent: Open): JsonNode | undefined {
     const byte = this.#skipSpace();
     if (byte === (parent.type === 'array' ? CLOSE_BRACKET : CLOSE_BRACE)) {

@@ -27,7 +27,7 @@ export interface Preferences {
   readonly pretty: string | undefined;
 }
 
-export interface Endpoint {
+export interface NegotiatedEndpoint {
   /** True for a built-in kind, which go-restful routes by exact media types. */
   readonly builtIn: boolean;
   /** True if the kind supports Table output. */
@@ -45,7 +45,7 @@ const CONVERSION_KINDS: readonly Conversion['kind'][] = ['Table', 'PartialObject
 const MEDIA_TYPES: readonly MediaType[] = ['json', 'yaml'];
 
 /** Chooses the representation of a response, or throws a StatusError (406). */
-export function negotiate(preferences: Preferences, endpoint: Endpoint): Representation {
+export function negotiate(preferences: Preferences, endpoint: NegotiatedEndpoint): Representation {
   if (endpoint.builtIn) checkRoutable(preferences.accept, endpoint.watchable ? [...LISTED_TYPES, ...WATCH_TYPES] : LISTED_TYPES);
   const allows: Allows = ({ as, serverVersion }) => {
     return ['', 'v1'].includes(serverVersion) && (as === undefined || isKnownConversion(as, endpoint));
@@ -61,9 +61,12 @@ function acceptsProtobuf({ accept = '' }: Preferences, allows: Allows): boolean 
   return parseAccept(accept).some((clause) => clause.subtype === 'vnd.kubernetes.protobuf' && allows(requestedForm(clause)));
 }
 
-/** Chooses the representation of a document with a single form, or throws a StatusError (406). */
-export function negotiateDocument(preferences: Preferences, { routed }: { readonly routed: boolean }): Representation {
-  if (routed) checkRoutable(preferences.accept, LISTED_TYPES);
+/**
+ * Chooses the representation of a document with a single form, or throws a StatusError (406). `isRouted` is true if kube-apiserver serves
+ * the path with go-restful, which rejects an Accept header with neither one of its media types nor the full wildcard.
+ */
+export function negotiateDocument(preferences: Preferences, { isRouted }: { readonly isRouted: boolean }): Representation {
+  if (isRouted) checkRoutable(preferences.accept, LISTED_TYPES);
   const representation = firstAcceptable(preferences, isPlain);
   if (representation === undefined) throw notAcceptable(LISTED_TYPES);
   return representation;
@@ -83,7 +86,7 @@ export function checkRoutable(accept: string | undefined, available: readonly st
   throw statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`, {});
 }
 
-/** Throws a StatusError (406) unless the representation is JSON, the only one of watches. kube-apiserver checks it after all options. */
+/** Throws a StatusError (406) unless the representation is JSON, which watches require. kube-apiserver checks all options first. */
 export function checkStreamable({ mediaType }: Representation): void {
   if (mediaType !== 'json') throw notAcceptable(WATCH_TYPES);
 }
@@ -160,7 +163,7 @@ function parameter({ params }: AcceptClause, name: string): string {
   return params.get(name) ?? '';
 }
 
-function isKnownConversion({ kind, version, group }: RequestedConversion, { tables }: Endpoint): boolean {
+function isKnownConversion({ kind, version, group }: RequestedConversion, { tables }: NegotiatedEndpoint): boolean {
   if (group !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1')) return false;
   return kind === 'PartialObjectMetadata' || kind === 'PartialObjectMetadataList' || (kind === 'Table' && tables);
 }

@@ -11,7 +11,7 @@ export interface BodyOptions {
   readonly maxBytes?: number | undefined;
   /** Aborts the wait for the body. */
   readonly signal?: AbortSignal | undefined;
-  /** Response of a request with `Expect: 100-continue`; undefined for other requests. */
+  /** Response to a request with `Expect: 100-continue`; undefined for other requests. */
   readonly continueResponse?: ServerResponse | undefined;
 }
 

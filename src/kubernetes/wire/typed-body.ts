@@ -4,14 +4,14 @@ import type { Schema } from '../schema/schema.ts';
 import type { BodyMediaType } from './content-type.ts';
 import { type DecodedValue, decodeTyped } from './decode-typed.ts';
 import { readDocument } from './document.ts';
+import type { GroupVersionKind } from './group-version-kind.ts';
 import { readEnvelope } from './protobuf/envelope.ts';
 import { decodeMessage } from './protobuf/message.ts';
-import type { TypeMeta } from './type-meta.ts';
 import type { YamlLimits } from './yaml/parse.ts';
 
 export interface TypedBody {
   /** Type in the body; missing parts are empty. */
-  readonly type: TypeMeta;
+  readonly type: GroupVersionKind;
   /** Returns the object, or throws an Error with Kubernetes' message. Protobuf bodies have no strict errors. */
   readonly decode: (schema: Schema) => DecodedValue;
 }

@@ -15,7 +15,7 @@ import type { Stored } from '../../api/resources.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { digestOf } from '../../std/digest.ts';
 import { goJson } from '../../std/go-text.ts';
-import { sentence } from '../../std/sentence.ts';
+import { toSentence } from '../../std/sentence.ts';
 
 /** Connection to a cluster, as in the Secret of its ManagedToken. */
 export interface ClusterAccess {
@@ -55,7 +55,8 @@ export function desiredProfile(cluster: Stored<Cluster>, access: ClusterAccess):
 }
 
 /**
- * Returns the health of the control plane as the Cluster reports it, without heartbeats and without its message, which contains addresses.
+ * Returns the health of the control plane as the Cluster reports it, without heartbeats and without the message of the condition, which
+ * contains addresses.
  */
 function healthOf(cluster: Stored<Cluster>): readonly ClusterProfileCondition[] {
   const ready = findCondition(cluster, ClusterConditionType.ready);
@@ -67,7 +68,7 @@ function healthOf(cluster: Stored<Cluster>): readonly ClusterProfileCondition[] 
       type: Profile.conditionType,
       status,
       reason: reason ?? 'ReasonUnknown',
-      message: reason === undefined ? '' : sentence(ClusterReason[reason]),
+      message: reason === undefined ? '' : toSentence(ClusterReason[reason]),
       lastTransitionTime,
     },
   ];
@@ -111,10 +112,10 @@ function isOwnProvider({ name }: AccessProvider): boolean {
 type StatusPatch = { readonly [K in keyof ClusterProfileStatus]: ClusterProfileStatus[K] | null };
 
 /**
- * Returns the merge patch that removes the fields of other managers from Purser's parts of a status, which server-side apply leaves in
- * place: `insecure-skip-tls-verify` of the access provider must not outlive a repair. Returns undefined if there are none.
+ * Returns a merge patch that removes the fields that other managers added to Purser's entries in the status; undefined if there are none.
+ * Server-side apply keeps such fields, and `insecure-skip-tls-verify` in Purser's access provider would disable TLS verification.
  */
-export function profileLeftovers(status: ClusterProfileStatus, desired: ClusterProfileStatus): StatusPatch | undefined {
+export function toProfileCleanupPatch(status: ClusterProfileStatus, desired: ClusterProfileStatus): StatusPatch | undefined {
   if (statusDigest(status) === statusDigest(desired)) return undefined;
   const { conditions = [], accessProviders = [] } = status;
   return {
@@ -136,8 +137,12 @@ export interface ProfilesAspect {
   readonly message: string;
 }
 
-/** Returns the state of the condition for a reason; `detail` is a phrase without a capital letter or full stop. */
-export function toProfilesAspect(reason: ProfileReason, detail?: string): ProfilesAspect {
-  const message = sentence(detail === undefined ? ProfileReason[reason] : `${ProfileReason[reason]}: ${detail}`);
+/** Returns the state of the condition for a reason; `detail` is a phrase without a capital letter or full stop, `remedy` a sentence. */
+export function toProfilesAspect(
+  reason: ProfileReason,
+  { detail, remedy }: { readonly detail?: string; readonly remedy?: string } = {},
+): ProfilesAspect {
+  const cause = toSentence(detail === undefined ? ProfileReason[reason] : `${ProfileReason[reason]}: ${detail}`);
+  const message = remedy === undefined ? cause : `${cause} ${remedy}`;
   return { status: reason === 'Published' ? 'True' : 'False', reason, message };
 }

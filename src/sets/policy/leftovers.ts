@@ -1,5 +1,6 @@
 // Parts of a ManagedToken that server-side apply leaves in place although the template does not have them: fields that another manager
-// added, and fields from the creation. The latter have the operation Update in managedFields, and apply removes only its own fields.
+// added, and fields from the creation. The latter have the operation Update in managedFields, and server-side apply removes only fields
+// with the operation Apply.
 
 import { TokensGroup } from '../../api/names.ts';
 import { goJson } from '../../std/go-text.ts';
@@ -14,7 +15,9 @@ export interface TokenPatch {
   readonly spec: Fields;
 }
 
-/** Returns the merge patch that turns a ManagedToken into the rendered one; undefined if the ManagedToken has nothing to remove. */
+/**
+ * Returns the merge patch that turns a ManagedToken into the rendered one; undefined if there is nothing to remove from the ManagedToken.
+ */
 export function leftoverPatch(
   { metadata, spec }: StoredToken,
   { labels, annotations, ...rendered }: RenderedToken,

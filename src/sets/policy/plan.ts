@@ -13,24 +13,27 @@ import { contentDigest, contentDigestOf, recordedTemplateDigest, type StoredSet,
 export interface Member {
   readonly clusterName: string;
   /**
-   * Digest of the rendered ManagedToken, or the problem of the template; a rendering for each member would take too much memory. `missing`
-   * is the permission that the requester lacks for the token of the template, if the ManagedToken is permitted as it is.
+   * Digest of the rendered ManagedToken, or the problem of the template. The rendering itself is not kept, because the renderings of all
+   * members would take too much memory. `missing` is the permission that the requester lacks to issue the token of the template, if the
+   * ManagedToken is permitted as it is.
    */
   readonly rendering: { readonly digest: string } | { readonly problem: string } | { readonly missing: string };
   /** ManagedToken with the member's name, whichever controller owns it; undefined if there is none. */
   readonly token: StoredToken | undefined;
-  /** Failure of the last write, until its next attempt; undefined if there is none. */
+  /** Failure of the last write, until the next attempt; undefined if there is none. */
   readonly writeFailure?: string | undefined;
 }
 
-/** Input of a plan. */
+/** A set and the ManagedTokens that it has or should have. */
 export interface SetObservation {
   readonly set: StoredSet;
-  /** Sorted by the names of clusters. */
+  /** Members, sorted by cluster name. */
   readonly members: readonly Member[];
   /** ManagedTokens that the set controls, for clusters that are not members. */
   readonly surplus: readonly StoredToken[];
-  /** Names of clusters whose changed ManagedToken is left as a mutating webhook or another controller wrote it. */
+  /**
+   * Names of clusters whose ManagedToken Purser leaves as it is, because a mutating webhook or another controller determines parts of it.
+   */
   readonly overridden?: ReadonlySet<string>;
 }
 
@@ -64,7 +67,7 @@ export interface SetPlan {
   readonly waiting: number;
   /** Number of changed ManagedTokens that have not reported a result yet. */
   readonly unsettled: number;
-  /** Names of the clusters whose failures stopped the rollout; empty if it is not stopped. */
+  /** Names of the clusters whose failures stopped the rollout; empty if the rollout is not stopped. */
   readonly stoppedBy: readonly string[];
 }
 
@@ -74,8 +77,7 @@ export interface Rollout {
   readonly startTime: string;
 }
 
-/** Returns the state of a member's ManagedToken. */
-export function memberState({ metadata, spec }: StoredSet, { rendering, token }: Member): MemberState {
+export function toMemberState({ metadata, spec }: StoredSet, { rendering, token }: Member): MemberState {
   if ('missing' in rendering) return 'denied';
   if ('problem' in rendering) return 'invalid';
   if (token === undefined) return 'missing';
@@ -85,13 +87,16 @@ export function memberState({ metadata, spec }: StoredSet, { rendering, token }:
   return isAsRendered(token, rendering.digest) ? 'current' : 'drifted';
 }
 
-/** Returns whether a ManagedToken has the digest and the parts of a rendering. The parts of a token that is too large are unknown. */
+/**
+ * Returns whether a ManagedToken has the digest and the parts of a rendering. If the informer does not keep all parts, compares only the
+ * digest.
+ */
 export function isAsRendered(token: StoredToken, digest: string): boolean {
   if (token.metadata.annotations?.[SetAnnotation.templateDigest] !== digest) return false;
   return token.isTooLarge === true || token.isOverBudget === true || knownContent(token) === contentDigestOf(digest);
 }
 
-/** Content digests by ManagedToken, which informers share and never change. */
+/** Content digests by ManagedToken object. Safe as a cache, because informers never modify objects. */
 const CONTENTS = new WeakMap<StoredToken, string>();
 
 function knownContent(token: StoredToken): string {
@@ -116,7 +121,7 @@ export function rolloutOf({ spec, status }: StoredSet, now: string): Rollout {
 export function planSet(observation: SetObservation, rollout: Rollout, now: number): SetPlan {
   const { set, members, overridden = new Set() } = observation;
   const { maxConcurrent } = set.spec.rollout;
-  const states = members.map((member) => ({ member, state: memberState(set, member) }));
+  const states = members.map((member) => ({ member, state: toMemberState(set, member) }));
   const of = (state: MemberState) => states.filter((each) => each.state === state).map(({ member }) => member);
   const current = [...of('current'), ...of('drifted')];
   const outdated = of('outdated');
@@ -147,7 +152,7 @@ const WAVE_SHARE = 3;
 /** Time for which a ManagedToken may be pending before it is considered failed, in milliseconds. */
 const PENDING_MS = 5_000;
 
-/** Returns whether the controller of ManagedTokens has acted on the current spec. */
+/** Returns whether a ManagedToken reports a result for its current spec: it is ready, has failed, or has been pending for PENDING_MS. */
 export function isSettled(token: StoredToken, now: number): boolean {
   const ready = readyConditionOf(token);
   if (ready === undefined || ready.status === 'Unknown' || token.status?.observedGeneration !== token.metadata.generation) return false;

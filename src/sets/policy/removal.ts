@@ -37,7 +37,10 @@ const MAX_REMOVED = 10;
 const MAX_SHARE = 1 / 3;
 const VALUE_LENGTH = 12;
 
-/** Returns the value that confirms the removal of exactly these ManagedTokens. Later ones of the same names need another value. */
+/**
+ * Returns the value that confirms the removal of exactly these ManagedTokens. ManagedTokens that are re-created with the same names need
+ * another value.
+ */
 function confirmationFor(uids: readonly string[]): string {
   const hex = digestOf(JSON.stringify(uids.toSorted())).slice('sha256:'.length);
   return `${uids.length}-${hex.slice(0, VALUE_LENGTH)}`;

@@ -6,9 +6,9 @@ import { type ProfileReason, ReadyReason, SetReason } from '../../api/reasons.ts
 import { withCondition } from '../../kubernetes/conditions.ts';
 import { type FieldError, formatFieldError } from '../../kubernetes/field-error.ts';
 import { goJson } from '../../std/go-text.ts';
-import { sentence } from '../../std/sentence.ts';
+import { toSentence } from '../../std/sentence.ts';
 import type { ProfilesAspect } from './cluster-profile.ts';
-import { isSettled, type Member, memberState, type Rollout, readyConditionOf, type SetObservation, type SetPlan } from './plan.ts';
+import { isSettled, type Member, type Rollout, readyConditionOf, type SetObservation, type SetPlan, toMemberState } from './plan.ts';
 import type { RemovalDecision } from './removal.ts';
 import type { StoredSet } from './template.ts';
 
@@ -38,7 +38,7 @@ export function desiredStatus(outcome: SetOutcome, now: number): ManagedTokenSet
     clusters: members.length,
     ready,
     failing: failures.length,
-    updated: members.filter((member) => memberState(set, member) === 'current').length,
+    updated: members.filter((member) => toMemberState(set, member) === 'current').length,
     failures: failures.slice(0, MAX_FAILURES),
     rollout,
     conditions: conditionsFor(
@@ -56,7 +56,7 @@ export function desiredStatus(outcome: SetOutcome, now: number): ManagedTokenSet
 
 /** Returns the status of a set whose spec is invalid; the current object if nothing changes. */
 export function invalidStatus(set: StoredSet, problems: readonly FieldError[], now: number): ManagedTokenSetStatus {
-  const message = sentence(`${ReadyReason.InvalidSpec}: ${problems.map(formatFieldError).join('; ')}`);
+  const message = toSentence(`${ReadyReason.InvalidSpec}: ${problems.map(formatFieldError).join('; ')}`);
   const aspect = { status: 'False', reason: 'InvalidSpec', message } as const;
   const conditions = conditionsFor(set, [[SetConditionType.ready, aspect] as const, [SetConditionType.progressing, aspect] as const], now);
   return unlessSame(set, { ...set.status, observedGeneration: set.metadata.generation ?? 0, conditions });
@@ -89,7 +89,7 @@ function unlessSame({ status }: StoredSet, next: ManagedTokenSetStatus): Managed
 }
 
 function isReady(set: StoredSet, member: Member): boolean {
-  const state = memberState(set, member);
+  const state = toMemberState(set, member);
   const isOurs = state === 'current' || state === 'drifted' || state === 'outdated' || state === 'denied';
   return isOurs && member.token !== undefined && readyConditionOf(member.token)?.status === 'True';
 }
@@ -98,27 +98,27 @@ function isReady(set: StoredSet, member: Member): boolean {
 function failureOf(set: StoredSet, member: Member, now: number): readonly ManagedTokenSetFailure[] {
   const { clusterName, rendering, token, writeFailure } = member;
   const failure = (reason: string, message: string) => [{ clusterName, reason, message: message.slice(0, MAX_MESSAGE_LENGTH) }];
-  const state = memberState(set, member);
-  if ('missing' in rendering) return failure('Forbidden', sentence(`${ReadyReason.Forbidden}: ${deniedDetail(set, rendering.missing)}`));
-  if ('problem' in rendering) return failure('TemplateInvalid', sentence(`${SetReason.TemplateInvalid}: ${rendering.problem}`));
+  const state = toMemberState(set, member);
+  if ('missing' in rendering) return failure('Forbidden', `${toSentence(ReadyReason.Forbidden)} ${deniedRemedy(set, rendering.missing)}`);
+  if ('problem' in rendering) return failure('TemplateInvalid', toSentence(`${SetReason.TemplateInvalid}: ${rendering.problem}`));
   if (state === 'conflict') {
-    const remedy = `delete ManagedToken ${token?.metadata.name}, or re-create the set with another name`;
-    return failure('NameConflict', sentence(`${SetReason.NameConflict}; ${remedy}`));
+    const remedy = `Delete ManagedToken ${token?.metadata.name}, or re-create the set with another name.`;
+    return failure('NameConflict', `${toSentence(SetReason.NameConflict)} ${remedy}`);
   }
-  if (writeFailure !== undefined) return failure('WriteFailed', sentence(`${SetReason.WriteFailed}: ${writeFailure}`));
+  if (writeFailure !== undefined) return failure('WriteFailed', toSentence(`${SetReason.WriteFailed}: ${writeFailure}`));
   if (token === undefined || !isSettled(token, now)) return [];
   const ready = readyConditionOf(token);
   return ready?.status === 'False' ? failure(ready.reason, ready.message) : [];
 }
 
-function deniedDetail({ metadata, spec }: StoredSet, permission: string): string {
+function deniedRemedy({ metadata, spec }: StoredSet, permission: string): string {
   const requester = `${metadata.namespace}/${spec.template.spec.requesterServiceAccountName}`;
-  return `allow service account ${requester} to ${permission}, or correct the template`;
+  return `Allow service account ${requester} to ${permission}, or correct the template.`;
 }
 
 function readyCondition(outcome: SetOutcome, ready: number, failures: readonly ManagedTokenSetFailure[]): TypedAspect {
   const { set, members } = outcome.observation;
-  if (!outcome.hasRequester) return [SetConditionType.ready, toAspect('False', 'RequesterNotFound', requesterDetail(set))];
+  if (!outcome.hasRequester) return [SetConditionType.ready, requesterNotFound(set)];
   if (members.length === 0) return [SetConditionType.ready, toAspect('True', 'NoClusters')];
   if (ready === members.length) return [SetConditionType.ready, toAspect('True', 'AllReady')];
   const [first] = failures;
@@ -126,9 +126,10 @@ function readyCondition(outcome: SetOutcome, ready: number, failures: readonly M
   return [SetConditionType.ready, toAspect('False', 'NotAllReady', detail)];
 }
 
-function requesterDetail({ metadata, spec }: StoredSet): string {
-  const name = spec.template.spec.requesterServiceAccountName;
-  return `create service account ${metadata.namespace}/${name}, or correct spec.template.spec.requesterServiceAccountName`;
+function requesterNotFound({ metadata, spec }: StoredSet): Aspect {
+  const cause = `Service account ${metadata.namespace}/${spec.template.spec.requesterServiceAccountName} was not found.`;
+  const message = `${cause} Create it, or correct spec.template.spec.requesterServiceAccountName.`;
+  return { status: 'False', reason: 'RequesterNotFound', message };
 }
 
 function progressingCondition(
@@ -144,19 +145,19 @@ function progressingCondition(
     const failure = failures.find(({ clusterName }) => clusterName === name);
     const kept = plan.waiting === 1 ? '1 cluster keeps' : `${plan.waiting} clusters keep`;
     const rest = `${kept} the earlier template. Correct the template, or the cause of the failure`;
-    return [type, toAspect('False', 'RolloutStopped', `${failure ? firstFailure(failure) : name}. ${rest}`)];
+    return [type, toAspect('False', 'RolloutStopped', `${failure ? firstFailure(failure) : `cluster ${name} failed`}. ${rest}`)];
   }
   const pending = members.filter((member) => isPending(set, member, now)).length;
   if (pending === 0 && surplus.length === 0) {
-    return [type, hasRequester ? toAspect('False', 'Complete') : toAspect('False', 'RequesterNotFound', requesterDetail(set))];
+    return [type, hasRequester ? toAspect('False', 'Complete') : requesterNotFound(set)];
   }
-  const detail = `${members.length - pending} of ${members.length} clusters are finished${surplus.length === 0 ? '' : `, ${surplus.length} to be removed`}`;
-  return [type, toAspect('True', 'RollingOut', detail)];
+  const removals = surplus.length === 0 ? '' : `; ManagedTokens to remove: ${surplus.length}`;
+  return [type, toAspect('True', 'RollingOut', `${members.length - pending} of ${members.length} clusters are finished${removals}`)];
 }
 
 /** Returns whether a member's ManagedToken will change without another change to the set. */
 function isPending(set: StoredSet, member: Member, now: number): boolean {
-  const state = memberState(set, member);
+  const state = toMemberState(set, member);
   if (state === 'invalid' || state === 'denied' || state === 'conflict') return false;
   return state !== 'current' || member.token === undefined || !isSettled(member.token, now);
 }
@@ -171,6 +172,8 @@ function firstFailure({ clusterName, reason, message }: ManagedTokenSetFailure):
   return `cluster ${clusterName} failed with ${reason}: ${message.replace(/\.$/, '')}`;
 }
 
+/** Returns the state of a condition; `detail` is one or more sentences, without the first capital letter and the last full stop. */
 function toAspect(status: 'True' | 'False', reason: SetReason, detail?: string): Aspect {
-  return { status, reason, message: sentence(detail === undefined ? SetReason[reason] : `${SetReason[reason]}: ${detail}`) };
+  const meaning = toSentence(SetReason[reason]);
+  return { status, reason, message: detail === undefined ? meaning : `${meaning} ${toSentence(detail)}` };
 }

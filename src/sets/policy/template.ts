@@ -1,4 +1,4 @@
-// The template of a ManagedTokenSet: the ManagedToken of each cluster, with its placeholders replaced.
+// Rendering of a ManagedTokenSet's template: the ManagedToken for each cluster, with the placeholders of the template replaced.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { ManagedTokenSet, ManagedTokenSetTemplate } from '../../api/managed-token-set.gen.ts';
@@ -30,7 +30,7 @@ export interface RenderedToken {
   readonly labels: Texts;
   /** Annotations, including the digest. */
   readonly annotations: Texts;
-  /** Digests of the template and of the parts that the ManagedToken has from it. */
+  /** Digests of the template and of the parts that the ManagedToken has from the template, joined with a hyphen. */
   readonly digest: string;
 }
 
@@ -42,16 +42,16 @@ type Texts = Readonly<Record<string, string>>;
 const MAX_NAME_LENGTH = 253;
 const MAX_LABEL_LENGTH = 63;
 const MAX_ANNOTATION_LENGTH = 1_024;
-/** Length of the hash in generated names, in digits; long enough to prevent deliberate collisions. */
+/** Number of hexadecimal digits in the hash of a shortened name or label value; enough to prevent deliberate collisions. */
 const HASH_LENGTH = 16;
 const DIGEST_LENGTH = 16;
 
-/** Returns the name of the ManagedToken of a cluster. */
+/** Returns the name of a cluster's ManagedToken. An overlong name is shortened, and ends with a hash. */
 export function childName(setName: string, clusterName: string): string {
   return fit(`${setName}-${clusterName}`, MAX_NAME_LENGTH);
 }
 
-/** Renders the ManagedToken of a cluster. */
+/** Renders a cluster's ManagedToken from the template of the set. */
 export function renderToken({ metadata, spec: { template } }: StoredSet, cluster: ClusterLabels): Rendering {
   const { secret, ...spec } = template.spec;
   const labelsOf = (texts: Texts = {}) => mapTexts(texts, (text) => fit(replacePlaceholders(text, cluster), MAX_LABEL_LENGTH));
@@ -77,7 +77,6 @@ export function renderToken({ metadata, spec: { template } }: StoredSet, cluster
   return { rendered: { ...rendered, labels, annotations: { ...annotations, [SetAnnotation.templateDigest]: digest }, digest } };
 }
 
-/** Returns the digest of a template. */
 export function templateDigest(template: ManagedTokenSetTemplate): string {
   const known = DIGESTS.get(template);
   if (known !== undefined) return known;
@@ -86,7 +85,7 @@ export function templateDigest(template: ManagedTokenSetTemplate): string {
   return digest;
 }
 
-/** Digests of templates, which informers share and never change. */
+/** Digests by template object. Safe as a cache, because informers never modify objects. */
 const DIGESTS = new WeakMap<ManagedTokenSetTemplate, string>();
 
 /** Returns the digest of the template that a ManagedToken was rendered from; undefined if its annotation does not name one. */
@@ -94,7 +93,7 @@ export function recordedTemplateDigest({ annotations }: ObjectMeta): string | un
   return annotations?.[SetAnnotation.templateDigest]?.split('-')[0];
 }
 
-/** Returns the digest of the parts that a ManagedToken has from the template, from a rendering or from a ManagedToken of the informer. */
+/** Returns the digest of the parts that a ManagedToken has from the template; for a rendering, or for a ManagedToken from the informer. */
 export function contentDigest({ spec, metadata }: { readonly spec: ManagedToken['spec']; readonly metadata: TemplateMetadata }): string {
   return shortDigest(goJson([spec, encodeTemplateTexts(metadata)]));
 }

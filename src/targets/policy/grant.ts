@@ -1,10 +1,10 @@
-// The grant of a token: the request that Purser sends to a target cluster, its limits, and the check of the target's response, which is
-// not trusted.
+// The grant of a token: the request that Purser sends to a target cluster, its limits, and the validation of the target's untrusted
+// response.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { OwnAudiencePrefix } from '../../api/names.ts';
 import { isBearerToken } from '../../kubernetes/bearer-token.ts';
-import { subjectOf } from '../../kubernetes/service-account.ts';
+import { toServiceAccountUsername } from '../../kubernetes/service-account.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
 import type { Sensitive } from '../../std/sensitive.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
@@ -18,8 +18,8 @@ export interface BoundObject {
   readonly uid?: string;
 }
 
-/** A request for a token for one service account. */
-export interface TokenRequest {
+/** A request to a target for a token for one service account. */
+export interface TargetTokenRequest {
   readonly namespace: string;
   readonly name: string;
   /** Requested audiences; empty for the API server's default audiences, which the response lists. */
@@ -32,17 +32,16 @@ export interface TokenRequest {
 
 /** Limits of the installation on all tokens. */
 export interface TokenLimits {
-  /** Maximum lifetime, in seconds, which replaces longer requested lifetimes. Unlimited if undefined. */
+  /** Maximum lifetime, in seconds; longer requested lifetimes are shortened. Unlimited if undefined. */
   readonly maxExpirationSeconds?: number;
   /** Audiences that tokens may have; all if undefined. */
   readonly allowedAudiences?: readonly string[];
-  /** Audiences that the façade accepts in callers' tokens, for which ManagedTokens get no token. */
+  /** Audiences that the façade accepts in callers' tokens. ManagedTokens get no tokens for these audiences. */
   readonly facadeAudiences?: readonly string[];
   /** Namespaces with cluster credentials, in which ManagedTokens are rejected. */
   readonly credentialNamespaces?: readonly string[];
 }
 
-/** Returns the limits in the settings. */
 export function toTokenLimits({ maxExpirationSeconds, allowedAudiences }: LimitSettings): TokenLimits {
   return omitUndefined({ maxExpirationSeconds, allowedAudiences });
 }
@@ -60,12 +59,11 @@ export interface IssueDetails {
   readonly apiAudiences?: readonly string[];
 }
 
-/** Returns the token request for a ManagedToken. */
 export function tokenRequestFor(
   { metadata, spec }: ManagedToken,
   { anchorUID, accountUID, apiAudiences = [] }: IssueDetails,
   limits: TokenLimits = {},
-): TokenRequest {
+): TargetTokenRequest {
   const boundObject = boundObjectOf(spec, metadata.uid, anchorUID);
   return omitUndefined({
     namespace: spec.serviceAccount.namespace,
@@ -90,8 +88,11 @@ export function anchorName(tokenUID: string): string {
 /** Lifetime in seconds that Kubernetes extends to a year for a token bound to a Pod, because legacy clients request it. */
 export const SILENTLY_EXTENDED_SECONDS = 3607;
 
-/** Returns whether Kubernetes would issue a one-year token instead. */
-export function isSilentlyExtended({ expirationSeconds, boundObject }: Pick<TokenRequest, 'expirationSeconds' | 'boundObject'>): boolean {
+/** Returns whether Kubernetes would extend the requested lifetime to a year. */
+export function isSilentlyExtended({
+  expirationSeconds,
+  boundObject,
+}: Pick<TargetTokenRequest, 'expirationSeconds' | 'boundObject'>): boolean {
   return expirationSeconds === SILENTLY_EXTENDED_SECONDS && boundObject?.kind === 'Pod';
 }
 
@@ -122,7 +123,7 @@ export interface Grant {
   readonly claims?: TokenClaims;
 }
 
-/** The response of a target. */
+/** Response of a target to a token request. */
 export interface GrantResponse {
   readonly token: string;
   readonly expirationTimestamp: unknown;
@@ -136,7 +137,7 @@ export interface GrantResponse {
  * Returns the problems of a response; the token can be used if there are none. `serverAt` is the time on the target's clock.
  * Problems quote nothing from the response.
  */
-export function checkGrant(request: TokenRequest, response: GrantResponse, serverAt: number): readonly string[] {
+export function checkGrant(request: TargetTokenRequest, response: GrantResponse, serverAt: number): readonly string[] {
   const problems = [
     ...tokenProblems(response.token, maxTokenLength(request)),
     ...expiryProblems(parseTimestamp(response.expirationTimestamp), serverAt),
@@ -153,12 +154,12 @@ export function grantedLifetimeMs({ expirationTimestamp, claims }: Omit<GrantRes
 }
 
 /** Returns the audiences of the token: the requested ones or, for a request without audiences, those that the target granted. */
-export function grantedAudiences({ audiences: requested }: TokenRequest, { audiences, claims }: GrantResponse): readonly string[] {
+export function grantedAudiences({ audiences: requested }: TargetTokenRequest, { audiences, claims }: GrantResponse): readonly string[] {
   return requested.length > 0 ? requested : (claims?.audiences ?? audiences ?? []);
 }
 
 /** Returns whether the claims name the requested audiences or, for a request without audiences, those that the response states. */
-function isForAudiences({ audiences: requested }: TokenRequest, { audiences: stated, claims }: GrantResponse): boolean {
+function isForAudiences({ audiences: requested }: TargetTokenRequest, { audiences: stated, claims }: GrantResponse): boolean {
   const expected = requested.length > 0 ? requested : stated;
   return expected === undefined || hasSameAudiences(claims?.audiences ?? [], expected);
 }
@@ -169,9 +170,10 @@ const AHEAD_MS = 60_000;
 const BEHIND_MS = 600_000;
 
 /**
- * Returns the maximum length of the token for a request. The token contains all audiences in base64, each character escaped to at most six.
+ * Returns the maximum length of the token for a request. The token contains all audiences in base64, with each character escaped as at most
+ * six characters.
  */
-export function maxTokenLength({ audiences }: Pick<TokenRequest, 'audiences'>): number {
+export function maxTokenLength({ audiences }: Pick<TargetTokenRequest, 'audiences'>): number {
   return MAX_TOKEN_LENGTH + 8 * audiences.reduce((sum, { length }) => sum + length, 0);
 }
 
@@ -186,14 +188,14 @@ function expiryProblems(expiresAt: number | undefined, serverAt: number): readon
   return expiresAt > serverAt ? [] : ['the token has expired'];
 }
 
-function claimProblems(request: TokenRequest, claims: TokenClaims, serverAt: number): readonly string[] {
+function claimProblems(request: TargetTokenRequest, claims: TokenClaims, serverAt: number): readonly string[] {
   const checks: readonly (readonly [boolean, string])[] = [
-    [claims.subject === subjectOf(request), 'the token is for another service account'],
+    [claims.subject === toServiceAccountUsername(request), 'the token is for another service account'],
     [isBound(request, claims), 'the token is not bound to the requested object'],
     [claims.expiresAt !== undefined && claims.expiresAt > serverAt, 'the token has expired'],
-    [startsBy(claims.issuedAt, serverAt + AHEAD_MS), 'the token was issued in the future'],
+    [startsBy(claims.issuedAt, serverAt + AHEAD_MS), 'the issue time of the token is in the future'],
     [startsBy(claims.notBefore, serverAt + AHEAD_MS), 'the token is not valid yet'],
-    [(claims.issuedAt ?? serverAt) >= serverAt - BEHIND_MS, 'the token was issued long before the request'],
+    [(claims.issuedAt ?? serverAt) >= serverAt - BEHIND_MS, 'the token was issued more than 10 minutes ago'],
   ];
   return checks.filter(([passes]) => !passes).map(([, problem]) => problem);
 }
@@ -202,7 +204,7 @@ function startsBy(at: number | undefined, latestAt: number): boolean {
   return at === undefined || at <= latestAt;
 }
 
-function isBound({ boundObject }: TokenRequest, { boundPodUID, boundSecretUID }: TokenClaims): boolean {
+function isBound({ boundObject }: TargetTokenRequest, { boundPodUID, boundSecretUID }: TokenClaims): boolean {
   if (boundObject === undefined) return boundPodUID === undefined && boundSecretUID === undefined;
   const uid = boundObject.kind === 'Pod' ? boundPodUID : boundSecretUID;
   return uid !== undefined && (boundObject.uid === undefined || boundObject.uid === uid);

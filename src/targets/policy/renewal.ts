@@ -6,9 +6,8 @@ import type { ClusterReason } from '../../api/reasons.ts';
 import { parseDuration } from '../../std/duration.ts';
 import { nextTurnAt } from '../../std/hash.ts';
 
-/** Renewal terms of one credential. */
 export interface RenewalTerms {
-  /** False if Purser does not renew the credential by itself. */
+  /** True if Purser renews the credential automatically. */
   readonly isAutomatic: boolean;
   /** Lifetime to request. */
   readonly lifetimeMs: number;
@@ -16,7 +15,10 @@ export interface RenewalTerms {
   readonly overlapMs: number;
 }
 
-/** Returns the terms for the Clusters that share a credential: the shortest lifetime, the longest overlap, and Manual if one is Manual. */
+/**
+ * Returns the terms for the Clusters that share a credential: the shortest lifetime, the longest overlap, and automatic renewal only if no
+ * Cluster has set it to Manual.
+ */
 export function renewalTerms(clusters: readonly Pick<Cluster, 'spec'>[]): RenewalTerms {
   const all = clusters.map(({ spec }) => spec.credential);
   return {
@@ -28,7 +30,7 @@ export function renewalTerms(clusters: readonly Pick<Cluster, 'spec'>[]): Renewa
 
 /**
  * Returns the time for which a replaced token stays valid. It is the overlap, but at most half of the granted lifetime, because the token
- * is then renewed again, and at least the probe interval, in which every replica notices a renewed token.
+ * is then renewed again, and at least the probe interval, within which every replica notices a renewed token.
  */
 export function effectiveOverlapMs({ overlapMs }: Pick<RenewalTerms, 'overlapMs'>, lifetimeMs: number, probeIntervalMs: number): number {
   return Math.max(Math.min(overlapMs, lifetimeMs / 2), probeIntervalMs);
@@ -66,15 +68,15 @@ export interface RenewalFailure {
   readonly detail: string;
 }
 
-/** Returns the time at which a token is due for renewal; undefined if it is never renewed. `uid` is that of the registered Secret. */
+/** Returns the time at which a token is due for renewal; undefined if it is never renewed. `uid` is the UID of the registered Secret. */
 export function renewalDueAt(token: TokenInUse, { isAutomatic }: Pick<RenewalTerms, 'isAutomatic'>, uid: string): number | undefined {
   if (!isAutomatic) return undefined;
   return token.isSupplied ? (token.issuedAt ?? 0) : halfLifeAt(token, uid);
 }
 
 /**
- * Returns a time after at least an eighth and at most about half of the lifetime. Each credential has its own slot in each half of a
- * lifetime, so that credentials that were renewed together are not renewed together again.
+ * Returns a time after at least an eighth and at most about half of the lifetime; undefined if the lifetime is unknown. Each credential has
+ * its own slot in each half of a lifetime, so that credentials that were renewed together are not renewed together again.
  */
 export function halfLifeAt({ issuedAt, expiresAt }: Pick<TokenInUse, 'issuedAt' | 'expiresAt'>, uid: string): number | undefined {
   if (issuedAt === undefined || expiresAt === undefined) return undefined;

@@ -24,13 +24,13 @@ export interface OwnAnchor {
   readonly uid: string;
 }
 
-/** The anchor of a replaced token, which must be deleted. */
+/** The anchor of a replaced token. Purser deletes it at the end of the overlap. */
 export interface ReplacedAnchor extends OwnAnchor {
-  /** Time of the renewal that replaced the token, in whole seconds, by Purser's clock. */
+  /** Time of the renewal that replaced the token, by Purser's clock, in milliseconds since the epoch, truncated to a whole second. */
   readonly replacedAt: number;
 }
 
-/** Record of one renewal. Times are in whole seconds, by Purser's clock. */
+/** Record of one renewal. Times are by Purser's clock, in milliseconds since the epoch, truncated to whole seconds. */
 export interface RenewalRecord {
   /** Digest of the token that the registered Secret contained at the renewal. */
   readonly registeredDigest: string;
@@ -39,21 +39,21 @@ export interface RenewalRecord {
   readonly expiresAt: number;
   /** Time at which Purser switched back to the registered token; undefined while the renewed token is in use. */
   readonly retiredAt?: number | undefined;
-  /** Renewal request of an administrator that the last renewal satisfied; undefined before the first one. */
+  /** Last renewal request of an administrator that Purser has satisfied; undefined if there is none. */
   readonly renewRequest?: string | undefined;
-  /** Revocation request that the token was obtained for; undefined before the first one. */
+  /** Revocation request for which the renewed token was obtained; undefined if there is none. */
   readonly revokeRequest?: string | undefined;
-  /** Last revocation request that was completed; undefined before the first one. */
+  /** Last revocation request that Purser has completed; undefined if there is none. */
   readonly revoked?: string | undefined;
-  /** Undefined for a token that is not bound. */
+  /** Anchor of the renewed token; undefined if the token is not bound. */
   readonly anchor?: OwnAnchor | undefined;
   /** Anchors of replaced tokens, the latest first. */
   readonly replaced: readonly ReplacedAnchor[];
 }
 
-/** Number of anchors of replaced tokens at which the oldest are deleted before the end of their overlap. */
+/** Number of anchors of replaced tokens in a record at which Purser deletes the oldest ones before their overlap ends. */
 export const MAX_REPLACED = 8;
-/** Maximum number of anchors in a record, which is reached only if deletions fail. */
+/** Maximum number of anchors of replaced tokens in a record; it is reached only if deletions fail. */
 export const MAX_RECORDED = 64;
 
 /** Returns the name of the Secret with the renewed token of a registered Secret. */
@@ -71,12 +71,15 @@ export function isRenewedSecret({ metadata: { name = '', labels = {} } }: Secret
   return name.endsWith(RenewedSuffix) || Object.hasOwn(labels, Label.renewed);
 }
 
-/** Returns whether Purser may overwrite a Secret with the name of a renewed one. */
+/** Returns whether Purser may overwrite a Secret that has the name of a renewed Secret. */
 export function isOverwritable({ metadata: { labels = {} } }: Secret): boolean {
   return labels[Label.renewed] === LabelValue.renewed;
 }
 
-/** Returns the record of a renewed Secret that belongs to the registered Secret with this UID; undefined for any other Secret. */
+/**
+ * Returns the record of a renewed Secret that belongs to the registered Secret with this UID; undefined for any other Secret, and if the
+ * record is incomplete.
+ */
 export function parseRenewal({ metadata }: Secret, registeredUID: string): RenewalRecord | undefined {
   const { labels = {}, annotations = {}, ownerReferences = [] } = metadata;
   const isOwned = ownerReferences.some(({ kind, uid }) => kind === Secrets.kind && uid === registeredUID);
@@ -125,8 +128,8 @@ function requestOf({ metadata: { annotations = {} } }: Secret, annotation: strin
 }
 
 /**
- * Returns the anchors in the record of a Secret that is overwritten at `now`, even if another registered Secret owns it, for example one
- * that was re-created.
+ * Returns the anchors in the record of a renewed Secret that is overwritten at `now`, even if it belongs to another registered Secret, for
+ * example to one that was deleted and re-created.
  */
 export function toReplacedAnchors(renewed: Secret, now: number): readonly ReplacedAnchor[] {
   if (!isOverwritable(renewed)) return [];
@@ -136,8 +139,8 @@ export function toReplacedAnchors(renewed: Secret, now: number): readonly Replac
 }
 
 /**
- * Returns the Secret to write for a renewed token; `token` is undefined after Purser switched back to the registered one. The Secret has
- * the keys of the registered Secret that limit the use of the credential.
+ * Returns the Secret to write for a renewed token; `token` is undefined after Purser switched back to the registered token. The Secret also
+ * has the keys of the registered Secret that limit the use of the credential.
  */
 export function toRenewedSecret(registered: Stored<Secret>, token: Sensitive<string> | undefined, record: RenewalRecord): Secret {
   const { namespace, name, uid } = registered.metadata;

@@ -1,10 +1,10 @@
-// The claims of a token. Nothing is verified here; a TokenReview on the issuing cluster does that.
+// The claims of a token. They are not verified here; a TokenReview on the issuing cluster verifies a token.
 
 import { type Fields, fieldsOf, identifierOf, isFields } from '../../kubernetes/untrusted.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
 import { LATEST_AT } from '../../std/timestamp.ts';
 
-/** The claims of a JWT. Those that are missing or of the wrong type are absent. */
+/** The claims of a JWT. Claims that are missing or of the wrong type are absent. Times are in milliseconds since the epoch. */
 export interface TokenClaims {
   readonly issuer?: string;
   readonly subject?: string;

@@ -41,11 +41,11 @@ export interface OutputForm {
   render(content: OutputContent, token: string): SecretTexts;
 }
 
-const SERVER = 'URL of the API server: `spec.secret.server`, or else the address for the network that Purser runs in.';
+const SERVER = 'URL of the API server: `spec.secret.server`, or by default the address for the network that Purser runs in.';
 
 const token: OutputForm = {
   keys: {
-    'ca.crt': "CA certificates of the Cluster's `caBundle`, as PEM, or of the hub as Purser reaches it; absent without a CA.",
+    'ca.crt': "CA certificates as PEM: those in the Cluster's `caBundle` or, for the hub, those that Purser trusts; absent without a CA.",
     server: SERVER,
     namespace: 'Namespace of the service account.',
   },
@@ -73,7 +73,7 @@ const argoCD: OutputForm = {
   keys: {
     name: 'Name of the Cluster.',
     server: SERVER,
-    config: "Argo CD's connection settings with the token, as JSON.",
+    config: 'Connection settings for Argo CD, including the token, as JSON.',
     project: '`spec.secret.argocd.project`, if set.',
     namespaces: '`spec.secret.argocd.namespaces`, separated by commas, if set.',
     clusterResources: '`true` if `spec.secret.argocd.clusterResources` is true.',
@@ -99,7 +99,7 @@ function renderArgoSettings({ project, namespaces, clusterResources, shard }: No
   };
 }
 
-/** A value of the CRD's enum without a form does not compile. */
+/** Output forms by name. If a value of the CRD's enum has no form here, the code does not compile. */
 const FORMS: Readonly<Record<Output, OutputForm>> = { Token: token, Kubeconfig: kubeconfig, ArgoCD: argoCD };
 
 /** The registered forms by name. */
@@ -114,7 +114,10 @@ export interface DatedToken {
 
 type Source = NonNullable<SecretSpec['keys']>[number]['from'];
 
-/** Values of `spec.secret.keys` by source; undefined if the cluster has none. A source of the CRD without a value does not compile. */
+/**
+ * Functions that return the value for each source in `spec.secret.keys`, or undefined if the cluster has no such value. If a source in the
+ * CRD has no function here, the code does not compile.
+ */
 const SOURCES: Readonly<Record<Source, (content: OutputContent, issued: DatedToken) => string | undefined>> = {
   Token: (_, { token: bearer }) => bearer,
   CA: ({ caBundle }) => caBundle && toPem(caBundle),
@@ -163,10 +166,10 @@ current-context: ${quoted(cluster)}
 `;
 }
 
-/** Key of the token itself, which every Secret has. */
+/** Key of the token itself. Every Secret has this key. */
 export const TOKEN_KEY = 'token';
 
-/** Addresses and certificate authority that a token may be written next to. */
+/** Addresses and certificate authority that Purser may write to a Secret with a token. */
 export interface OutputEndpoints {
   /** Addresses of the API server; the first one is for the network that Purser runs in. */
   readonly servers: readonly string[];
@@ -209,7 +212,7 @@ export function outputLabels(outputs: readonly string[]): Readonly<Record<string
   return Object.assign({}, ...outputs.map((output) => outputForms.get(output)?.labels));
 }
 
-/** Returns whether a label belongs to an output form, which the spec may have dropped. */
+/** Returns whether a label belongs to any output form, including forms that the spec no longer names. */
 export function isOutputLabel(key: string): boolean {
   return [...outputForms.values()].some(({ labels = {} }) => Object.hasOwn(labels, key));
 }
@@ -221,17 +224,21 @@ export function tokenKeys(): readonly string[] {
   return [TOKEN_KEY, ...new Set(differing)];
 }
 
-/** Returns whether a key never holds the token: an output uses it for another value, and `keyProblem` rejects it for the token. */
+/**
+ * Returns whether a key never holds the token: an output uses the key for another value, and `keyProblem` rejects the key for the token.
+ */
 export function isTokenFree(key: string): boolean {
   return !tokenKeys().includes(key) && [...outputForms.values()].some(({ keys }) => Object.hasOwn(keys, key));
 }
 
-/** Returns the problem of an item of `spec.secret.keys`; undefined if there is none. */
+/** Returns the problem with an item of `spec.secret.keys`; undefined if there is none. */
 export function keyProblem({ key, from }: NonNullable<SecretSpec['keys']>[number], outputs: readonly string[]): string | undefined {
   if (!SECRET_KEY.test(key) || key === '.' || key.startsWith('..')) return 'must be a valid key of a Secret';
   if (key === TOKEN_KEY || outputs.some((output) => Object.hasOwn(outputForms.get(output)?.keys ?? {}, key)))
     return `must not be ${TOKEN_KEY} or a key of the chosen outputs`;
-  return isTokenSource(from) && isTokenFree(key) ? 'must not be a key that an output uses for another value' : undefined;
+  return isTokenSource(from) && isTokenFree(key)
+    ? 'must not be a key that an output uses for another value if from is Token or Kubeconfig'
+    : undefined;
 }
 
 const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/;

@@ -1,13 +1,14 @@
-// Anchors: the Secrets on target clusters that tokens with revocation BoundSecret are bound to. status.anchors lists the locations
-// where a ManagedToken may have one; tenants can write neither that list nor the name of an anchor, which follows from the UID.
+// Anchors: the Secrets on target clusters that tokens with revocation BoundSecret are bound to. status.anchors lists the locations where a
+// ManagedToken may have one; tenants can neither write that list nor choose the name of an anchor, because the name is derived from the UID
+// of the ManagedToken.
 
 import { AnchorFinalizer } from '../../api/names.ts';
 import { anchorName } from '../../targets/policy/grant.ts';
-import { type Issuer, isIssuedWith } from '../../targets/policy/registration.ts';
+import { type IssuingCredential, isIssuedWith } from '../../targets/policy/registration.ts';
 import type { TokenRecord } from './record.ts';
 import type { StoredToken } from './spec.ts';
 
-/** Cluster and namespace of an anchor. The name of the anchor follows from the UID of the ManagedToken. */
+/** Cluster and namespace of an anchor. The name of the anchor is derived from the UID of the ManagedToken. */
 export interface AnchorLocation {
   readonly cluster: string;
   readonly namespace: string;
@@ -23,7 +24,9 @@ export interface AnchorEntry extends AnchorLocation {
 /** Maximum number of locations in status.anchors. */
 export const MAX_ANCHORS = 16;
 
-/** Returns the anchor that the Secret's record names, with the UID of the anchor if the record has it; undefined without an anchor. */
+/**
+ * Returns the anchor that the Secret's record names, with the UID of the anchor if the record has it; undefined if the record names none.
+ */
 export function recordedAnchor(
   { metadata }: StoredToken,
   record: TokenRecord | undefined,
@@ -54,32 +57,34 @@ export function isRevocable(token: StoredToken): boolean {
   return token.spec.revocation === 'BoundSecret' || anchorsOf(token).length > 0;
 }
 
-/** Returns the listed locations that tokens of this spec do not need. */
+/** Returns the entries of status.anchors that tokens of this spec do not need. */
 export function formerAnchors(token: StoredToken): readonly AnchorEntry[] {
   const entries = anchorsOf(token);
   return token.spec.revocation === 'BoundSecret' ? entries.filter((entry) => !isWanted(entry, token)) : entries;
 }
 
-/** Returns whether the list has room for the location that tokens of this spec need. */
+/** Returns whether status.anchors has room for the location that tokens of this spec need. */
 export function hasRoomForAnchor(token: StoredToken): boolean {
   return withoutEntries(anchorsOf(token), [wantedAnchor(token)]).length < MAX_ANCHORS;
 }
 
-/** Returns the list with the location that tokens of this spec need on this Cluster. */
-export function withWantedAnchor(token: StoredToken, { clusterUID, credential }: Issuer): readonly AnchorEntry[] {
+/** Returns status.anchors with an entry for the location that tokens of this spec need, and for this Cluster and credential. */
+export function withWantedAnchor(token: StoredToken, { clusterUID, credential }: IssuingCredential): readonly AnchorEntry[] {
   const wanted = wantedAnchor(token);
   const { name: serviceAccount } = token.spec.serviceAccount;
   return [...withoutEntries(anchorsOf(token), [wanted]), { ...wanted, serviceAccount, clusterUID, credential }];
 }
 
-/** Returns the listed entry at the location for tokens of this spec, if its anchor is for another service account. */
+/** Returns the entry of status.anchors at the location for tokens of this spec, if its anchor is for another service account. */
 export function otherAccountAnchor(token: StoredToken): AnchorEntry | undefined {
   return anchorsOf(token).find((entry) => isSameLocation(entry, wantedAnchor(token)) && !isWanted(entry, token));
 }
 
-/** Returns the listed location that tokens of this spec need, if its Cluster or credential has been replaced since. */
-export function replacedAnchor(token: StoredToken, issuer: Issuer): AnchorEntry | undefined {
-  return anchorsOf(token).find((entry) => isSameLocation(entry, wantedAnchor(token)) && !isIssuedWith(entry, issuer));
+/**
+ * Returns the entry of status.anchors at the location for tokens of this spec, if it was written for another Cluster object or credential.
+ */
+export function replacedAnchor(token: StoredToken, issuingCredential: IssuingCredential): AnchorEntry | undefined {
+  return anchorsOf(token).find((entry) => isSameLocation(entry, wantedAnchor(token)) && !isIssuedWith(entry, issuingCredential));
 }
 
 /** Returns whether two lists have the same entries, in any order. */
@@ -89,8 +94,8 @@ export function hasSameEntries(a: readonly AnchorEntry[], b: readonly AnchorEntr
 }
 
 /**
- * Returns the anchor that the Secret's record names and status.anchors does not. Tenants can write the record, so Purser reports
- * such an anchor and sends nothing to its cluster.
+ * Returns the anchor that the Secret's record names but status.anchors does not list; undefined if there is none. Tenants can write the
+ * record, so Purser reports such an anchor and sends nothing to its cluster.
  */
 export function unlistedAnchor(token: StoredToken, record: TokenRecord | undefined): AnchorLocation | undefined {
   const recorded = recordedAnchor(token, record);
@@ -122,7 +127,7 @@ function isSameLocation(a: AnchorLocation, b: AnchorLocation): boolean {
   return a.cluster === b.cluster && a.namespace === b.namespace;
 }
 
-/** Returns whether tokens of this spec need the anchor at this location. */
+/** Returns whether tokens of this spec need the anchor of this entry. */
 export function isWanted(entry: AnchorEntry, token: StoredToken): boolean {
   return isSameLocation(entry, wantedAnchor(token)) && entry.serviceAccount === token.spec.serviceAccount.name;
 }

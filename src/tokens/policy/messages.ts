@@ -1,12 +1,13 @@
 // Messages for tenants, in conditions and events of ManagedTokens. Each is one of a fixed set of sentences with values of the
-// ManagedToken's own spec. Addresses, certificates, credentials, Purser's user names and network errors are for administrators: they
-// are in the log and in the conditions of the Cluster.
+// ManagedToken's own spec and, for a few reasons, the redacted response of an API server. Addresses, certificates, credentials, Purser's
+// user names and network errors are for administrators: they are in the log and in the conditions of the Cluster.
 
-import { Label, RegistryGroup } from '../../api/names.ts';
+import { Annotation, Label, RegistryGroup } from '../../api/names.ts';
 import { AlertReason, FailureReason, ReadyReason } from '../../api/reasons.ts';
-import { subjectOf } from '../../kubernetes/service-account.ts';
+import { toServiceAccountUsername } from '../../kubernetes/service-account.ts';
 import { cleanMessage } from '../../std/clean-message.ts';
-import { sentence } from '../../std/sentence.ts';
+import { toSentence } from '../../std/sentence.ts';
+import { anchorName } from '../../targets/policy/grant.ts';
 import { outputsForAPI } from '../outputs/outputs.ts';
 import type { AnchorLocation } from './anchors.ts';
 import type { SecretConflict } from './secret.ts';
@@ -34,17 +35,17 @@ export function tokenFailure(reason: FailureReason, token: StoredToken, response
   const text = OWN_TEXTS[reason]?.(token) ?? FailureReason[reason];
   const relayed = RELAYED.has(reason) ? redacted(response, token) : '';
   const remedy = isClusterFailure(reason) ? ` The conditions of Cluster ${token.spec.clusterName} show the cause to administrators.` : '';
-  return { reason, message: `${sentence(relayed === '' ? text : `${text}: ${relayed}`)}${remedy}` };
+  return { reason, message: `${toSentence(relayed === '' ? text : `${text}: ${relayed}`)}${remedy}` };
 }
 
 /**
- * Returns the message for a requester without permission; `issueName` is the most specific name of the permission, `protection` the
- * reason why a less specific name is not enough; empty if there is none.
+ * Returns the message for a requester without permission; `issueName` is the most specific name of the permission. `protection` is the
+ * reason why a less specific name is not enough, or empty.
  */
 export function forbiddenMessage(token: StoredToken, issueName: string, protection = ''): string {
   const missing = `User "${requesterSubject(token)}" cannot issue clusters/token "${issueName}" in ${RegistryGroup}.`;
   const remedy = 'Grant the permission with a ClusterRole and a ClusterRoleBinding.';
-  return protection === '' ? `${missing} ${remedy}` : `${missing} ${remedy} ${sentence(protection)}`;
+  return protection === '' ? `${missing} ${remedy}` : `${missing} ${remedy} ${toSentence(protection)}`;
 }
 
 export function requesterMissingMessage({ metadata, spec }: StoredToken): string {
@@ -62,10 +63,10 @@ export function failureText({ reason, message }: TokenFailure): string {
 /** Maximum length of Purser's own messages, in characters: the limit of events. */
 const MAX_OWN_CHARS = 1_024;
 
-/** Returns the failure of an invalid spec; `problems` name fields and values of the spec only. */
+/** Returns the failure of an invalid spec; `problems` name only fields and values of the spec. */
 export function invalidSpecFailure(problems: readonly string[]): TokenFailure {
   const texts = problems.join('; ');
-  return { reason: 'InvalidSpec', message: sentence(texts === '' ? ReadyReason.InvalidSpec : `${ReadyReason.InvalidSpec}: ${texts}`) };
+  return { reason: 'InvalidSpec', message: toSentence(texts === '' ? ReadyReason.InvalidSpec : `${ReadyReason.InvalidSpec}: ${texts}`) };
 }
 
 export function secretConflictFailure({ name, owner, isClaimed, isTooLarge, isOverBudget }: SecretConflict): TokenFailure {
@@ -80,21 +81,23 @@ export function secretConflictFailure({ name, owner, isClaimed, isTooLarge, isOv
   return { reason: 'SecretConflict', message };
 }
 
-const OVER_BUDGET = `the Secrets of ManagedTokens in this namespace take too much memory. Delete unused Secrets with the label ${Label.managedBy}.`;
+const OVER_BUDGET = `the Secrets of ManagedTokens in the namespace take too much memory. Delete unused Secrets with the label ${Label.managedBy}.`;
 
 /** Returns the failure of a removal that a limit delays or pauses; `forbidden` names the missing permission. */
 export function heldRemovalFailure(reason: 'MassWithdrawal' | 'RemovalDelayed', forbidden: string): TokenFailure {
-  return { reason, message: `${sentence(AlertReason[reason])} ${REMOVAL_REMEDIES[reason]} ${forbidden}` };
+  return { reason, message: `${toSentence(AlertReason[reason])} ${REMOVAL_REMEDIES[reason]} ${forbidden}` };
 }
 
-/** Returns the failure of a token whose requester lost permission, until a second review; `forbidden` names the missing permission. */
+/**
+ * Returns the failure to report for a lost permission until a second review confirms the loss; `forbidden` names the missing permission.
+ */
 export function pendingWithdrawalFailure(forbidden: string): TokenFailure {
-  return { reason: 'WithdrawalPending', message: `${sentence(AlertReason.WithdrawalPending)} ${forbidden}` };
+  return { reason: 'WithdrawalPending', message: `${toSentence(AlertReason.WithdrawalPending)} ${forbidden}` };
 }
 
 /** Returns the message of the event for a removed Secret; `forbidden` names the missing permission. */
 export function withdrawnMessage(forbidden: string): string {
-  return `${sentence(AlertReason.Withdrawn)} ${forbidden}`;
+  return `${toSentence(AlertReason.Withdrawn)} ${forbidden}`;
 }
 
 export function orphanedAnchorMessage({ cluster, namespace }: AnchorLocation, name: string): string {
@@ -119,16 +122,29 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => 
     const named = spec.audiences === undefined ? `status.apiAudiences of Cluster ${spec.clusterName}` : 'spec.audiences';
     const remedy = spec.audiences === undefined ? 'Set spec.audiences' : 'Remove spec.audiences, so that the token is for the API server';
     const outputs = outputsForAPI(spec.secret).join(' and ');
-    return `the API server of cluster ${spec.clusterName} does not accept tokens for ${named}, so the output ${outputs} would not work. ${remedy}, or remove this output`;
+    return `the API server of cluster ${spec.clusterName} does not accept tokens for ${named}, so ${outputs} in spec.secret.outputs would not work. ${remedy}, or remove ${outputs}`;
   },
   BoundObjectNotFound: ({ spec }) => {
-    if (spec.boundObjectRef === undefined) return `the Secret that the token is bound to was not found on cluster ${spec.clusterName}`;
+    if (spec.boundObjectRef === undefined)
+      return `the Secret that the token is bound to was not found on cluster ${spec.clusterName}. Purser re-creates it; check that no other program deletes it`;
     const { kind, name } = spec.boundObjectRef;
     return `${kind} ${spec.serviceAccount.namespace}/${name} was not found on cluster ${spec.clusterName}, or has a different UID. Create it there, or change spec.boundObjectRef`;
   },
+  NamespaceNotAllowed: ({ spec }) =>
+    `Purser's credential for cluster ${spec.clusterName} does not allow service accounts in namespace ${spec.serviceAccount.namespace}. An administrator must add the namespace to the namespaces key of the credential Secret`,
+  OwnNamespace: () => `${FailureReason.OwnNamespace}. Use a service account in another namespace`,
+  TargetThrottled: () => `${FailureReason.TargetThrottled}. Purser retries later`,
+  AnchorDeletionUnconfirmed: ({ metadata }) =>
+    `${FailureReason.AnchorDeletionUnconfirmed}. Delete Secret ${anchorName(metadata.uid)} on the former cluster; then delete the ManagedToken, or remove its annotation ${Annotation.revoke}`,
+  TooManyAnchors: () => `${FailureReason.TooManyAnchors}. Make the former clusters reachable, or delete their Cluster objects`,
+  AuthorizationFailed: () =>
+    `${FailureReason.AuthorizationFailed}. An administrator must check the hub's API server and its authorization webhook`,
 };
 
-/** Reasons for a response about an object of the tenant: the TokenRequest, or the Secret in the tenant's namespace. */
+/**
+ * Reasons whose messages quote the response of an API server, because it concerns the tenant's own object: the TokenRequest, or the Secret
+ * in the tenant's namespace.
+ */
 const RELAYED: ReadonlySet<FailureReason> = new Set(['RequestRejected', 'SecretReadFailed', 'SecretWriteFailed']);
 
 /** Reasons whose messages quote a response or values of the spec. */
@@ -160,7 +176,7 @@ const CLUSTER_REASONS: ReadonlySet<string> = new Set([
 ]);
 
 function redacted(response: string, token: StoredToken): string {
-  const known = new Set([requesterSubject(token), subjectOf(token.spec.serviceAccount)]);
+  const known = new Set([requesterSubject(token), toServiceAccountUsername(token.spec.serviceAccount)]);
   return cleanMessage(response)
     .replace(USER, (user) => (known.has(user) ? user : '[redacted]'))
     .replace(URL, '[redacted]')
@@ -174,5 +190,5 @@ const IPV4 = /\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b/g;
 const IPV6 = /\[?(([\da-f]{1,4}:){3,}[\da-f:]*|[\da-f]{1,4}::[\da-f:]*|::[\da-f:]+)(\]:\d+)?/gi;
 
 function requesterSubject({ metadata, spec }: StoredToken): string {
-  return subjectOf({ namespace: metadata.namespace, name: spec.requesterServiceAccountName });
+  return toServiceAccountUsername({ namespace: metadata.namespace, name: spec.requesterServiceAccountName });
 }

@@ -1,5 +1,5 @@
-// The plan for a ManagedToken: the next thing to do, decided from one observation. DECISIONS lists the rules in order, and REASONS at the
-// end lists the reasons to issue a token.
+// The plan for a ManagedToken: the next action, decided from one observation. DECISIONS lists the rules in order, and REASONS at the end
+// lists the reasons to issue a token.
 
 import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
@@ -19,40 +19,47 @@ import {
 import { invalidSpecFailure, secretConflictFailure, type TokenFailure, tokenFailure } from './messages.ts';
 import { requestOf, type TokenRecord } from './record.ts';
 import { earliestRenewAt } from './rotation.ts';
-import { conflictOf, desiredMetadata, digestOfSecret, hasMetadata, type StoredSecret } from './secret.ts';
+import { desiredMetadata, findConflict, hasMetadata, type StoredSecret, toSecretDigest } from './secret.ts';
 import { type StoredToken, specProblems } from './spec.ts';
-import { type EvaluatedToken, evaluateToken, ownedSecretNames, secretState, type TokenObservation, type TokenState } from './state.ts';
+import {
+  deriveSecretState,
+  type EvaluatedToken,
+  evaluateToken,
+  ownedSecretNames,
+  type TokenObservation,
+  type TokenState,
+} from './state.ts';
 
 /** Kind of write: `replace` deletes the Secret first, because neither `immutable` nor `type` can be changed. */
 export type SecretWrite = 'create' | 'update' | 'replace';
 
-/** Issue no token for now. */
+/** Plan that issues no token for now. */
 export interface HoldPlan {
   readonly type: 'hold';
-  /** Failure that delays the issuance; undefined if rotation is suspended, or no token is due. */
+  /** Failure that prevents the issuance; undefined if Purser waits for another reason, such as suspended rotation. */
   readonly failure?: TokenFailure;
   /** True if the token must be removed from the Secret. */
   readonly strip: boolean;
-  /** Time of the next reconcile; undefined if only a change can help. */
+  /** Time of the next reconcile; undefined if only a change triggers it. */
   readonly until?: number;
 }
 
-/** Issue a token and write it. */
+/** Plan that issues a token and writes it. */
 export interface IssuePlan {
   readonly type: 'issue';
   readonly reason: IssueReason;
   readonly write: SecretWrite;
-  /** True if the old token must be removed from the Secret even if no token can be issued. */
+  /** True if the old token must be removed from the Secret even if no new token can be issued. */
   readonly dropOld: boolean;
-  /** UID of the service account that the token must be for; undefined for any service account of that name. */
+  /** UID of the service account that the token must be for; undefined if any UID is acceptable. */
   readonly accountUID?: string;
   /** True if an existing anchor must be deleted first. */
   readonly freshAnchor: boolean;
-  /** Record of the token that is replaced; undefined if it is missing or damaged. */
+  /** Record of the token that is replaced; undefined if the record is missing or damaged. */
   readonly previous?: TokenRecord;
 }
 
-/** Write the current token again. */
+/** Plan that writes the current token again. */
 export interface RewritePlan {
   readonly type: 'rewrite';
   /** Name of the Secret that holds the token. */
@@ -70,15 +77,18 @@ export type TokenPlan =
   | HoldPlan
   | IssuePlan
   | RewritePlan
-  /** Delete Secrets with former names: all of them after the token is in the desired Secret, or those that must not stay. */
+  /**
+   * Delete Secrets with former names: all of them once the desired Secret holds the token; before that, only those whose tokens must not
+   * stay.
+   */
   | { readonly type: 'remove'; readonly secrets: readonly string[] }
-  /** Delete the anchor and then these Secrets, for this value of the annotation. */
+  /** Delete all anchors and then these Secrets, as this value of the `revoke` annotation requests. */
   | { readonly type: 'revoke'; readonly request: string; readonly secrets: readonly string[] }
   /** Delete anchors that tokens of this spec no longer use. */
   | { readonly type: 'prune'; readonly entries: readonly AnchorEntry[] }
   /**
-   * Remove the finalizer after the anchors: `delete` retries until each is deleted, `orphaned` tries once and reports the rest,
-   * `none` sends nothing to any cluster.
+   * Delete the anchors, then remove the finalizer. If `anchor` is `delete`, Purser retries until each anchor is deleted; if `orphaned`, it
+   * tries once and reports the anchors that remain; if `none`, it sends no request to any cluster.
    */
   | { readonly type: 'release'; readonly anchor: 'delete' | 'orphaned' | 'none' }
   /** Verify the token with a TokenReview on its cluster. */
@@ -99,11 +109,11 @@ export function planToken(evaluated: EvaluatedToken, limits: TokenLimits = {}): 
  * not learn anything about the Cluster.
  */
 export function mustStripToken(observation: TokenObservation, now: number): boolean {
-  const plan = planToken(evaluateToken({ ...observation, cluster: undefined, issuer: undefined }, now));
+  const plan = planToken(evaluateToken({ ...observation, cluster: undefined, issuingCredential: undefined }, now));
   return plan.type === 'hold' && plan.strip;
 }
 
-/** Returns the earliest of these times in the future, at most a day from now: the clock may be set in the meantime. */
+/** Returns the earliest of these times that is in the future, but at most a day from now: the clock may be set in the meantime. */
 export function nextReconcileAt(now: number, candidates: readonly (number | undefined)[]): number {
   const ahead = candidates.filter((at) => at !== undefined && at > now) as number[];
   return Math.min(now + LONGEST_WAIT_MS, ...ahead);
@@ -127,7 +137,7 @@ const beingDeleted: Decision = ({ observation, state, now }) => {
   if (observation.isDeletingAnchors) return held(state, now);
   const isAnchored = anchorsOf(token).length > 0;
   if (!isAnchored && hasAnchorFinalizer(token)) return { type: 'release', anchor: 'none' };
-  // While a finalizer of another controller keeps the object, the Secret stays; the token must not outlive its expiry there.
+  // While a finalizer of another controller keeps the object, the Secret stays, and an expired token must still be removed from it.
   if (!isAnchored) return state.secret === undefined ? { type: 'none' } : held(state, now);
   return { type: 'release', anchor: now < (anchorDeadlineAt(token) ?? 0) ? 'delete' : 'orphaned' };
 };
@@ -145,7 +155,7 @@ const revoked: Decision = ({ observation, state, now }) => {
 };
 
 const ownedByOthers: Decision = ({ observation, state, now }) => {
-  const conflict = conflictOf(observation);
+  const conflict = findConflict(observation);
   return conflict && { ...held(state, now), failure: secretConflictFailure(conflict) };
 };
 
@@ -194,7 +204,7 @@ const secretDiffers: Decision = ({ observation, state: { secret, record } }) => 
   const isCurrent =
     secret === observation.secret &&
     writeOf(secret) === 'update' &&
-    writtenDigest === digestOfSecret(outputsDigest, secret.dataDigest) &&
+    writtenDigest === toSecretDigest(outputsDigest, secret.dataDigest) &&
     hasMetadata(secret.metadata, desiredMetadata({ token, record, cluster, existing: secret.metadata }));
   return isCurrent ? undefined : { type: 'rewrite', from: secret.metadata.name, write: writeOf(observation.secret), record };
 };
@@ -204,7 +214,7 @@ const formerSecrets: Decision = ({ observation }) => {
   return secrets.length > 0 ? { type: 'remove', secrets } : undefined;
 };
 
-/** Makes room in status.anchors for the location of the next token; the anchor of the present token is deleted last. */
+/** Makes room in status.anchors for the location of the next token; the anchor of the current token stays until another plan deletes it. */
 const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0, isDeletingAnchors }, state, now }) => {
   if (token.spec.revocation !== 'BoundSecret' || hasRoomForAnchor(token) || anchorsAt > now) return undefined;
   if (isDeletingAnchors) return held(state, now);
@@ -248,8 +258,9 @@ const DECISIONS: readonly Decision[] = [
 ];
 
 /**
- * Returns the plan that precedes a hold once the token is removed from the Secret: the deletion of former anchors, and of other Secrets
- * with tokens that must not stay. These deletions must not wait for a token that cannot be issued. Returns the hold if nothing is left.
+ * Returns the cleanup to do before a hold: the deletion of other Secrets with tokens that must not stay, then of former anchors. These
+ * deletions must not wait for a token that cannot be issued. Returns the hold itself if the current token must be removed from the Secret
+ * first, or if there is nothing to clean up.
  */
 function cleanUpFirst(evaluated: EvaluatedToken, limits: TokenLimits, plan: HoldPlan): TokenPlan {
   const { token, anchorsAt } = evaluated.observation;
@@ -260,10 +271,13 @@ function cleanUpFirst(evaluated: EvaluatedToken, limits: TokenLimits, plan: Hold
   return anchorsLeft(evaluated, limits) ?? { ...plan, until: nextReconcileAt(evaluated.now, [plan.until, anchorsAt]) };
 }
 
-/** Returns the names of former Secrets, except the current one, with a token that is expired, altered or for another spec. */
+/**
+ * Returns the names of former Secrets whose token has expired, was altered, was issued for another spec or has no valid record. The Secret
+ * with the current token is excluded.
+ */
 function staleSecrets({ observation, state, now }: EvaluatedToken): readonly string[] {
   const isStale = (secret: StoredSecret) => {
-    const { hasToken, record, ...rest } = secretState(secret, observation, now);
+    const { hasToken, record, ...rest } = deriveSecretState(secret, observation, now);
     return secret !== state.secret && hasToken && (record === undefined || isToBeDropped(rest));
   };
   return ownedSecretNames({ ...observation, secret: undefined, former: observation.former.filter(isStale) });
@@ -276,8 +290,8 @@ function held({ hasToken, record, expired, ...state }: TokenState, now: number):
 }
 
 /**
- * Returns true for a token of another spec. The token of a re-created Cluster stays until it is replaced: a user who may re-create Clusters
- * must not be able to empty Secrets.
+ * Returns whether the token was issued for another spec. A token for a re-created Cluster stays in the Secret until a new token replaces
+ * it: a user who may re-create Clusters must not be able to empty Secrets.
  */
 function isForAnotherSpec({ superseded }: Pick<TokenState, 'superseded'>): boolean {
   return superseded !== undefined && superseded !== 'ClusterReplaced';
@@ -327,7 +341,10 @@ const PROMPT: ReadonlySet<IssueReason> = new Set([
   'RevocationRequested',
 ]);
 
-/** Revokes a token whose anchor is not in status.anchors: the issuance of the next token replaces the anchor. */
+/**
+ * Requires a new token for a pending revocation if there is no Secret, or if the anchor of the token is not in status.anchors: the issuance
+ * replaces the anchor.
+ */
 const revocationPending: Check = ({ secret, record, revokeRequest }, { token }) => {
   if (revokeRequest === undefined) return undefined;
   return secret === undefined || unlistedAnchor(token, record) !== undefined ? 'RevocationRequested' : undefined;

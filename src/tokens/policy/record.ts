@@ -5,19 +5,19 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
-import { subjectOf } from '../../kubernetes/service-account.ts';
+import { toServiceAccountUsername } from '../../kubernetes/service-account.ts';
 import { identifierOf } from '../../kubernetes/untrusted.ts';
 import { BoundedCache } from '../../std/bounded-cache.ts';
 import { digestOf } from '../../std/digest.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
 import { type BoundObject, boundObjectOf, type Grant, hasSameAudiences } from '../../targets/policy/grant.ts';
-import type { Issuer } from '../../targets/policy/registration.ts';
+import type { IssuingCredential } from '../../targets/policy/registration.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
 import type { StoredToken } from './spec.ts';
 
-/** The parts of spec and registration that a new token depends on. */
-export interface IssuedFor extends Issuer {
+/** The request that a token was issued for: the parts of the spec and of the cluster's registration that determine the token. */
+export interface IssuedFor extends IssuingCredential {
   readonly cluster: string;
   /** Name of the service account on the hub that requested the token. */
   readonly requester: string;
@@ -26,9 +26,9 @@ export interface IssuedFor extends Issuer {
   /** UID of the service account on the target cluster; empty if the token does not contain it. */
   readonly accountUID: string;
   readonly audiences: readonly string[];
-  /** True if the spec named no audiences, so they are those of the target's API server. */
+  /** True if the spec named no audiences, so the token is for those of the target's API server. */
   readonly isForAPI?: true;
-  /** `kind/name/uid`; empty for a token that is not bound. */
+  /** Object that the token is bound to, as `kind/name/uid`; empty for a token that is not bound. */
   readonly boundTo: string;
 }
 
@@ -36,7 +36,7 @@ export interface TokenRecord extends Lifetime {
   readonly issuedFor: IssuedFor;
   /** Digest of the token; undefined once the token is removed from the Secret. */
   readonly tokenDigest?: string;
-  /** The token's jti; undefined if it has none. */
+  /** The token's `jti` claim; undefined if the token has none. */
   readonly credentialId?: string;
   readonly rotations: number;
   /** Value of the `rotate` annotation that this token satisfies; undefined if there is none. */
@@ -48,7 +48,7 @@ export interface TokenRecord extends Lifetime {
 /** A granted token and its context. */
 export interface Issuance {
   readonly token: StoredToken;
-  readonly issuer: Issuer;
+  readonly issuingCredential: IssuingCredential;
   readonly grant: Omit<Grant, 'token'>;
   readonly tokenDigest: string;
   /** Record of the previous token; undefined for a first token, or if the record is damaged. */
@@ -56,14 +56,14 @@ export interface Issuance {
 }
 
 /** Creates the record of a token that was just granted. */
-export function createRecord({ token, issuer, grant, tokenDigest, previous }: Issuance): TokenRecord {
+export function createRecord({ token, issuingCredential, grant, tokenDigest, previous }: Issuance): TokenRecord {
   const { claims } = grant;
   const boundUID = claims?.boundSecretUID ?? claims?.boundPodUID;
   const rotate = requestOf(token, Annotation.rotate);
   const revoke = requestOf(token, Annotation.revoke);
   return {
     ...lifetimeOf(grant, claims),
-    issuedFor: toIssuedFor(token, issuer, { audiences: grant.audiences, accountUID: claims?.accountUID, boundUID }),
+    issuedFor: toIssuedFor(token, issuingCredential, { audiences: grant.audiences, accountUID: claims?.accountUID, boundUID }),
     tokenDigest,
     ...(claims?.id && { credentialId: claims.id }),
     rotations: rotationsAfter(token, previous),
@@ -72,7 +72,7 @@ export function createRecord({ token, issuer, grant, tokenDigest, previous }: Is
   };
 }
 
-/** Parts that only the granted token contains. */
+/** Values that are known only from the granted token. */
 interface Granted {
   readonly audiences: readonly string[];
   readonly accountUID?: string | undefined;
@@ -80,7 +80,7 @@ interface Granted {
 }
 
 /** Returns the request that a token is issued for, from the current spec and registration. */
-export function toIssuedFor(token: ManagedToken, { clusterUID, credential }: Issuer, granted: Granted): IssuedFor {
+export function toIssuedFor(token: ManagedToken, { clusterUID, credential }: IssuingCredential, granted: Granted): IssuedFor {
   const { audiences, accountUID = '', boundUID } = granted;
   const { clusterName, requesterServiceAccountName: requester, serviceAccount } = token.spec;
   const bound = boundObjectOf(token.spec, token.metadata.uid, boundUID);
@@ -89,7 +89,7 @@ export function toIssuedFor(token: ManagedToken, { clusterUID, credential }: Iss
     clusterUID,
     credential,
     requester,
-    subject: subjectOf(serviceAccount),
+    subject: toServiceAccountUsername(serviceAccount),
     accountUID,
     audiences,
     ...markFor(token.spec.audiences === undefined),
@@ -105,17 +105,20 @@ function markFor(isForAPI: boolean): Pick<IssuedFor, 'isForAPI'> {
  * Returns the digest that ties a token to the request that it was issued for, and to its expiry. The status stores the digest, so that
  * Purser recognizes the last token although tenants can write the Secret and its record.
  */
-export function digestOfIssuance(tokenDigest: string, { issuedFor, expiresAt }: Pick<TokenRecord, 'issuedFor' | 'expiresAt'>): string {
+export function toIssuanceDigest(tokenDigest: string, { issuedFor, expiresAt }: Pick<TokenRecord, 'issuedFor' | 'expiresAt'>): string {
   return digestOf(`${tokenDigest} ${formatTimestamp(expiresAt)} ${encodeIssuedFor(issuedFor)}`);
 }
 
-/** Digest of an issued token, see `digestOfIssuance`, with Purser's signature for one ManagedToken: some users can write the status. */
+/**
+ * Digest of an issued token (see `toIssuanceDigest`) and Purser's signature, which is valid for one ManagedToken. Without the signature,
+ * users who can write the status could forge the digest.
+ */
 export interface SignedDigest {
   readonly digest: string;
   readonly signature: string;
 }
 
-/** Returns the lifetime in whole seconds, as annotations hold it, and no longer than the claims allow. */
+/** Returns the lifetime, truncated to whole seconds as in annotations, and no longer than the claims allow. */
 export function lifetimeOf({ issuedAt, expiresAt }: Lifetime, claims: TokenClaims | undefined): Lifetime {
   const claimedMs = claims?.expiresAt !== undefined && claims.issuedAt !== undefined ? claims.expiresAt - claims.issuedAt : Infinity;
   const from = toWholeSecond(issuedAt);
@@ -130,14 +133,14 @@ export function reissueReason(issued: IssuedFor, token: ManagedToken, cluster: C
   const { clusterName, serviceAccount, audiences } = token.spec;
   const same =
     issued.cluster === clusterName &&
-    issued.subject === subjectOf(serviceAccount) &&
+    issued.subject === toServiceAccountUsername(serviceAccount) &&
     (audiences === undefined ? issued.isForAPI === true : hasSameAudiences(issued.audiences, audiences)) &&
     isBoundTo(issued.boundTo, boundObjectOf(token.spec, token.metadata.uid));
   if (!same) return 'SpecChanged';
   return cluster !== undefined && cluster.metadata.uid !== issued.clusterUID ? 'ClusterReplaced' : undefined;
 }
 
-/** Returns whether a token without audiences in its spec is for different audiences than the target's API server accepts now. */
+/** Returns whether a token whose spec names no audiences was issued for different audiences than the target's API server accepts now. */
 export function isForFormerAPI({ audiences, isForAPI }: IssuedFor, { spec }: ManagedToken, cluster: Cluster | undefined): boolean {
   const accepted = cluster?.status?.apiAudiences ?? [];
   return spec.audiences === undefined && isForAPI === true && accepted.length > 0 && !hasSameAudiences(audiences, accepted);
@@ -170,8 +173,8 @@ export function encodeRecord(record: TokenRecord, { metadata, spec }: StoredToke
 }
 
 /**
- * Parses the record in the annotations of a Secret; undefined if it is missing or damaged. Ignores values that the status could not hold:
- * tenants can write the annotations. Never throws.
+ * Parses the record in the annotations of a Secret; returns undefined if the record is missing or damaged. Ignores values that the status
+ * could not hold: tenants can write the annotations. Never throws.
  */
 export function parseRecord(annotations: Readonly<Record<string, string>> = {}): TokenRecord | undefined {
   const known = records.get(annotations);

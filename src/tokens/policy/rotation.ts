@@ -28,7 +28,7 @@ export function renewAt(lifetime: Lifetime, renewBefore: string, uid: string): n
   return Math.max(earliestAt, toWholeSecond(Math.min(latestAt - jitterMs * hashFraction(uid), expiresAt)));
 }
 
-/** Returns the earliest time of a renewal: after a tenth of the lifetime, and after 30 seconds. */
+/** Returns the earliest time of a renewal: a tenth of the lifetime after the issuance, but at least 30 seconds after it. */
 export function earliestRenewAt(lifetime: Lifetime): number {
   const ageMs = Math.max(MIN_AGE_MS, lengthMs(lifetime) * MIN_AGE_SHARE);
   return toWholeSecond(lifetime.issuedAt + ageMs + 999);
@@ -54,7 +54,7 @@ export function renewBeforeMs(text: string, lifetimeMs: number): number {
   return durationMs(text) ?? lifetimeMs / 5;
 }
 
-/** Maximum length that the CRD allows, in characters; a longer number would take too long to parse. */
+/** Maximum length of renewBefore in the CRD, in characters; a longer number would take too long to parse. */
 const MAX_LENGTH = 32;
 
 function durationMs(text: string): number | undefined {

@@ -35,7 +35,7 @@ export interface StoredSecret {
 /** Claims that the record of a token is compared with. */
 export type KeptClaims = Pick<TokenClaims, 'subject' | 'audiences' | 'accountUID' | 'issuedAt' | 'expiresAt'>;
 
-/** Returns the name of the Secret of a ManagedToken. */
+/** Returns the name of a ManagedToken's Secret; by default, the name of the ManagedToken. */
 export function secretNameOf({ metadata, spec }: StoredToken): string {
   return spec.secret.name || metadata.name;
 }
@@ -58,7 +58,10 @@ export function desiredSecret({ content, ...template }: SecretTemplate, tokenTex
   return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data: encodeTexts(texts) };
 }
 
-/** Returns whether a Secret may hold the token in any encoding. A spec can choose any key that no output uses for another value. */
+/**
+ * Returns whether a Secret may hold the token in any encoding. A spec can store the token under any key that no output uses for another
+ * value.
+ */
 export function holdsToken({ data = {} }: Pick<Secret, 'data'>): boolean {
   return Object.keys(data).some((key) => !isTokenFree(key));
 }
@@ -71,26 +74,36 @@ export function withoutToken(secret: Secret): Secret {
 }
 
 /**
- * Returns the digest that ties the data of a Secret to the outputs that it was rendered from. The digest reveals outdated or altered data
- * without the token, regardless of the encoding. The status stores it, because tenants can write the Secret.
+ * Returns the digest that ties the data of a Secret to the outputs that it was rendered from. The digest shows whether the data is outdated
+ * or altered, without access to the token and regardless of the encoding. The status stores the digest, because tenants can write the
+ * Secret.
  */
-export function digestOfSecret(outputsDigest: string, dataDigest: string): string {
+export function toSecretDigest(outputsDigest: string, dataDigest: string): string {
   return digestOf(`${outputsDigest} ${dataDigest}`);
 }
 
 /** Returns the digest of the outputs, rendered with placeholders instead of the token and its expiry. */
-export function digestOfOutputs(content: OutputContent): string {
-  return digestOfData(renderOutputs(content, PLACEHOLDER));
+export function toOutputsDigest(content: OutputContent): string {
+  const known = outputsDigests.get(content);
+  if (known !== undefined) return known;
+  const digest = toDataDigest(renderOutputs(content, PLACEHOLDER));
+  outputsDigests.set(content, digest);
+  return digest;
 }
+
+const outputsDigests = new WeakMap<OutputContent, string>();
 
 const PLACEHOLDER = { token: '~token~', expiresAt: '~expiry~' };
 
 /** Returns the digest of the data of a Secret, regardless of the order of its keys. */
-export function digestOfData(data: SecretTexts): string {
+export function toDataDigest(data: SecretTexts): string {
   return digestOf(JSON.stringify(Object.entries(data).sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
-/** Returns the metadata that a PUT must repeat, because it replaces the whole object: the replaced version, and finalizers. */
+/**
+ * Returns the existing metadata that a PUT must contain: UID and resource version, so that the PUT replaces only this version, and
+ * finalizers, which the PUT would otherwise remove.
+ */
 function preconditions({ uid, resourceVersion, finalizers }: ObjectMeta): ObjectMeta {
   return { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }), ...(finalizers && { finalizers }) };
 }
@@ -111,7 +124,7 @@ export interface MetadataTemplate {
   readonly record: TokenRecord;
   /** The Cluster whose labels are copied; undefined if it does not exist. */
   readonly cluster: Cluster | undefined;
-  /** Present metadata of the Secret; undefined for a new one. */
+  /** Current metadata of the Secret; undefined if the Secret does not exist. */
   readonly existing?: ObjectMeta;
 }
 
@@ -167,7 +180,10 @@ function withoutReserved(texts: Texts): Texts {
   return Object.fromEntries(Object.entries(texts).filter(([key]) => !isReserved(key)));
 }
 
-/** Returns the labels or annotations that neither Purser nor the spec has set; `dropped` are the keys of the former spec. */
+/**
+ * Returns the labels or annotations that neither Purser nor the spec has set; `dropped` contains the keys that Purser set for the spec at
+ * its last write.
+ */
 function foreignTexts(texts: Texts = {}, dropped: readonly string[]): Texts {
   const isForeign = (key: string) => !key.startsWith(`${TokensGroup}/`) && !isOutputLabel(key) && !dropped.includes(key);
   return Object.fromEntries(Object.entries(texts).filter(([key]) => isForeign(key)));
@@ -256,20 +272,20 @@ export interface SecretConflict {
   readonly isClaimed: boolean;
   /** True if this ManagedToken owns the Secret, and the metadata of the Secret is too large for Purser to write it without a loss. */
   readonly isTooLarge?: true;
-  /** True if this ManagedToken owns the Secret, and Purser does not keep its metadata because the namespace is over its budget. */
+  /** True if this ManagedToken owns the Secret, and Purser does not keep the Secret's metadata because the namespace is over its budget. */
   readonly isOverBudget?: true;
 }
 
-/** Returns the conflict over the Secret; undefined if this ManagedToken owns it or may create it. */
-export function conflictOf({ token, secret, claimant }: SecretClaim): SecretConflict | undefined {
+/** Returns the conflict over the Secret; undefined if this ManagedToken may create or write it. */
+export function findConflict({ token, secret, claimant }: SecretClaim): SecretConflict | undefined {
   const name = secretNameOf(token);
   if (secret === undefined) return claimant === undefined ? undefined : { name, owner: claimant, isClaimed: true };
-  if (!isOwnedBy(secret.metadata, token)) return { name, owner: ownerOf(secret.metadata), isClaimed: false };
+  if (!isOwnedBy(secret.metadata, token)) return { name, owner: findOwner(secret.metadata), isClaimed: false };
   if (secret.isTooLarge) return { name, owner: undefined, isClaimed: false, isTooLarge: true };
   return secret.isOverBudget ? { name, owner: undefined, isClaimed: false, isOverBudget: true } : undefined;
 }
 
-function ownerOf({ ownerReferences = [] }: ObjectMeta): string | undefined {
+function findOwner({ ownerReferences = [] }: ObjectMeta): string | undefined {
   const isManagedToken = (owner: { apiVersion: string; kind: string }) =>
     owner.kind === ManagedTokens.kind && owner.apiVersion.startsWith(`${TokensGroup}/`);
   return ownerReferences.find((owner) => owner.controller && isManagedToken(owner))?.name;

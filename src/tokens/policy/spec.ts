@@ -1,4 +1,4 @@
-// Validation of a ManagedToken's spec: the rules of the CRD, which an older object may violate, and those of the settings.
+// Validation of a ManagedToken's spec: the rules of the CRD, which an older object may violate, and the rules from Purser's settings.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { OwnAudiencePrefix } from '../../api/names.ts';
@@ -25,7 +25,7 @@ export interface StoredToken extends Stored<ManagedToken> {
   readonly isOverBudget?: true;
 }
 
-/** Maximum size of a ManagedToken without labels and annotations of users, as JSON. The CRD admits less. */
+/** Maximum size of a ManagedToken as JSON, without labels and annotations set by users, in bytes. The CRD admits less. */
 export const MAX_TOKEN_BYTES = 65_536;
 
 /** Returns the problems of the spec; empty if it is valid. */
@@ -42,7 +42,7 @@ export function specProblems({ metadata, spec, isTooLarge, isOverBudget }: Store
 }
 
 const OVER_BUDGET =
-  'the ManagedTokens in this namespace take too much memory; delete large ones, or shorten spec.secret.labels and spec.secret.annotations';
+  'the ManagedTokens in the namespace take too much memory; delete large ones, or shorten spec.secret.labels and spec.secret.annotations';
 const RESERVED = `must not begin with ${OwnAudiencePrefix}, which is reserved for Purser's own tokens`;
 const MIN_SECONDS = 600;
 const MAX_SECONDS = 2 ** 32;
@@ -67,7 +67,7 @@ function expirationProblems(spec: Spec): readonly FieldError[] {
         invalidValue(
           field,
           expirationSeconds,
-          'must not be 3607 for a token bound to a Pod, because Kubernetes extends such a token to one year; use 3600 or 3608',
+          'must not be 3607 for a token bound to a Pod, because Kubernetes extends this lifetime to one year; use 3600 or 3608',
         ),
       ]
     : [];
@@ -91,7 +91,7 @@ function audienceProblems(audiences: readonly string[], { allowedAudiences, faca
   });
 }
 
-/** Returns whether a token may have these audiences of the target's API server, which the spec does not name. */
+/** Returns whether a token whose spec names no audiences may have these audiences of the target's API server. */
 export function areAudiencesAllowed(audiences: readonly string[], limits: TokenLimits): boolean {
   return audienceProblems(audiences, limits).length === 0;
 }

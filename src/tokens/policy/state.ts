@@ -1,4 +1,4 @@
-// The observation of a ManagedToken, and the state of its token: the token in the Secret, its subject and its expiry.
+// The observation of a ManagedToken, and the state of its token, which is derived from the observation.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedTokenStatus } from '../../api/managed-token.gen.ts';
@@ -7,12 +7,11 @@ import type { IssueReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { hasSameAudiences } from '../../targets/policy/grant.ts';
-import { type Issuer, isIssuedWith } from '../../targets/policy/registration.ts';
+import { type IssuingCredential, isIssuedWith } from '../../targets/policy/registration.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { isRevocable } from './anchors.ts';
 import type { TokenFailure } from './messages.ts';
 import {
-  digestOfIssuance,
   isForFormerAPI,
   lifetimeOf,
   parseRecord,
@@ -20,13 +19,14 @@ import {
   requestOf,
   type SignedDigest,
   type TokenRecord,
+  toIssuanceDigest,
 } from './record.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
 import { isOwnedBy, type SecretClaim, type StoredSecret } from './secret.ts';
 import type { StoredToken } from './spec.ts';
 
-/** Result of the last TokenReview on the target cluster; it applies to that token alone. */
-export interface Verdict {
+/** Result of the last TokenReview on the target cluster; it applies only to the token with this digest. */
+export interface ReviewVerdict {
   readonly tokenDigest: string;
   readonly accepted: boolean;
 }
@@ -34,31 +34,37 @@ export interface Verdict {
 /** Name and UID of a Secret. */
 export type SecretReference = NonNullable<ManagedTokenStatus['secretRef']>;
 
-/** A ManagedToken and the objects around it, as informers and memory have them. */
+/** A ManagedToken and the objects that its plan depends on, from informers and memory. */
 export interface TokenObservation extends SecretClaim {
   readonly token: StoredToken;
   readonly cluster: Stored<Cluster> | undefined;
-  /** Identity of the Cluster and its credential; undefined without the Cluster. */
-  readonly issuer?: Issuer | undefined;
+  /** The Cluster and the credential that a token is issued with now; undefined without the Cluster. */
+  readonly issuingCredential?: IssuingCredential | undefined;
   /** The Secret with the desired name, whichever object owns it. */
   readonly secret: StoredSecret | undefined;
-  /** Name of an older ManagedToken that names the same Secret, and creates it if it does not exist; undefined if there is none. */
+  /** Name of an older ManagedToken that names the same Secret, and thus may create it; undefined if there is none. */
   readonly claimant?: string | undefined;
   /** Secrets with former names that this ManagedToken owns. */
   readonly former: readonly StoredSecret[];
   /** Digest of the desired outputs, rendered with a placeholder token; undefined without the Cluster, and while `unwritable`. */
   readonly outputsDigest?: string;
-  /** Digest of the Secret that was written last, see `digestOfSecret`; undefined before the first one. */
+  /** Digest of the Secret that was written last, see `toSecretDigest`; undefined before the first write. */
   readonly writtenDigest?: string | undefined;
-  /** The Secret that was written last; undefined before the first one, and after its removal. */
+  /** The Secret that was written last; undefined before the first write, and after the removal of the Secret. */
   readonly writtenSecret?: SecretReference | undefined;
-  /** The Secret that was written last, if tenants have removed its label or its owner; undefined if it was not read. */
+  /**
+   * The Secret that was written last, if tenants have removed its label or its owner reference; undefined otherwise, and before `findStray`
+   * reads it.
+   */
   readonly stray?: StoredSecret | undefined;
-  /** Verified digest of the token that was issued and written last; undefined before the first one, and if the signature is not valid. */
+  /**
+   * Digest of the token that was issued and written last; undefined before the first token, and if Purser did not sign the digest for this
+   * ManagedToken.
+   */
   readonly issuedDigest?: SignedDigest | undefined;
   /** Failure that prevents writing outputs: the registration of the Cluster, or the address in the spec, is not usable. */
   readonly unwritable?: TokenFailure;
-  readonly verdict?: Verdict | undefined;
+  readonly verdict?: ReviewVerdict | undefined;
   /** Time of the next TokenReview; undefined if verification is disabled. */
   readonly verifyAt?: number | undefined;
   /** Earliest time of the next attempt to delete former anchors; undefined if nothing delays it. */
@@ -73,14 +79,14 @@ export interface TokenObservation extends SecretClaim {
   readonly lastIssuedAt?: number | undefined;
 }
 
-/** The token in the Secret. */
+/** State of the token in the Secret. */
 export interface TokenState {
   /** The Secret that the other fields describe. */
   readonly secret: StoredSecret | undefined;
   readonly hasToken: boolean;
-  /** Record of the issued token, its times limited by the token's own claims; undefined if missing or damaged. */
+  /** Record of the issued token, with times limited by the token's own claims; undefined if the record is missing or damaged. */
   readonly record: TokenRecord | undefined;
-  /** Difference between the issued token and the spec; undefined if there is none. */
+  /** Reason why the issued token no longer matches the spec or the Cluster; undefined if it matches both. */
   readonly superseded: IssueReason | undefined;
   /** True if the Cluster refers to a different credential than the token was issued with. The token stays valid at its old address. */
   readonly otherCredential: boolean;
@@ -101,7 +107,7 @@ export interface TokenState {
   readonly revokeRequest: string | undefined;
 }
 
-/** An observation of a token, and its state at `now`. */
+/** An observation of a ManagedToken, and the state of its token at `now`. */
 export interface EvaluatedToken {
   readonly observation: TokenObservation;
   readonly state: TokenState;
@@ -110,14 +116,14 @@ export interface EvaluatedToken {
 
 /** Derives the state from an observation. Called once per step. */
 export function evaluateToken(observation: TokenObservation, now: number): EvaluatedToken {
-  return { observation, state: tokenState(observation, now), now };
+  return { observation, state: deriveTokenState(observation, now), now };
 }
 
 /** Derives the state of the token. Total: there is a state for any content of the Secret. */
-export function tokenState(observation: TokenObservation, now: number): TokenState {
+export function deriveTokenState(observation: TokenObservation, now: number): TokenState {
   const { verdict } = observation;
   const secret = currentSecret(observation);
-  const held = secretState(secret, observation, now);
+  const held = deriveSecretState(secret, observation, now);
   const { record } = held;
   return {
     ...held,
@@ -132,7 +138,7 @@ export function tokenState(observation: TokenObservation, now: number): TokenSta
 }
 
 /** Derives the part of the state that follows from a Secret of the ManagedToken, current or not. */
-export function secretState(
+export function deriveSecretState(
   secret: StoredSecret | undefined,
   observation: TokenObservation,
   now: number,
@@ -158,7 +164,10 @@ export function hasIssuedToken({ hasToken, record, forged, expired }: TokenState
   return hasToken && record !== undefined && !forged && !expired;
 }
 
-/** Returns the names of the stray Secret and all that the ManagedToken owns, except Secrets that are being deleted and hold no token. */
+/**
+ * Returns the names of all Secrets that the ManagedToken owns, and of the stray Secret, except Secrets that are being deleted and hold no
+ * token.
+ */
 export function ownedSecretNames({ token, secret, former, stray }: TokenObservation): readonly string[] {
   const secrets = secret === undefined ? former : [secret, ...former];
   const owned = secrets.filter(({ metadata }) => isOwnedBy(metadata, token));
@@ -166,7 +175,10 @@ export function ownedSecretNames({ token, secret, former, stray }: TokenObservat
   return held.map(({ metadata }) => metadata.name);
 }
 
-/** Returns the Cluster only if its credential covers it: a user who may write Clusters must not be able to have tokens removed. */
+/**
+ * Returns the Cluster; undefined while outputs are unwritable, for example because the credential does not cover the Cluster: a user who
+ * may write Clusters must not be able to have tokens removed.
+ */
 function coveredCluster({ cluster, unwritable }: TokenObservation): Cluster | undefined {
   return unwritable === undefined ? cluster : undefined;
 }
@@ -174,11 +186,16 @@ function coveredCluster({ cluster, unwritable }: TokenObservation): Cluster | un
 function isLastToken(secret: StoredSecret | undefined, issuedDigest: SignedDigest | undefined): boolean {
   const record = secret && parseRecord(secret.metadata.annotations);
   if (issuedDigest === undefined || secret?.tokenDigest === undefined || record === undefined) return false;
-  return digestOfIssuance(secret.tokenDigest, record) === issuedDigest.digest;
+  return toIssuanceDigest(secret.tokenDigest, record) === issuedDigest.digest;
 }
 
-function isFromOther(record: TokenRecord | undefined, { issuer, unwritable }: TokenObservation): boolean {
-  return record !== undefined && issuer !== undefined && unwritable === undefined && !isIssuedWith(record.issuedFor, issuer);
+function isFromOther(record: TokenRecord | undefined, { issuingCredential, unwritable }: TokenObservation): boolean {
+  return (
+    record !== undefined &&
+    issuingCredential !== undefined &&
+    unwritable === undefined &&
+    !isIssuedWith(record.issuedFor, issuingCredential)
+  );
 }
 
 /** Tolerance for small corrections of the clock, in milliseconds. */
@@ -212,7 +229,7 @@ function renewalOf(record: TokenRecord, { token }: TokenObservation, now: number
   return isFromTheFuture(record, now) ? now : renewAt(record, token.spec.rotation.renewBefore, uid);
 }
 
-/** Returns whether the token is not the issued one, or its claims contradict the record. */
+/** Returns whether the token in the Secret differs from the issued token, or has claims that contradict the record. */
 function isForged({ tokenDigest, claims }: StoredSecret, { tokenDigest: issuedDigest, issuedFor }: TokenRecord): boolean {
   if (tokenDigest === undefined) return false;
   if (issuedDigest !== tokenDigest) return true;
@@ -229,7 +246,9 @@ function lastIssuedAt(observation: TokenObservation, record: TokenRecord | undef
   return Math.max(0, ...known.filter((at) => at <= now));
 }
 
-/** Returns the request to revoke, unless the status reports it as handled. The record in the Secret is not trusted: tenants write it. */
+/**
+ * Returns the request to revoke, unless the status reports it as handled. The record in the Secret is not trusted: tenants can write it.
+ */
 function pendingRevocation({ token, revoked }: TokenObservation): string | undefined {
   const request = isRevocable(token) ? requestOf(token, Annotation.revoke) : undefined;
   return request === token.status?.lastRevokeRequest || request === revoked ? undefined : request;

@@ -1,12 +1,12 @@
-// The status of a ManagedToken: a report on its Secret, except for status.anchors and the digests, which are records. A truth
-// table determines the conditions: the first row that applies decides.
+// The status of a ManagedToken: most fields report on the Secret; status.anchors and the digests are records that Purser reads back. A
+// truth table determines the conditions: the first row that applies decides.
 
 import type { ManagedTokenCondition, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
 import { Annotation, TokenConditionType as Type } from '../../api/names.ts';
 import { IssueReason, ReadyReason, type Reason } from '../../api/reasons.ts';
 import { withCondition } from '../../kubernetes/conditions.ts';
 import { omitUndefined } from '../../std/omit-undefined.ts';
-import { sentence } from '../../std/sentence.ts';
+import { toSentence } from '../../std/sentence.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import { isRevocable } from './anchors.ts';
 import { failureText, type TokenFailure } from './messages.ts';
@@ -15,15 +15,15 @@ import { renewAt } from './rotation.ts';
 import type { StoredToken } from './spec.ts';
 import { type EvaluatedToken, hasCurrentToken, type TokenObservation, type TokenState } from './state.ts';
 
-/** Result of a run. */
-export interface Outcome {
+/** Outcome of one reconcile of a ManagedToken, for its status. `failure` is undefined if the reconcile did not fail. */
+export interface RunOutcome {
   readonly failure?: TokenFailure | undefined;
   /** Value of the `revoke` annotation that the run acted on. */
   readonly revoked?: string | undefined;
 }
 
 /** Returns the status to write; the current object if nothing changes. */
-export function desiredStatus({ observation, state, now }: EvaluatedToken, outcome: Outcome): ManagedTokenStatus {
+export function desiredStatus({ observation, state, now }: EvaluatedToken, outcome: RunOutcome): ManagedTokenStatus {
   const { token, issuedDigest } = observation;
   const { status: previous = {}, metadata } = token;
   const next = omitUndefined<ManagedTokenStatus>({
@@ -41,7 +41,10 @@ export function desiredStatus({ observation, state, now }: EvaluatedToken, outco
   return isSame(previous, next) ? previous : next;
 }
 
-/** Returns the fields of the last issuance. A digest that cannot be verified stays until the next token: the key may be restored later. */
+/**
+ * Returns the digest and signature of the last issued token. A digest that cannot be verified stays until the next token: the key may be
+ * restored later.
+ */
 function issuedFields(
   issuedDigest: SignedDigest | undefined,
   { tokenDigest, tokenSignature }: ManagedTokenStatus,
@@ -51,11 +54,11 @@ function issuedFields(
 }
 
 /** Returns the handled request to revoke. Without an anchor, a revocation is not possible: the request is handled once it is reported. */
-function handledRevocation({ token, revoked }: TokenObservation, outcome: Outcome): string | undefined {
+function handledRevocation({ token, revoked }: TokenObservation, outcome: RunOutcome): string | undefined {
   return isRevocable(token) ? (outcome.revoked ?? revoked) : requestOf(token, Annotation.revoke);
 }
 
-function tokenFacts({ metadata, spec }: StoredToken, state: TokenState, { failure }: Outcome): TokenFacts {
+function tokenFacts({ metadata, spec }: StoredToken, state: TokenState, { failure }: RunOutcome): TokenFacts {
   return {
     generation: metadata.generation ?? 0,
     token: tokenFact(state),
@@ -98,7 +101,7 @@ export interface TokenFacts {
   readonly generation: number;
   /** Token for this spec: valid and in the Secret, expired, or none. */
   readonly token: 'valid' | 'expired' | 'none';
-  /** Difference between the issued token and the spec; undefined if there is none. */
+  /** Reason why the issued token no longer matches the spec or the Cluster; undefined if it matches both. */
   readonly superseded?: IssueReason | undefined;
   readonly suspended: boolean;
   /** Failure of the last attempt; undefined if it succeeded. */
@@ -129,7 +132,7 @@ interface Aspect {
 
 interface Verdicts {
   readonly ready: Aspect;
-  /** Aspect of the RotationFailing condition; undefined if there is no token to rotate. */
+  /** Aspect of the RotationFailing condition; undefined if the ManagedToken must not have this condition. */
   readonly rotationFailing?: Aspect;
 }
 
@@ -145,10 +148,10 @@ const permissionDenied: Row = ({ token, failure }) =>
 
 const suspended: Row = ({ token, ...facts }) => {
   if (!facts.suspended) return undefined;
-  const resume = 'set spec.rotation.suspend to false to resume it';
+  const paused = is('False', 'Suspended', '. Set spec.rotation.suspend to false to resume it');
   return {
-    ready: token === 'valid' ? is('True', 'Issued', 'it is not renewed while rotation is suspended') : is('False', 'Suspended', resume),
-    rotationFailing: is('False', 'Suspended', resume),
+    ready: token === 'valid' ? is('True', 'Issued', '. Purser does not renew the token while rotation is suspended') : paused,
+    rotationFailing: paused,
   };
 };
 
@@ -159,13 +162,13 @@ const tokenValid: Row = ({ token, failure }) => {
 
 const specChanged: Row = ({ superseded, failure }) => {
   if (superseded === undefined) return undefined;
-  return { ready: is('False', 'Pending', failure ? named(failure) : IssueReason[superseded]) };
+  return { ready: is('False', 'Pending', failure ? causedBy(failure) : `: ${IssueReason[superseded]}`) };
 };
 
 const tokenExpired: Row = ({ token, failure }) => {
   if (token !== 'expired') return undefined;
   return {
-    ready: is('False', 'Expired', failure && named(failure)),
+    ready: is('False', 'Expired', failure && causedBy(failure)),
     rotationFailing: failure ? because('True', failure) : is('True', 'Expired'),
   };
 };
@@ -182,15 +185,15 @@ function verdicts(facts: TokenFacts): Verdicts {
   return neverIssued(facts);
 }
 
-function is(status: 'True' | 'False', reason: ReadyReason, addition?: string): Aspect {
-  const text = ReadyReason[reason];
-  return { status, reason, message: sentence(addition === undefined ? text : `${text}: ${addition}`) };
+/** Returns the aspect for a reason; `addition` follows the sentence of the reason and begins with its punctuation. */
+function is(status: 'True' | 'False', reason: ReadyReason, addition = ''): Aspect {
+  return { status, reason, message: toSentence(`${ReadyReason[reason]}${addition}`) };
 }
 
 function because(status: 'True' | 'False', failure: TokenFailure): Aspect {
-  return { status, reason: failure.reason, message: sentence(failureText(failure)) };
+  return { status, reason: failure.reason, message: toSentence(failureText(failure)) };
 }
 
-function named(failure: TokenFailure): string {
-  return `${failureText(failure)} (${failure.reason})`;
+function causedBy(failure: TokenFailure): string {
+  return ` (${failure.reason}): ${failureText(failure)}`;
 }

@@ -1,19 +1,22 @@
 // Rules of withdrawal: the reviews that confirm a lost permission, and the limits on simultaneous removals.
 
 /** Next action after reviews that denied permission. */
-export type Withdrawal =
+export type WithdrawalAction =
   | { readonly type: 'keep' }
   /** `isReported` is false for the first seconds, because deployment tools delete and re-create bindings. */
   | { readonly type: 'recheck'; readonly at: number; readonly isReported: boolean }
   | { readonly type: 'remove' };
 
-/** Minimum time between the two reviews, in milliseconds; longer than deployment tools need to replace a binding. */
+/**
+ * Minimum time between the first and the last refusal before a removal, in milliseconds; longer than deployment tools need to replace a
+ * binding.
+ */
 const APART_MS = 15_000;
 /** Delay before a lost permission is reported, in milliseconds. */
 const UNREPORTED_MS = 5_000;
 
 /** Returns the next action; `refusedAt` has the times of the first and the last of consecutive reviews that denied permission. */
-export function withdrawalAfter(refusedAt: readonly number[], now: number): Withdrawal {
+export function withdrawalAfter(refusedAt: readonly number[], now: number): WithdrawalAction {
   const known = refusedAt.filter((at) => at <= now);
   if (known.length === 0) return refusedAt.length === 0 ? { type: 'keep' } : { type: 'recheck', at: now + APART_MS, isReported: false };
   const first = Math.min(...known);
@@ -28,8 +31,8 @@ export type TokenCounts = ReadonlyMap<string, number>;
 
 /**
  * Returns the time until which a namespace's own limit delays the removal of a Secret; undefined without a delay. `lost` is the number of
- * the namespace's tokens that lost permission within a minute or wait for removal. No delay outlasts ten minutes after the
- * second refusal, regardless of other events in the namespace: a tenant cannot keep a token by owning many.
+ * the namespace's tokens that lost permission within a minute or wait for removal. No delay ends later than ten minutes after the second
+ * refusal, regardless of other events in the namespace: a tenant cannot keep a token by owning many.
  */
 export function delayedUntil(lost: number, firstRefusedAt: number, now: number): number | undefined {
   const until = firstRefusedAt + APART_MS + DELAY_MS;

@@ -10,7 +10,7 @@ export type View = (typeof VIEWS)[number];
 /** An object whose details are shown. */
 export interface OpenedObject {
   readonly kind: 'token' | 'cluster';
-  /** Namespace and name, or the name of a cluster; empty if the address has no valid key. */
+  /** Namespace and name of a ManagedToken, or name of a Cluster; empty if the address has no valid key. */
   readonly key: string;
 }
 

@@ -1,8 +1,17 @@
-// Objects that need attention, the most urgent first: clusters that fail, with the tokens that they affect, then tokens.
+// Objects that need attention, the most urgent first: clusters that are not ready or have a warning, with the number of tokens that fail
+// because of them, then all other tokens that need attention.
 
 import { chainLinkOf } from './chain.ts';
 import type { Cluster, Token } from './objects.ts';
-import { type ClusterState, clusterStateOf, explanationOf, isUsable, problemConditionOf, type TokenState, tokenStateOf } from './states.ts';
+import {
+  type ClusterState,
+  clusterStateOf,
+  explanationOf,
+  findProblemCondition,
+  isUsable,
+  type TokenState,
+  tokenStateOf,
+} from './states.ts';
 
 export interface ClusterAttention {
   readonly kind: 'cluster';
@@ -13,7 +22,7 @@ export interface ClusterAttention {
   readonly since: number | undefined;
   /** Number of tokens that fail because of the cluster. */
   readonly failingTokens: number;
-  /** Earliest expiry of valid tokens that fail because of the cluster; undefined if there is none. */
+  /** Earliest expiry of the tokens that are still valid but cannot be renewed because of the cluster; undefined if there is none. */
   readonly firstExpiry: number | undefined;
 }
 
@@ -35,7 +44,7 @@ export type Attention = ClusterAttention | TokenAttention;
 /** States of tokens that need attention. */
 const URGENT: ReadonlySet<TokenState> = new Set<TokenState>(['expired', 'failing', 'expiring']);
 
-/** Returns the objects that need attention. Counts tokens that fail because of a listed cluster, and does not list them. */
+/** Returns the objects that need attention. Tokens that fail because of a listed cluster are not listed, only counted for the cluster. */
 export function findAttention(clusters: Iterable<Cluster>, tokens: Iterable<Token>, now: number): readonly Attention[] {
   const failing = new Map(
     [...clusters].flatMap((cluster) => (clusterStateOf(cluster) === 'ready' ? [] : [[cluster.key, cluster] as const])),
@@ -95,7 +104,7 @@ function expiringCause({ isSuspended, namespace, name, renewsAt, ready }: Token)
 }
 
 function toClusterAttention(cluster: Cluster, affected: readonly TokenAttention[]): ClusterAttention {
-  const problem = problemConditionOf(cluster);
+  const problem = findProblemCondition(cluster);
   const expiries = affected.flatMap((token) => (token.isUsable && token.expiresAt !== undefined ? [token.expiresAt] : []));
   return {
     kind: 'cluster',
@@ -124,7 +133,7 @@ function byUrgency(a: TokenAttention, b: TokenAttention): number {
   return (TOKEN_RANK[a.state] ?? 3) - (TOKEN_RANK[b.state] ?? 3) || (left ?? 0) - (right ?? 0) || compareTexts(a.key, b.key);
 }
 
-/** Compares strings by code unit, which for names is the order of the API. */
+/** Compares strings by code unit; for names, this is the order of the API. */
 export function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

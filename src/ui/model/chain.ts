@@ -1,4 +1,5 @@
-// The chain of one token from its cluster to its Secret. The reason of a condition determines the link that failed.
+// The chain of one token, from its cluster to its Secret: each link must work before Purser can issue the token. The reason of a condition
+// determines the link that failed.
 
 import type { Token } from './objects.ts';
 import { explanationOf, isUsable, tokenStateOf } from './states.ts';
@@ -62,7 +63,7 @@ export function chainLinkOf(reason: string): LinkName {
   return LINK_BY_REASON.get(reason) ?? 'token';
 }
 
-/** Returns the links of a token's chain, in the order in which Purser passes them to issue a token. */
+/** Returns the links of a token's chain, in the order in which Purser needs them to issue a token. */
 export function chainOf(token: Token, now: number): readonly Link[] {
   const state = tokenStateOf(token, now);
   const condition = explanationOf(token);
@@ -87,7 +88,7 @@ export interface Command {
   readonly text: string;
 }
 
-/** Returns the commands that the details of a token show, depending on its state. */
+/** Returns the commands to show in the details of a token, depending on its state. */
 export function commandsFor(token: Token, now: number): readonly Command[] {
   const { namespace, name, isSuspended } = token;
   const state = tokenStateOf(token, now);

@@ -1,12 +1,14 @@
 // Keeps the objects of one list current: lists in pages, then watches from the version of the list. Resumes the watch after a disconnect,
-// and lists again after status 410.
+// and lists again after status 403 or 410.
 
 import { NO_RESPONSE, NOT_UNDERSTOOD, type Problem, problemOf, RequestError, retryDelay, type Server } from './problems.ts';
 import { Lines, parseEvent, versionOf, type WatchEvent } from './watch-stream.ts';
 
 /** Progress of a collection. */
 export type Phase =
-  /** Number of objects read so far, and number of remaining objects; undefined if unknown. */
+  /**
+   * `loaded` is the number of objects read so far; `remaining` is undefined if the server does not report the number of remaining objects.
+   */
   | { readonly type: 'loading'; readonly loaded: number; readonly remaining: number | undefined }
   | { readonly type: 'live' }
   /** Waiting for the next attempt; `retryAt` is in milliseconds since the epoch. */
@@ -17,7 +19,7 @@ export type Phase =
 export interface CollectionOptions<T extends { readonly key: string }> {
   /** Server of the list, for messages. */
   readonly server: Server;
-  /** Sends a GET request with a query. Rejects without a response. */
+  /** Sends a GET request with a query. Rejects if there is no response. */
   readonly request: (query: string, signal: AbortSignal) => Promise<Response>;
   /** Returns the object to keep; undefined to ignore it. */
   readonly parse: (object: unknown) => T | undefined;
@@ -129,7 +131,7 @@ export class Collection<T extends { readonly key: string }> {
       }
       this.#failures = 0;
       this.#options.onChange();
-      // Chunks that have already arrived would otherwise be one long task.
+      // Yields to other work: otherwise, all chunks that have already arrived would be processed in one long task.
       if (applied >= MAX_EVENTS) {
         applied = 0;
         await this.#options.sleep(0, signal);
@@ -209,7 +211,7 @@ async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array> {
 
 function toProblem(error: unknown): Problem {
   if (error instanceof RequestError) return error.problem;
-  // The reader rejects with a TypeError if the response breaks off; invalid JSON throws a SyntaxError.
+  // The reader rejects with a TypeError if the connection is lost; invalid JSON throws a SyntaxError.
   return error instanceof TypeError ? NO_RESPONSE : NOT_UNDERSTOOD;
 }
 

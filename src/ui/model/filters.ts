@@ -35,7 +35,7 @@ function wordsOf(query: string): readonly Word[] {
     });
 }
 
-/** A selection of tokens; `state` undefined selects all. */
+/** A selection of tokens; if `state` is undefined, it includes all states. */
 export interface Selection {
   readonly query: string;
   readonly state: TokenState | undefined;
@@ -44,7 +44,7 @@ export interface Selection {
 }
 
 /**
- * Returns the tokens that match a selection, in its order. `previous` is an earlier result, which makes the sort much faster, because most
+ * Returns the tokens that match a selection, in its order. `previous` is an earlier result; it makes the sort much faster, because most
  * tokens keep their place.
  */
 export function selectTokens(
@@ -86,7 +86,7 @@ const COMPARISONS: Readonly<Record<Order, (a: Token, b: Token) => number>> = {
   renewal: (a, b) => (a.renewsAt ?? Infinity) - (b.renewsAt ?? Infinity) || byName(a, b),
 };
 
-/** Returns the clusters that match a query and a state, by name. `state` undefined selects all. */
+/** Returns the clusters that match a query and a state, sorted by name. If `state` is undefined, all states match. */
 export function selectClusters(clusters: Iterable<Cluster>, query: string, state: ClusterState | undefined): readonly Cluster[] {
   const words = wordsOf(query);
   return [...clusters]

@@ -18,7 +18,7 @@ export interface Condition {
   readonly since: number | undefined;
 }
 
-/** A ManagedToken. Times are in milliseconds since the epoch; undefined if the status has none. */
+/** A ManagedToken. Times are in milliseconds since the epoch; undefined if unknown. */
 export interface Token {
   /** Namespace and name, separated by a slash. */
   readonly key: string;
@@ -44,7 +44,6 @@ export interface Token {
   readonly rotationFailing: Condition | undefined;
 }
 
-/** A Cluster. */
 export interface Cluster {
   /** Name of the Cluster. */
   readonly key: string;
@@ -53,13 +52,16 @@ export interface Cluster {
   readonly type: string;
   readonly endpoints: readonly string[];
   readonly conditions: readonly Condition[];
-  /** Duration of the last probe, in milliseconds; undefined without permission to read the Cluster on the hub. */
+  /** Duration of the last probe, in milliseconds; undefined if unknown, or if the user may not read the Cluster on the hub. */
   readonly latencyMs: number | undefined;
-  /** Expiry of Purser's credential; undefined without permission to read the Cluster on the hub. */
+  /**
+   * Expiry of Purser's credential, in milliseconds since the epoch; undefined if unknown, or if the user may not read the Cluster on the
+   * hub.
+   */
   readonly credentialExpiresAt: number | undefined;
 }
 
-/** Returns a ManagedToken; undefined for an object without a namespace or name. */
+/** Returns a ManagedToken; undefined if the object has no namespace or no name. */
 export function toToken(object: unknown): Token | undefined {
   const { metadata, spec, status } = fieldsOf(object);
   const [namespace, name] = [textOf(fieldsOf(metadata)['namespace']), textOf(fieldsOf(metadata)['name'])];
@@ -102,7 +104,7 @@ function statusOf(metadata: Fields, status: Fields, name: string, spec: unknown)
   };
 }
 
-/** Returns a Cluster; undefined for an object without a name. */
+/** Returns a Cluster; undefined if the object has no name. */
 export function toCluster(object: unknown): Cluster | undefined {
   const { metadata, spec, status } = fieldsOf(object);
   const { name, labels } = fieldsOf(metadata);
@@ -130,7 +132,7 @@ export function findCondition({ conditions }: Cluster, type: string): Condition 
   return conditions.find((condition) => condition.type === type);
 }
 
-/** Returns a Cluster with the fields and messages that only the hub shows. */
+/** Returns a Cluster with the fields and condition messages that only the hub returns. */
 export function withHubFields(cluster: Cluster, hub: Cluster | undefined): Cluster {
   if (hub === undefined) return cluster;
   const { latencyMs, credentialExpiresAt } = hub;
@@ -146,7 +148,7 @@ function conditionsOf(value: unknown): readonly Condition[] {
   });
 }
 
-/** Parses an RFC 3339 string to milliseconds; undefined for anything else. */
+/** Parses an RFC 3339 string to milliseconds since the epoch; returns undefined for any other value. */
 export function parseTime(value: unknown): number | undefined {
   if (typeof value !== 'string' || !RFC_3339.test(value)) return undefined;
   const at = Date.parse(value);
@@ -165,7 +167,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }
 
-/** Returns a string with escaped invisible characters; empty for any other type. */
+/** Returns a string with escaped invisible characters; empty if the value is not a string. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? escapeInvisible(value) : '';
 }

@@ -4,7 +4,7 @@ import { escapeInvisible } from './visible-text.ts';
 
 /** A failed request, as the page shows it. */
 export interface Problem {
-  /** HTTP status; 0 without a response. */
+  /** HTTP status; 0 if there is no response, or if the response is not a list. */
   readonly status: number;
   readonly cause: string;
   readonly remedy: string;
@@ -42,13 +42,13 @@ export function problemOf(status: number, message: string, retryAfter: string | 
   const seconds = Number(retryAfter ?? Number.NaN);
   return {
     status,
-    cause: causeOf(status, message, server),
+    cause: describeCause(status, message, server),
     remedy: REMEDIES[status] ?? SERVER_REMEDY,
     ...(retryAfter !== null && seconds >= 0 && { retryAfterMs: Math.min(seconds, 300) * 1_000 }),
   };
 }
 
-function causeOf(status: number, message: string, server: Server): string {
+function describeCause(status: number, message: string, server: Server): string {
   const text = escapeInvisible(message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message);
   if (status === 401) return `The ${server} does not accept the token: it is invalid or has expired.`;
   if (status === 429) return `The ${server} limits the rate of requests.`;
@@ -75,7 +75,10 @@ const MAX_DELAY_MS = 10_000;
 /** Minimum time until the next attempt after a 403, in milliseconds. */
 const FORBIDDEN_DELAY_MS = 30_000;
 
-/** Returns the time until the next attempt, in milliseconds. `random` is from 0 to 1, so that many pages do not retry together. */
+/**
+ * Returns the time until the next attempt, in milliseconds. `random` is a number from 0 to 1; it prevents many pages from retrying
+ * together.
+ */
 export function retryDelay(failures: number, problem: Problem, random: number): number {
   const backoff = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(failures, 16));
   const least = problem.status === 403 ? FORBIDDEN_DELAY_MS : 0;

@@ -1,4 +1,4 @@
-// Rows of a long list that are drawn: those in view, and a few on either side.
+// Selects the rows of a long list to draw: those in view, and a few above and below.
 
 /** Range of rows; the end is exclusive. */
 export interface RowRange {
@@ -6,7 +6,7 @@ export interface RowRange {
   readonly end: number;
 }
 
-/** Number of rows that are drawn outside the view, so that scrolling shows no gap. */
+/** Number of rows to draw above and below the view, so that scrolling shows no gap. */
 const MARGIN = 8;
 
 /** Returns the rows to draw. Lengths are in pixels. */
@@ -26,14 +26,17 @@ const MOVES: Readonly<Record<string, (index: number, page: number, last: number)
   End: (_index, _page, last) => last,
 };
 
-/** Returns the row that a key activates; undefined for another key and for an empty list. `page` is the number of rows in view. */
+/**
+ * Returns the row that a key activates; undefined if the key does not move the active row or the list is empty. `page` is the number of
+ * rows in view.
+ */
 export function moveActive(key: string, active: number, count: number, page: number): number | undefined {
   const move = Object.hasOwn(MOVES, key) ? MOVES[key] : undefined;
   if (move === undefined || count === 0) return undefined;
   return Math.min(count - 1, Math.max(0, move(active, Math.max(1, page), count - 1)));
 }
 
-/** Returns the scroll position that shows a whole row, as near as possible to the current one. */
+/** Returns the scroll position nearest to the current one that shows the whole row. */
 export function scrollToRow(index: number, rowHeight: number, scrollTop: number, viewHeight: number): number {
   const top = index * rowHeight;
   if (top < scrollTop) return top;

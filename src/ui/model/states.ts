@@ -1,4 +1,4 @@
-// States of tokens and clusters, the most urgent first.
+// States of tokens and clusters, derived from their conditions and times.
 
 import { type Cluster, type Condition, findCondition, type Token } from './objects.ts';
 
@@ -6,7 +6,7 @@ import { type Cluster, type Condition, findCondition, type Token } from './objec
 export const TOKEN_STATES = ['expired', 'failing', 'expiring', 'pending', 'suspended', 'ready'] as const;
 export type TokenState = (typeof TOKEN_STATES)[number];
 
-/** States of a cluster, the most urgent first. */
+/** States of a cluster, in the order in which the page shows them. */
 export const CLUSTER_STATES = ['failing', 'warning', 'unknown', 'ready'] as const;
 export type ClusterState = (typeof CLUSTER_STATES)[number];
 
@@ -28,11 +28,11 @@ export const CLUSTER_WORDS: Readonly<Record<ClusterState, string>> = {
   ready: 'Ready',
 };
 
-/** Time after a planned renewal at which the renewal is overdue, in milliseconds. */
+/** Time after a scheduled renewal at which the renewal is overdue, in milliseconds. */
 const OVERDUE_MS = 60_000;
 /** Remaining lifetime at which a token that is not renewed needs attention, in milliseconds. */
 const SOON_MS = 86_400_000;
-/** Time for a first token, in milliseconds; a ManagedToken without a token is pending until then. */
+/** Time for Purser to issue a first token, in milliseconds; until then, a ManagedToken without a token is pending. */
 const FIRST_TOKEN_MS = 60_000;
 
 /** Returns the most urgent state that applies to a token. */
@@ -86,11 +86,11 @@ export function clusterStateOf(cluster: Cluster): ClusterState {
   const ready = findCondition(cluster, 'Ready');
   if (ready === undefined || ready.status === 'Unknown') return 'unknown';
   if (ready.status === 'False') return 'failing';
-  return problemConditionOf(cluster) === undefined ? 'ready' : 'warning';
+  return findProblemCondition(cluster) === undefined ? 'ready' : 'warning';
 }
 
-/** Returns the condition that explains the state of a cluster that needs attention; undefined for a ready one. */
-export function problemConditionOf(cluster: Cluster): Condition | undefined {
+/** Returns the condition that explains the state of a cluster that needs attention; undefined if the cluster is ready. */
+export function findProblemCondition(cluster: Cluster): Condition | undefined {
   const ready = findCondition(cluster, 'Ready');
   const isCause = ({ type, status, reason }: Condition) => type !== 'Ready' && status !== 'True' && reason !== RESOLVING;
   if (ready !== undefined && ready.status !== 'True')

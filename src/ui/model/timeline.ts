@@ -22,7 +22,7 @@ export const ZOOM_WORDS: Readonly<Record<Zoom, string>> = {
   '1y': '1 year',
 };
 
-/** Part of the span that is before now. */
+/** Share of the span that lies before now. */
 const PAST = 0.2;
 
 /** Visible period, in milliseconds since the epoch. */
@@ -49,7 +49,7 @@ export function zoomBy(zoom: Zoom, steps: 1 | -1): Zoom {
   return ZOOM_NAMES[Math.min(ZOOM_NAMES.length - 1, Math.max(0, index))] ?? zoom;
 }
 
-/** A part of the lane of a token. Positions are from 0 to 1, clipped to the scale. */
+/** A part of a token's lane. Positions are from 0 to 1, clipped to the scale. */
 export interface Bar {
   /** Elapsed: lifetime before now. Valid: from now to the renewal. Reserve: from the renewal to the expiry. Expired: since the expiry. */
   readonly kind: 'elapsed' | 'valid' | 'reserve' | 'expired';
@@ -57,18 +57,17 @@ export interface Bar {
   readonly right: number;
 }
 
-/** The lane of one token. */
+/** The lane of one token: its lifetime as bars on the timeline, with marks for renewal and expiry. */
 export interface Lane {
   readonly bars: readonly Bar[];
   /** Position of the next renewal; undefined if it is unknown or outside the scale. */
   readonly renewal: number | undefined;
   /** Position of the expiry; undefined if it is unknown or outside the scale. */
   readonly expiry: number | undefined;
-  /** Side of the scale on which the whole lane is; undefined if a part is visible. */
+  /** Side of the scale on which the whole lane lies; undefined if a part is visible or there is no token. */
   readonly beyond: 'before' | 'after' | undefined;
 }
 
-/** Returns the lane of a token. */
 export function toLane({ issuedAt, renewsAt, expiresAt }: Token, scale: Scale): Lane {
   if (expiresAt === undefined) return { bars: [], renewal: undefined, expiry: undefined, beyond: undefined };
   const { now } = scale;
@@ -151,7 +150,7 @@ export interface Bin {
   readonly expiries: number;
 }
 
-/** Counts planned renewals, and expiries of tokens that will not be renewed, in equal periods from now. */
+/** Counts scheduled renewals, and expiries of tokens that will not be renewed, in equal periods from now. */
 export function toBins(tokens: Iterable<Token>, now: number, spanMs: number, count: number): readonly Bin[] {
   const width = spanMs / count;
   const bins = Array.from({ length: count }, (_, index) => ({ from: now + index * width, renewals: 0, expiries: 0 }));

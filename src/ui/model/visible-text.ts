@@ -1,4 +1,4 @@
-// Escapes invisible characters in strings from servers and tenants: they could reorder a string, or hide a part of it.
+// Escapes invisible characters in strings from servers and tenants: such characters could reorder a string, or hide a part of it.
 
 /**
  * Invisible characters, as a class for regular expressions with the flag `u`: control, format, private, unassigned and surrogate

@@ -1,6 +1,5 @@
 // Events of a watch response, which has one JSON object per line.
 
-/** A watch event. */
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   readonly object: unknown;

@@ -17,7 +17,7 @@ import { Tokens } from './tokens.ts';
 const VIEW_WORDS: Readonly<Record<View, string>> = { overview: 'Overview', tokens: 'Tokens', clusters: 'Clusters' };
 const COMPONENTS = { overview: Overview, tokens: Tokens, clusters: Clusters };
 
-/** Shows the page, after a login if `needsLogin`; otherwise, the server adds the credential. */
+/** Shows the page. If `needsLogin` is true, the user logs in first; otherwise, the server adds the credential. */
 export function App({ needsLogin }: { readonly needsLogin: boolean }) {
   const [, draw] = useState(0);
   const [session, setSession] = useState<Session | undefined>(undefined);
@@ -72,7 +72,7 @@ function withQuery(address: Address, query: string): Address {
   return { ...address, query, view: address.view === 'overview' && query !== '' ? 'tokens' : address.view };
 }
 
-/** Shows the state of the connection. A problem covers a part of the page, so that its content does not move. */
+/** Shows the state of the connection. A problem is drawn over the page, so that the content of the page does not move. */
 function Connection({ session, now }: { readonly session: Session; readonly now: number }) {
   const { phase } = session;
   const isPartial = phase.type === 'live' && session.hubProblem !== undefined;
@@ -89,7 +89,7 @@ function phaseWord(phase: Phase): string {
   return phase.type === 'live' ? 'Live' : 'Not live';
 }
 
-/** Follows the address; `go` changes it, without a new history entry if `isReplaced`. */
+/** Returns the current address, and a function that changes it; if `isReplaced` is true, the change creates no history entry. */
 function useAddress(): readonly [Address, (address: Address, isReplaced?: boolean) => void] {
   const [address, setAddress] = useState(parseAddress(location.hash));
   useEffect(() => {
@@ -127,7 +127,7 @@ function useShortcuts(
   });
 }
 
-/** Closes details; without details, clears the filter; without a filter, leaves the search. */
+/** Closes the details if they are open; otherwise clears the filter if there is one; otherwise leaves the search. */
 function leave(address: Address, go: (address: Address) => void): void {
   const { opened, query, tokenState, clusterState } = address;
   if (opened !== undefined) go({ ...address, opened: undefined });

@@ -5,7 +5,7 @@ import { formatAddress } from '../model/address.ts';
 import { selectClusters } from '../model/filters.ts';
 import { type Cluster, findCondition, type Token } from '../model/objects.ts';
 import type { Problem } from '../model/problems.ts';
-import { CLUSTER_STATES, CLUSTER_WORDS, clusterStateOf, countBy, problemConditionOf, tokenStateOf } from '../model/states.ts';
+import { CLUSTER_STATES, CLUSTER_WORDS, clusterStateOf, countBy, findProblemCondition, tokenStateOf } from '../model/states.ts';
 import { formatCount, formatQuantity } from '../model/times.ts';
 import { Grid } from './grid.ts';
 import { html } from './html.ts';
@@ -86,7 +86,7 @@ function head(hasHub: boolean) {
 
 function cells(cluster: Cluster, load: Load | undefined, hasHub: boolean, now: number) {
   const { key, version, type, labels, latencyMs, credentialExpiresAt } = cluster;
-  const about = problemConditionOf(cluster)?.message ?? labels.join('  ');
+  const about = findProblemCondition(cluster)?.message ?? labels.join('  ');
   return html`<span role="gridcell" class="state">${clusterBadge(clusterStateOf(cluster))}</span>
     <span role="gridcell" class="names"><b title=${key}>${key}</b><small title=${about}>${about}</small></span>
     <span role="gridcell" class="names version"><span>${version || '–'}</span><small>${type}</small></span>
@@ -96,5 +96,5 @@ function cells(cluster: Cluster, load: Load | undefined, hasHub: boolean, now: n
       html`<span role="gridcell" class="end latency">${latencyMs === undefined ? '–' : `${latencyMs} ms`}</span>
         <span role="gridcell" class="end expires"><${RelativeTime} at=${credentialExpiresAt} now=${now} otherwise="none" /></span>`
     }
-    <span role="gridcell" class="end load">${formatCount(load?.total ?? 0)}${load !== undefined && load.urgent > 0 && html`<em>${formatCount(load.urgent)} failing</em>`}</span>`;
+    <span role="gridcell" class="end load">${formatCount(load?.total ?? 0)}${load !== undefined && load.urgent > 0 && html`<em>${formatCount(load.urgent)} urgent</em>`}</span>`;
 }

@@ -7,7 +7,7 @@ import type { Cluster, Token } from '../model/objects.ts';
 import { clusterStateOf, tokenStateOf } from '../model/states.ts';
 import { formatCount, formatDuration, formatQuantity, formatTime } from '../model/times.ts';
 import { type Child, html } from './html.ts';
-import { lane } from './lane.ts';
+import { renderLane } from './lane.ts';
 import { CommandLine, Facts, Panel, RelativeTime, Values } from './parts.ts';
 import type { Session } from './session.ts';
 import { clusterBadge, tokenBadge, toneOf, verdictSymbol } from './symbols.ts';
@@ -85,7 +85,7 @@ function lifetime(token: Token, now: number): Child {
   if (issuedAt === undefined || expiresAt === undefined) return '';
   const margin = Math.max(1, (expiresAt - issuedAt) * 0.04);
   const scale = { from: Math.min(issuedAt, now) - margin, to: Math.max(expiresAt, now) + margin, now };
-  return html`<div class="lifetime">${lane(token, scale, toneOf(tokenStateOf(token, now)))}</div>`;
+  return html`<div class="lifetime">${renderLane(token, scale, toneOf(tokenStateOf(token, now)))}</div>`;
 }
 
 function chainItem({ name, verdict, reason, message }: Link, token: Token, session: Session, address: Address): Child {

@@ -79,7 +79,7 @@ interface CellsProps<T> {
   readonly row: (item: T) => Child;
 }
 
-/** The cells of one row, which are drawn again only if the item or the stamp differs. */
+/** The cells of one row, which are drawn again only if the item or the stamp has changed. */
 class Cells<T> extends Component<CellsProps<T>> {
   override shouldComponentUpdate({ item, stamp }: CellsProps<T>): boolean {
     return item !== this.props.item || stamp !== this.props.stamp;
@@ -128,7 +128,7 @@ interface AnchorOptions {
   readonly isAnchored: boolean;
 }
 
-/** Keeps the first visible row in place when items change. At the top of the list, new rows appear as usual. */
+/** Keeps the first visible row in place when items change. If the list is scrolled to the top, new rows appear at the top. */
 function useAnchor(items: readonly Item[], { view, rowHeight, isAnchored }: AnchorOptions): void {
   const previous = useRef<readonly Item[]>(items);
   useLayoutEffect(() => {

@@ -9,8 +9,8 @@ function percent(position: number): string {
   return `${(position * 100).toFixed(3)}%`;
 }
 
-/** Returns the lane: elapsed time, valid time, reserve after the renewal, and marks of renewal and expiry. */
-export function lane(token: Token, scale: Scale, tone: string) {
+/** Renders the lane of a token: elapsed time, valid time, reserve after the renewal, and marks of renewal and expiry. */
+export function renderLane(token: Token, scale: Scale, tone: string) {
   const { bars, renewal, expiry, beyond } = toLane(token, scale);
   return html`<svg class="lane ${tone}" role="img" aria-label=${laneText(token, scale.now)}>
     <title>${laneTitle(token)}</title>
@@ -30,8 +30,8 @@ function diamond(x: string) {
   return html`<svg key="renewal" x=${x} y="50%" overflow="visible"><path class="mark renewal" d="M0-5.5L5.5 0L0 5.5L-5.5 0z" /></svg>`;
 }
 
-/** Returns the legend of bars and marks. */
-export function legend() {
+/** Renders the legend of bars and marks. */
+export function renderLegend() {
   const kinds = ['elapsed', 'valid', 'reserve'] as const;
   const key = (text: string, content: unknown) =>
     html`<span key=${text}><svg class="lane" width="18" height="18">${content}</svg>${text}</span>`;
@@ -44,7 +44,7 @@ export function legend() {
 
 function laneText({ renewsAt, expiresAt }: Token, now: number): string {
   if (expiresAt === undefined) return 'No token';
-  const renewal = renewsAt === undefined ? 'no renewal planned' : `renewal ${formatRelative(renewsAt, now)}`;
+  const renewal = renewsAt === undefined ? 'no renewal scheduled' : `renewal ${formatRelative(renewsAt, now)}`;
   return `${renewal}, expiry ${formatRelative(expiresAt, now)}`;
 }
 
@@ -78,8 +78,8 @@ export function tickLines(scale: Scale): Readonly<Record<string, string>> {
 
 const MAX_LINED_MS = 60 * 86_400_000;
 
-/** Returns the axis of the timeline. */
-export function axis(scale: Scale) {
+/** Renders the axis of the timeline. */
+export function renderAxis(scale: Scale) {
   const at = positionOf(scale.now, scale);
   const ticks = localTicks(scale).filter(({ position }) => position < at - COLLISION.before || position > at + COLLISION.after);
   return html`<span class="axis" aria-hidden="true">

@@ -17,7 +17,7 @@ const MAX_SKEW_MS = 2_000;
 export class Session {
   readonly tokens: Collection<Token>;
   readonly #clusters: Collection<Cluster>;
-  /** Clusters of the hub, which have additional fields; undefined if the façade serves the page. */
+  /** Clusters read from the hub, which returns additional fields; undefined if the façade serves the page. */
   readonly #hub: Collection<Cluster> | undefined;
   readonly #credential: Credential;
   readonly #ending = new AbortController();
@@ -29,7 +29,7 @@ export class Session {
   #skewMs = 0;
   #merged: { readonly revision: string; readonly clusters: ReadonlyMap<string, Cluster> } | undefined;
 
-  /** `draw` is called after changes, at most ten times a second, and every second. */
+  /** `draw` is called after changes, but at most ten times a second, and at least once a second. */
   constructor(credential: Credential, draw: () => void) {
     this.#credential = credential;
     this.#draw = draw;
@@ -84,7 +84,7 @@ export class Session {
     return phases.find(({ type }) => type === 'retrying') ?? phases.find(({ type }) => type === 'loading') ?? { type: 'live' };
   }
 
-  /** True until both lists have been read once. */
+  /** True while one of the façade's two lists is being read for the first time. */
   get isLoading(): boolean {
     return this.tokens.phase.type === 'loading' || this.#clusters.phase.type === 'loading';
   }
@@ -113,7 +113,7 @@ export class Session {
     for (const collection of [this.#clusters, this.tokens, this.#hub]) void collection?.run(this.#running.signal);
   }
 
-  /** Ends the watches of a hidden page: without HTTP/2, browsers allow six connections to a server, which all tabs share. */
+  /** Ends the watches of a hidden page: without HTTP/2, all tabs of a browser share six connections to a server. */
   #pause(): void {
     this.#running?.abort();
     this.#running = undefined;
@@ -151,7 +151,7 @@ export class Session {
     return response;
   }
 
-  /** Draws in the next frame, at most ten times a second. Browsers request no frames of a hidden page. */
+  /** Draws in the next frame, at most ten times a second. Browsers run no animation frames for a hidden page. */
   #schedule(): void {
     if (this.#isDue || this.#ending.signal.aborted) return;
     this.#isDue = true;

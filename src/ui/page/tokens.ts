@@ -9,7 +9,7 @@ import { type Scale, toScale, ZOOM_NAMES, ZOOM_WORDS } from '../model/timeline.t
 import { formatCount, formatQuantity } from '../model/times.ts';
 import { Grid } from './grid.ts';
 import { html } from './html.ts';
-import { axis, lane, legend, tickLines } from './lane.ts';
+import { renderAxis, renderLane, renderLegend, tickLines } from './lane.ts';
 import { Choices, RelativeTime } from './parts.ts';
 import type { Session } from './session.ts';
 import { tokenBadge, toneOf } from './symbols.ts';
@@ -68,7 +68,7 @@ export function Tokens({ session, address, now, go }: ViewProps) {
       head=${head(scale)} stamp=${`${now} ${zoom}`} row=${(token: Token) => cells(token, scale)}
       onOpen=${({ key }: Token) => go({ ...address, opened: { kind: 'token', key } })}
       empty=${emptyText(session, items.size)} />
-    <div class="foot"><p>${footText(session, found.length, items.size)}</p>${legend()}</div>
+    <div class="foot"><p>${footText(session, found.length, items.size)}</p>${renderLegend()}</div>
   </section>`;
 }
 
@@ -78,7 +78,7 @@ function* statesOf(tokens: Iterable<Token>, now: number) {
 
 function head(scale: Scale) {
   return html`<span role="columnheader">State</span><span role="columnheader">Token</span><span role="columnheader">Cluster</span>
-    <span role="columnheader" class="lane-head"><span class="unseen">Timeline</span>${axis(scale)}</span>
+    <span role="columnheader" class="lane-head"><span class="unseen">Timeline</span>${renderAxis(scale)}</span>
     <span role="columnheader" class="end">Renewal</span><span role="columnheader" class="end">Expiry</span>`;
 }
 
@@ -88,7 +88,7 @@ function cells(token: Token, scale: Scale) {
   return html`<span role="gridcell" class="state">${tokenBadge(state)}</span>
     <span role="gridcell" class="names"><b title=${name}>${name}</b><small title=${namespace}>${namespace}</small></span>
     <span role="gridcell" class="names target"><span title=${cluster}>${cluster}</span><small title=${account}>${account}</small></span>
-    <span role="gridcell" class="lane-cell">${lane(token, scale, toneOf(state))}</span>
+    <span role="gridcell" class="lane-cell">${renderLane(token, scale, toneOf(state))}</span>
     <span role="gridcell" class="end renews"><${RelativeTime} at=${renewsAt} now=${scale.now} /></span>
     <span role="gridcell" class="end expires"><${RelativeTime} at=${expiresAt} now=${scale.now} otherwise="no token" /></span>`;
 }

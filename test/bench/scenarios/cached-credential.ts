@@ -24,10 +24,10 @@ interface Usage {
 
 export const cachedCredential: Scenario = {
   name: 'cached-credential',
-  title: 'Cached credential of kubectl',
+  title: 'Cached credential for kubectl',
   sizeUnit: 'runs',
   sizes: { small: 40, full: 200 },
-  note: '`purser credential` with a cached token, compared with a Node.js that evaluates 0 in the same minute; medians.',
+  note: 'Medians of `purser credential` with a cached token, and of `node -e 0`, in alternating runs.',
   run: async ({ size }, progress) => {
     const world = await CallerWorld.start(Date.now());
     try {
@@ -66,9 +66,9 @@ function toOutcome(idle: readonly Usage[], cached: readonly Usage[]) {
   const megabytes = median(cached.map((each) => each.megabytes));
   return {
     figures: [
-      { name: 'CPU of a cached credential, compared with node -e 0', value: cachedCpu / idleCpu, unit: '×', goal: atMost(2) },
-      { name: 'time of a cached credential, compared with node -e 0', value: cachedWall / idleWall, unit: '×', goal: atMost(2) },
-      { name: 'memory of a cached credential', value: megabytes, unit: 'MB', goal: atMost(60) },
+      { name: 'CPU for a cached credential, relative to `node -e 0`', value: cachedCpu / idleCpu, unit: '×', goal: atMost(2) },
+      { name: 'wall time for a cached credential, relative to `node -e 0`', value: cachedWall / idleWall, unit: '×', goal: atMost(2) },
+      { name: 'memory for a cached credential', value: megabytes, unit: 'MB', goal: atMost(60) },
     ],
     charts: [],
     measured: { idleCpuMs: idleCpu, cachedCpuMs: cachedCpu, idleWallMs: idleWall, cachedWallMs: cachedWall, megabytes },

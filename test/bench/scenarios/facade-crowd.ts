@@ -37,16 +37,16 @@ export const facadeCrowd: Scenario = {
   title: 'Many clients of the façade',
   sizeUnit: 'watchers',
   sizes: { small: 2_000, full: 10_000 },
-  note: `${CLUSTERS} clusters, and watchers of 50 callers, each of whom receives all clusters as initial events. Over HTTP/2, as client-go
-  connects, up to 100 watches share a connection; over HTTP/1.1, each watch has its own. A new client has a token that
-  the façade has not seen, and its own address. Without a memory limit, the façade allows 10,000 watches.`,
+  note: `The hub has ${CLUSTERS} clusters. The watches belong to 50 callers, and each watch receives all clusters as initial events. Over
+HTTP/2, the protocol of client-go, up to 100 watches share a connection; over HTTP/1.1, each watch has its own connection. New clients use
+tokens that the façade has not seen, from an address that only they use. Without a memory limit, the façade allows 10,000 watches.`,
   run: async ({ size: watchers }, progress) => {
     progress(`${CLUSTERS} clusters, ${watchers} watchers`);
     const measured = await runScript<CrowdFigures>('facade-crowd.ts', [CLUSTERS, watchers]);
     const { http2Watches, watches, bareKilobytes, silent, tokens, lists, oneCaller } = measured;
     const all = watchers.toLocaleString('en-US');
     const slowest = (name: string, { slowestMs }: Newcomers) => ({
-      name: `new client during ${name}: slowest response`,
+      name: `new client, with ${name}: slowest response`,
       value: slowestMs,
       unit: 'ms',
       goal: atMost(NEWCOMER_MS),
@@ -57,7 +57,7 @@ export const facadeCrowd: Scenario = {
         ...watchFigures(`${all} watchers over HTTP/2`, http2Watches, watchers),
         ...watchFigures(`${all} watchers over HTTP/1.1`, watches, watchers),
         {
-          name: 'memory of one watch over HTTP/1.1 ÷ of an open response of a bare server',
+          name: 'memory of one watch over HTTP/1.1, relative to an open response of a bare server',
           value: watches.kilobytes / bareKilobytes,
           unit: '×',
           goal: atMost(1.25),
@@ -76,7 +76,7 @@ export const facadeCrowd: Scenario = {
 
 function watchFigures(name: string, { codes, peakRssMegabytes, kilobytes, afterMegabytes }: Watches, watchers: number): readonly Figure[] {
   return [
-    { name: `${name}: served`, value: codes['200'] ?? 0, unit: '', goal: atLeast(watchers) },
+    { name: `${name}: watches served`, value: codes['200'] ?? 0, unit: '', goal: atLeast(watchers) },
     { name: `${name}: maximum memory`, value: peakRssMegabytes, unit: 'MB', goal: atMost(512) },
     { name: `${name}: memory of one watch`, value: kilobytes, unit: 'kB' },
     { name: `${name}: memory 20 s after disconnection`, value: afterMegabytes, unit: 'MB' },

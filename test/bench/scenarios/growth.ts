@@ -19,7 +19,8 @@ export const growingTokens: Scenario = {
   run: async ({ scale, size }, progress) => {
     const sizes = [scale === 'full' ? 1_000 : 500, size];
     const values = await measureEach(sizes, (count) => measureIssuance(count, progress));
-    return toOutcome({ name: 'growth-tokens', title: 'CPU of Purser per first token', unit: 'ms', sizes, values });
+    const title = 'CPU of Purser per first token';
+    return toOutcome({ name: 'growth-tokens', title, unit: 'ms', sizeUnit: 'ManagedTokens', sizes, values });
   },
 };
 
@@ -31,7 +32,8 @@ export const growingLists: Scenario = {
   run: async ({ size }, progress) => {
     const sizes = [1_000, size];
     const values = await measureEach(sizes, (count) => measureList(count, progress));
-    return toOutcome({ name: 'growth-lists', title: 'CPU of the façade per listed cluster', unit: 'µs', sizes, values });
+    const title = 'CPU of the façade per listed cluster';
+    return toOutcome({ name: 'growth-lists', title, unit: 'µs', sizeUnit: 'clusters', sizes, values });
   },
 };
 
@@ -44,7 +46,8 @@ export const growingRest: Scenario = {
   run: async ({ scale, size }, progress) => {
     const sizes = [scale === 'full' ? 250 : 100, size];
     const values = await measureEach(sizes, (count) => measureRest(count, scale === 'full' ? 60 : 20, progress));
-    return toOutcome({ name: 'growth-rest', title: 'CPU of Purser per cluster at rest, share of a core', unit: '‰', sizes, values });
+    const title = 'CPU of Purser per cluster at rest, as a share of a core';
+    return toOutcome({ name: 'growth-rest', title, unit: '‰', sizeUnit: 'clusters', sizes, values });
   },
 };
 
@@ -52,20 +55,22 @@ interface Growth {
   readonly name: string;
   readonly title: string;
   readonly unit: string;
+  /** Unit of the sizes, such as `clusters`. */
+  readonly sizeUnit: string;
   readonly sizes: readonly number[];
   readonly values: readonly number[];
 }
 
-function toOutcome({ name, title, unit, sizes, values }: Growth): Outcome {
+function toOutcome({ name, title, unit, sizeUnit, sizes, values }: Growth): Outcome {
   const [from = '', to = ''] = sizes.map((size) => size.toLocaleString('en-US'));
   const [before = 0, after = 0] = values;
   const bars = [
-    { label: to, value: after },
-    { label: from, value: before },
+    { label: `${to} ${sizeUnit}`, value: after },
+    { label: `${from} ${sizeUnit}`, value: before },
   ];
   return {
     measured: { sizes, values },
-    figures: [{ name: `${title}, at ${to} relative to ${from}`, value: after / before, unit: '×', goal: atMost(FLAT) }],
+    figures: [{ name: `${title}, with ${to} ${sizeUnit} relative to ${from}`, value: after / before, unit: '×', goal: atMost(FLAT) }],
     charts: [{ name, title, unit, bars }],
   };
 }

@@ -27,7 +27,8 @@ export const idleClusters: Scenario = {
   title: 'Healthy clusters at rest',
   sizeUnit: 'clusters',
   sizes: { small: 250, full: 1_000 },
-  note: 'Stub clusters in one process, whose tokens for Purser are valid for an hour. Memory is with `LD_PRELOAD` and `MALLOC_CONF` as in the image.',
+  note: `One process serves all clusters as stubs; the tokens that they issue to Purser are valid for an hour. Memory is measured with
+\`LD_PRELOAD\` and \`MALLOC_CONF\` set as in the image.`,
   run: async ({ scale, size: clusters }, progress) => {
     const seconds = scale === 'full' ? 300 : 40;
     progress(`${clusters} clusters, ${seconds} s`);
@@ -42,13 +43,13 @@ export const idleClusters: Scenario = {
       measured,
       figures: [
         {
-          name: `${name}: status writes per cluster in 5 minutes, besides those of renewals`,
+          name: `${name}: status writes per cluster in 5 minutes, excluding those after renewals`,
           value: writes,
           unit: '',
           ...(scale === 'full' && { goal: atMost(1) }),
         },
         {
-          name: `${name}: renewals of credentials that are valid for an hour, per second`,
+          name: `${name}: renewals per second, of credentials that are valid for an hour`,
           value: renewals / seconds,
           unit: '',
           goal: atMost(1),

@@ -23,11 +23,12 @@ export const peers: Scenario = {
   title: 'First tokens, compared with managed-serviceaccount',
   sizeUnit: 'tokens',
   sizes: { small: 60, full: 300 },
-  note: `The agent of open-cluster-management's managed-serviceaccount ${PEER_CRDS.version} issues a token for each ManagedServiceAccount; Purser issues
-one for each ManagedToken, before that, on the same hub and target. Both have the default values of their options, except that Purser logs only warnings. The agent reconciles one object at a
-time, and sends 5 requests per second to the target, with bursts of 10, which is the default of client-go; its wall time follows from this
-limit. Purser limits the number of concurrent requests to a cluster, not their rate. The agent also creates a service account for each token.
-Both run before the objects are created; wall time ends with the last Secret. Needs Go until the agent is built, and the Debian packages util-linux and iproute2.`,
+  note: `First, Purser issues a token for each ManagedToken. Then, on the same hub and target, the agent of open-cluster-management's
+managed-serviceaccount ${PEER_CRDS.version} issues a token for each ManagedServiceAccount, and creates a service account for each
+token. Both start before the objects are created; the wall time ends with the last Secret. Both use their default limits; Purser logs only
+warnings. The agent reconciles one object at a time and, by client-go's defaults, sends at most 5 requests per second to the target, with
+bursts of 10; this rate limit determines its wall time. Purser limits the number of concurrent requests to a cluster, not their rate. The
+scenario needs Go until the agent is built, and the Debian packages util-linux and iproute2.`,
   run: async ({ size }, progress) => {
     progress('building the agent, unless it is cached');
     const { status } = spawnSync(process.execPath, [join(import.meta.dirname, '../../real/build.ts'), 'peers'], { stdio: 'inherit' });
@@ -41,16 +42,16 @@ Both run before the objects are created; wall time ends with the last Secret. Ne
 function toFigures(size: number, { purser, agent }: PeerFigures): readonly Figure[] {
   const prefix = `${size.toLocaleString('en-US')} tokens`;
   return QUANTITIES.flatMap(({ name, unit, of }) => [
-    { name: `${prefix}: ${name} of Purser, relative to the agent`, value: of(purser) / of(agent), unit: '×' },
-    { name: `${prefix}: ${name} of Purser`, value: of(purser), unit },
-    { name: `${prefix}: ${name} of the agent`, value: of(agent), unit },
+    { name: `${prefix}: Purser's ${name}, relative to the agent's`, value: of(purser) / of(agent), unit: '×' },
+    { name: `${prefix}: Purser's ${name}`, value: of(purser), unit },
+    { name: `${prefix}: the agent's ${name}`, value: of(agent), unit },
   ]);
 }
 
 function toCharts(size: number, { purser, agent }: PeerFigures): readonly Chart[] {
   return QUANTITIES.slice(0, 2).map(({ name, unit, of }) => ({
     name: `peers-${name.toLowerCase().replaceAll(' ', '-')}`,
-    title: `${name[0]?.toUpperCase()}${name.slice(1)} of ${size.toLocaleString('en-US')} first tokens`,
+    title: `${name[0]?.toUpperCase()}${name.slice(1)} for ${size.toLocaleString('en-US')} first tokens`,
     unit,
     bars: [
       { label: 'Purser', value: of(purser) },

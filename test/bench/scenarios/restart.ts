@@ -17,8 +17,8 @@ export const largeRestart: Scenario = {
   title: 'Restart with many tokens',
   sizeUnit: 'ManagedTokens',
   sizes: { small: 2_000, full: 100_000 },
-  note: `Nothing is due at the restart. The bare lists read all ManagedTokens and their Secrets in parallel, parse them and keep nothing.
-Memory per ManagedToken includes its Secret, and is the difference from a Purser without ManagedTokens. The leader is ended with SIGKILL.`,
+  note: `Nothing is due at the restart. The bare lists read and parse all ManagedTokens and their Secrets in parallel, and keep nothing.
+Memory per ManagedToken includes its Secret; the memory of a Purser without ManagedTokens is subtracted.`,
   run: ({ size }, progress) => runRestart(size, progress),
 };
 
@@ -41,10 +41,10 @@ async function runRestart(count: number, progress: PrintProgress): Promise<Outco
       measured: { count, idle, issued, bare, restarted, takeOverSeconds, kilobytesEach },
       figures: [
         { name: 'time until Purser serves, relative to bare lists', value: restarted.seconds / bare.seconds, unit: '×', goal: atMost(1.3) },
-        { name: 'writes after the restart, except the Lease', value: restarted.writes.length, unit: '', goal: atMost(0) },
+        { name: 'writes after the restart, excluding those of the Lease', value: restarted.writes.length, unit: '', goal: atMost(0) },
         { name: 'memory per ManagedToken', value: kilobytesEach, unit: 'kB', goal: atMost(4) },
-        { name: 'memory after the restart, at its peak', value: restarted.peakRssMegabytes, unit: 'MB', goal: atMost(512) },
-        { name: 'take-over after the death of the leader', value: takeOverSeconds, unit: 's', goal: atMost(15) },
+        { name: 'peak memory after the restart', value: restarted.peakRssMegabytes, unit: 'MB', goal: atMost(512) },
+        { name: 'time until another replica leads, after the leader is killed', value: takeOverSeconds, unit: 's', goal: atMost(15) },
       ],
       charts: [],
     };

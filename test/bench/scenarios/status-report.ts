@@ -10,7 +10,7 @@ export const statusReport: Scenario = {
   title: 'purser status',
   sizeUnit: 'ManagedTokens',
   sizes: { small: 5_000, full: 5_000 },
-  note: 'In a new process, without the requests for the lists. One ManagedToken in ten fails.',
+  note: 'Measured in a new process, without the list requests. One in ten ManagedTokens is failing.',
   run: async ({ size }, progress) => {
     progress(`${size} ManagedTokens`);
     const measured = await runScript<{ readonly milliseconds: number }>('status-report.ts', [size]);

@@ -81,7 +81,7 @@ describe('toRegistration', () => {
 
   it('refuses a context that does not verify the server certificate, or that expects another name in it', async () => {
     expect(String(await register(at('https://eu.example.com', { isVerified: false })))).toContain(
-      'set certificate-authority-data in place of',
+      'set certificate-authority-data instead of',
     );
     const renamed = at('https://192.0.2.1', { tlsServerName: 'eu.example.com' });
     expect(String(await register(renamed))).toContain('sets tls-server-name, which Purser does not support; set --server');

@@ -38,7 +38,7 @@ const EU = {
 const NEW = {
   ...EU,
   metadata: { name: 'new', uid: 'v', resourceVersion: '2' },
-  status: { credentialExpirationTime: '2026-03-01T11:00:00Z' },
+  status: { credentialExpirationTime: '2026-03-01T11:00:00Z', credentialRenewalTime: '2026-03-01T10:00:00Z' },
 };
 
 const event = (minute: string, reason: string) => ({
@@ -111,9 +111,10 @@ describe('listClusters', () => {
   });
 
   it('prints endpoint, credential and renewal with -o wide', async () => {
-    const [head = '', row] = (await list('wide', 200)).split('\n');
+    const [head = '', row, late] = (await list('wide', 200)).split('\n');
     expect(head).toMatch(/TYPE +ENDPOINT +CREDENTIAL +RENEWAL +AGE$/);
     expect(row).toMatch(/Kubernetes +https:\/\/eu\.example\.com +Secret purser-system\/eu-credential +in 3d11h +2d ago$/);
+    expect(late).toMatch(/ expired .* overdue /);
   });
 });
 

@@ -104,7 +104,7 @@ describe('toSecret', () => {
 
   it.each([
     ['socks5://proxy.example.com', /the proxy key of the Secret is not the URL of a proxy/],
-    ['http://user:secret@proxy.example.com', /contains a user or password, which require an https URL/],
+    ['http://user:secret@proxy.example.com', /contains a user or password, so the URL must start with https/],
   ])('refuses the proxy %s without repeating it', (proxy, problem) => {
     expect(() => toSecret({ ...EU, proxy }, SECRET, TOKEN)).toThrow(problem);
     expect(() => toSecret({ ...EU, proxy }, SECRET, TOKEN)).not.toThrow(/secret@/);

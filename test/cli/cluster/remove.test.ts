@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Clusters, Namespaces, type Secret, Secrets } from '../../../src/api/resources.ts';
 import type { Peer } from '../../../src/cli/cluster/peer.ts';
-import { type Removal, removeCluster } from '../../../src/cli/cluster/remove.ts';
+import { type RemoveClusterOptions, removeCluster } from '../../../src/cli/cluster/remove.ts';
 import type { CommandHost } from '../../../src/cli/command.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import { notFound } from '../../../src/kubernetes/status.ts';
@@ -20,7 +20,7 @@ afterEach(() => world.end());
 afterAll(() => world.close());
 
 /** Removes the Cluster of the test. Returns the error; undefined without one. */
-async function remove(more: Partial<Removal> = {}, ask?: CommandHost['ask']): Promise<unknown> {
+async function remove(more: Partial<RemoveClusterOptions> = {}, ask?: CommandHost['ask']): Promise<unknown> {
   printed = '';
   const print = (text: string) => void (printed += text);
   const host = { clock: world.clock, env: {}, print, warn: print, ask, signal: new AbortController().signal };

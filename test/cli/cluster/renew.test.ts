@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Secrets } from '../../../src/api/resources.ts';
 import type { Peer } from '../../../src/cli/cluster/peer.ts';
-import { type FleetRenewal, renewAll, renewCredential } from '../../../src/cli/cluster/renew.ts';
+import { type RenewAllOptions, renewAll, renewCredential } from '../../../src/cli/cluster/renew.ts';
 import type { CommandHost } from '../../../src/cli/command.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import { CredentialWorld } from '../../credentials/credential-world.ts';
@@ -34,7 +34,8 @@ async function run(command: (hub: Peer, host: CommandHost) => Promise<void>): Pr
 }
 
 const renew = (target?: Peer, name = world.name) => run((hub, host) => renewCredential({ name, hub, target, timeoutMs: 60_000 }, host));
-const renewFleet = (findTarget: FleetRenewal['findTarget']) => run((hub, host) => renewAll({ hub, timeoutMs: 60_000, findTarget }, host));
+const renewFleet = (findTarget: RenewAllOptions['findTarget']) =>
+  run((hub, host) => renewAll({ hub, timeoutMs: 60_000, findTarget }, host));
 
 /** Returns the target as an administrator sees it: Purser's service account, and a one-hour token. */
 function administrator(server = world.url): Peer {
@@ -78,7 +79,7 @@ describe('renewCredential', () => {
     const target = administrator();
     Object.assign(target.client, { createToken: async () => ({ status }) });
     expect(String(await renew(target))).toContain(
-      'the target cluster issued no valid token; check the --service-account flags of its API server',
+      'the target cluster issued no valid token; check the --service-account-* flags of its API server',
     );
     expect(printed).toBe('');
   });
@@ -98,7 +99,7 @@ describe('renewCredential', () => {
     await world.begin();
     expect(await renew()).toMatchObject({
       code: 3,
-      message: expect.stringMatching(/^Purser has not renewed .* yet; check that Purser is running: kubectl get pods -n purser-system$/),
+      message: expect.stringMatching(/^Purser has not renewed .* yet\. Check that Purser is running: kubectl get pods -n purser-system$/),
     });
   });
 

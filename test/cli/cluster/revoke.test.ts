@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Label } from '../../../src/api/names.ts';
 import { type Secret, Secrets, type ServiceAccount } from '../../../src/api/resources.ts';
 import type { Peer } from '../../../src/cli/cluster/peer.ts';
-import { type Revocation, revokeEarlierTokens } from '../../../src/cli/cluster/revoke.ts';
+import { type RevokeTokensOptions, revokeEarlierTokens } from '../../../src/cli/cluster/revoke.ts';
 import { CommandError, type CommandHost } from '../../../src/cli/command.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import { credentialLabel } from '../../../src/targets/own-anchors.ts';
@@ -22,7 +22,7 @@ afterEach(() => world.end());
 afterAll(() => world.close());
 
 /** Runs the command while simulated time passes. Returns the error; undefined without one. */
-async function run(more: Partial<Revocation> = {}): Promise<unknown> {
+async function run(more: Partial<RevokeTokensOptions> = {}): Promise<unknown> {
   printed = [];
   const print = (text: string) => void printed.push(text);
   host = { clock: world.clock, env: {}, print, warn: print, signal: new AbortController().signal };
@@ -143,6 +143,6 @@ describe('purser cluster revoke', () => {
     await world.begin();
     const result = await run();
     expect(result).toBeInstanceOf(CommandError);
-    expect(result).toMatchObject({ code: 3, message: expect.stringContaining('check that Purser is running') });
+    expect(result).toMatchObject({ code: 3, message: expect.stringContaining('Check that Purser is running') });
   });
 });

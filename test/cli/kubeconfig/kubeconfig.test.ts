@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
@@ -56,11 +56,15 @@ describe('purser kubeconfig', () => {
 
   it('writes the command purser if it is on the PATH, and otherwise the path of the running program', async () => {
     const folder = await newFolder();
+    const npmFolder = join(folder, 'node_modules/.bin');
     const command = async () => {
-      const { output } = await world.run(COMMAND, { env: { ...world.env, PATH: `/nonexistent:${folder}` } });
+      const { output } = await world.run(COMMAND, { env: { ...world.env, PATH: `/nonexistent:${npmFolder}:${folder}` } });
       return (parse(output) as { readonly users: readonly [{ readonly user: { readonly exec: { readonly command: string } } }] }).users[0]
         .user.exec.command;
     };
+    // npx adds this folder to the PATH of its child process only.
+    await mkdir(npmFolder, { recursive: true });
+    await symlink(LAUNCHER, join(npmFolder, 'purser'));
     expect(await command()).toBe(LAUNCHER);
     await symlink(LAUNCHER, join(folder, 'purser'));
     expect(await command()).toBe('purser');
@@ -215,11 +219,18 @@ describe('mergeText', () => {
     ],
     ['all: [&c {name: target-1, context: {user: admin}}]\ncontexts: [*c]', 'has a context target-1 that purser did not write'],
     ['all: &c {name: target-1, context: {user: admin}}\ncontexts: [{<<: *c}]', 'has a context target-1 that purser did not write'],
-    ['all: &u [{name: admin}, {name: bob}]\nusers: *u', 'users of config is a YAML alias. Replace it with the list that it refers to'],
+    [
+      'all: &u [{name: admin}, {name: bob}]\nusers: *u',
+      'the field users in config is a YAML alias. Replace the alias with a copy of the list',
+    ],
     ['users: {admin: {}}', 'config is not a kubeconfig: users is not a list. Correct the file'],
     ['users: text', 'config is not a kubeconfig: users is not a list. Correct the file'],
-    ['- a list', 'is not a kubeconfig'],
-    ['a: [', 'is not a kubeconfig'],
+    ['- a list', 'config is not a kubeconfig: the content is not a mapping. Correct the file'],
+    ['a: 1\na: 2', 'config is not a kubeconfig: Map keys must be unique at line 2, column 1. Correct the file'],
+    [
+      'a: [',
+      'config is not a kubeconfig: Flow sequence in block collection must be sufficiently indented and end with a ] at line 1, column 5. Correct the file',
+    ],
   ])('rejects the file %s', (text, message) => {
     expect(() => mergeText(file(text), kubeconfig)).toThrow(message);
   });

@@ -73,7 +73,7 @@ describe('toLinks', () => {
       { serviceAccount: { value: stored({ ...account, metadata: { ...account.metadata, uid: 'other' } }) } },
       'was re-created',
     ],
-    ['a Secret without a token', 'token', { secret: { value: { ...secret, data: {} } } }, 'There is no token in the Secret'],
+    ['a Secret without a token', 'token', { secret: { value: { ...secret, data: {} } } }, 'The Secret contains no token'],
     ['a rejected token', 'token', { isAccepted: { value: false } }, 'The cluster rejects the token'],
     [
       'a token for another audience',
@@ -93,7 +93,7 @@ describe('toLinks', () => {
           .with({ serviceAccount: { namespace: 'deploy', name: 'other' } })
           .build(),
       },
-      'not for spec.serviceAccount. Request another one with purser rotate.',
+      'not for spec.serviceAccount. Request a new token with purser rotate.',
     ],
     ['a missing Secret', 'secret', { secret: { value: undefined } }, 'Secret team-a/ci does not exist'],
     [

@@ -191,7 +191,7 @@ ManagedTokens: 1 of 2 ready, the next rotation is in 30m
     const failing = ['a', 'b'].map((name) =>
       token(name, ['Ready', 'True', 'Issued'], ['RotationFailing', 'True', 'ClusterTimeout']).build(),
     );
-    expect(text(failing, [down], NOON)).toBe(`Cluster prod-eu: Timeout for 3h; 2 ManagedTokens cannot be renewed, the first expires in 60m
+    expect(text(failing, [down], NOON)).toBe(`Cluster prod-eu: Timeout for 3h; 2 ManagedTokens affected; the first token expires in 60m
   Message of Timeout.
 
 Clusters: 0 of 1 ready

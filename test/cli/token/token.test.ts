@@ -36,7 +36,7 @@ describe('purser token', () => {
     expect(await world.run('token target-1 deploy/deployer --audience a')).toEqual({
       code: 1,
       output: '',
-      stderr: `purser: the façade ${world.facade.url} returned a token with characters that bearer tokens cannot have. Check the URL, which is from the ConfigMap purser-system/purser-facade-ca, and the API server of the cluster target-1\n`,
+      stderr: `purser: the façade ${world.facade.url} returned a token with characters that are not allowed in bearer tokens. Check the URL from the ConfigMap purser-system/purser-facade-ca, and the API server of the cluster target-1\n`,
     });
   });
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { admit, type PageRequest } from '../../../src/cli/ui/guard.ts';
+import { admit, type UiRequest } from '../../../src/cli/ui/guard.ts';
 
 const OWN = { authority: '127.0.0.1:4000', secret: 'sesame' };
-const admitted = (change: Partial<PageRequest>) =>
+const admitted = (change: Partial<UiRequest>) =>
   admit({ method: 'GET', url: '/sesame/ui/', headers: { host: OWN.authority }, ...change }, OWN);
-const headers = (more: PageRequest['headers']) => ({ headers: { host: OWN.authority, ...more } });
+const headers = (more: UiRequest['headers']) => ({ headers: { host: OWN.authority, ...more } });
 const PAGE = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' };
 
 describe('admit', () => {
@@ -54,7 +54,7 @@ describe('admit', () => {
       403,
     ],
   ])('rejects a request with %s', (_name, change, status) => {
-    expect(admitted(change as Partial<PageRequest>)).toMatchObject({ status });
+    expect(admitted(change as Partial<UiRequest>)).toMatchObject({ status });
   });
 
   it.each([

@@ -98,13 +98,13 @@ describe('evaluateCredential', () => {
     expect(fresh(federated)).toEqual({
       status: 'True',
       reason: 'CredentialValid',
-      message: 'No credential is stored; Purser requests tokens for purser-system/x from the hub.',
+      message: 'No credential is stored; Purser requests tokens for service account purser-system/x from the hub.',
     });
     expect(fresh({ ...federated, failure: { reason: 'HubTokenForbidden', detail: 'forbidden' } })).toEqual({
       status: 'False',
       reason: 'HubTokenForbidden',
       message: expect.stringMatching(
-        /^Purser is not permitted to request .* from the hub: forbidden\. Apply the output of purser print hub-rbac --service-account /,
+        /^The hub does not permit Purser to request .*: forbidden\. Apply the output of purser print hub-rbac --service-account /,
       ),
     });
   });
@@ -116,6 +116,11 @@ describe('evaluateCredential', () => {
     const expiry = new Date(NOW + HOUR_MS).toISOString().replace('.000', '');
     expect(messageAt(NOW + HOUR_MS)).toContain(`: etcd is down; the credential in use expires at ${expiry}. Check `);
     expect(messageAt(NOW)).toContain(': etcd is down. Check ');
+  });
+
+  it('returns CredentialFresh=False for a credential that the cluster rejects before its expiry', () => {
+    const validity = { startsAt: NOW, expiresAt: NOW + DAY_MS };
+    expect(fresh({ type: 'stored', validity, isRejected: true })).toMatchObject({ status: 'False', reason: 'CredentialRejected' });
   });
 
   it('shows the next renewal, and a supplied credential that Purser is about to replace', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { Visibility } from '../../../src/access/visibility.ts';
 import { Collection, Item } from '../../../src/facade/listwatch/collection.ts';
-import { formatVersionAt } from '../../../src/facade/listwatch/version.ts';
+import { formatFacadeVersionAt } from '../../../src/facade/listwatch/version.ts';
 
 function itemOf(name: string, version = '1', namespace?: string): Item {
   const metadata = { name, ...(namespace && { namespace }), resourceVersion: version, uid: `uid-${name}` };
@@ -34,7 +34,7 @@ describe('Collection', () => {
         expect([...first.from('')].map((item) => item.key)).toEqual(before);
         const bytes = Buffer.concat(collection.blocks.map((block) => block.bytes)).toString();
         expect(JSON.parse(`[${bytes.slice(0, -1)}]`)).toEqual(
-          [...collection.from('')].map((item) => item.at(formatVersionAt(item.revision, Visibility.everything))),
+          [...collection.from('')].map((item) => item.at(formatFacadeVersionAt(item.revision, Visibility.everything))),
         );
       }),
       { numRuns: 50 },

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { parseVersion } from '../../../src/facade/listwatch/version.ts';
+import { parseFacadeVersion } from '../../../src/facade/listwatch/version.ts';
 import type { FacadeReply } from '../../../src/facade/request.ts';
 import { indentJson } from '../../../src/kubernetes/wire/ordered-json.ts';
 import { eventually } from '../../kube/eventually.ts';
@@ -74,7 +74,7 @@ describe('list', () => {
     const { resourceVersion } = (await replica.get('', ADMIN)).body.metadata;
     expect((await replica.get('', UNPRIVILEGED)).text).toBe(before);
     const later = (await replica.get(`resourceVersion=${resourceVersion}`, UNPRIVILEGED)).body.metadata;
-    expect(parseVersion(BigInt(later.resourceVersion)).revision).toBe(parseVersion(BigInt(resourceVersion)).revision);
+    expect(parseFacadeVersion(BigInt(later.resourceVersion)).revision).toBe(parseFacadeVersion(BigInt(resourceVersion)).revision);
   });
 
   it('does not disclose the current version in a 504 to a caller who sees no cluster', async () => {
@@ -144,9 +144,9 @@ describe('list', () => {
 
   it('returns the hub’s version to a caller who sees everything, and the same versions on all replicas to others', async () => {
     const { body } = await replica.get('', ALICE);
-    const { fingerprint } = parseVersion(BigInt(body.metadata.resourceVersion));
+    const { fingerprint } = parseFacadeVersion(BigInt(body.metadata.resourceVersion));
     expect(fingerprint).toBeGreaterThan(1);
-    expect(body.items.map(({ metadata }) => parseVersion(BigInt(metadata.resourceVersion)))).toEqual([
+    expect(body.items.map(({ metadata }) => parseFacadeVersion(BigInt(metadata.resourceVersion)))).toEqual([
       { revision: 101, sequence: 0, fingerprint },
       { revision: 103, sequence: 0, fingerprint },
       { revision: 104, sequence: 0, fingerprint },

@@ -3,10 +3,10 @@ import { Subject } from 'rxjs';
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../../../src/api/resources.ts';
 import { computeWatchLimits } from '../../../src/facade/limits/concurrency.ts';
-import { createSharedLimits } from '../../../src/facade/listwatch/list-watch.ts';
+import { createSharedLimits } from '../../../src/facade/listwatch/list-endpoints.ts';
 import { createOnDemandList } from '../../../src/facade/listwatch/on-demand.ts';
 import { MANAGED_TOKEN_LIST } from '../../../src/facade/managed-tokens/managed-token-list.ts';
-import { combineInformers, type Informer, type Problem } from '../../../src/kube/informer.ts';
+import { combineInformers, type Informer, type ListWatchProblem } from '../../../src/kube/informer.ts';
 import { serviceUnavailable, statusError } from '../../../src/kubernetes/status.ts';
 import { HandInformer } from '../../runtime/hand-informer.ts';
 import { FakeClock } from '../../support/clock.ts';
@@ -24,7 +24,7 @@ const NO_PERMISSION =
 
 /** An informer of the test that can also fail. */
 class FailingInformer<T extends ApiObject> extends HandInformer<T> implements Informer<T> {
-  readonly problems$ = new Subject<Problem>();
+  readonly problems$ = new Subject<ListWatchProblem>();
 
   fail(error: unknown): void {
     this.problems$.next({ error, retryMs: 1_000 });
@@ -57,7 +57,7 @@ class Started {
 
 let clock: FakeClock;
 let periods: Started[];
-let problems: Problem[];
+let problems: ListWatchProblem[];
 let replica: ListReplica;
 let stop: () => void;
 
@@ -150,7 +150,7 @@ describe('createOnDemandList', () => {
     expect(await early).toMatchObject({
       status: 503,
       body: {
-        message: "Purser has not listed the managedtokens of the hub yet. Try again; if the error persists, check Purser's log.",
+        message: "Purser has not listed the managedtokens on the hub yet. Try again; if the error persists, check Purser's log.",
       },
     });
     periods[0]?.sync(tokenOf('a'));

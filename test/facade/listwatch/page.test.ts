@@ -5,7 +5,7 @@ import { CLUSTER_LIST } from '../../../src/facade/clusters/cluster-list.ts';
 import { Item } from '../../../src/facade/listwatch/collection.ts';
 import { History } from '../../../src/facade/listwatch/history.ts';
 import { type PageRequest, parseQuery, readPage } from '../../../src/facade/listwatch/page.ts';
-import { CallerVersions, formatVersionAt } from '../../../src/facade/listwatch/version.ts';
+import { CallerVersions, formatFacadeVersionAt } from '../../../src/facade/listwatch/version.ts';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import { parseSelectors, Selection } from '../../../src/kubernetes/selection.ts';
 import { decodeContinue, encodeContinue } from '../../../src/kubernetes/wire/continue-token.ts';
@@ -37,10 +37,10 @@ function read(history: History, query: string, visibility: Visibility, more: Par
 }
 
 /** Version of a caller who sees everything at revision 5. */
-const fifth = formatVersionAt(5, Visibility.everything);
+const fifth = formatFacadeVersionAt(5, Visibility.everything);
 
 describe('readPage', () => {
-  const invented = encodeContinue(BigInt(formatVersionAt(5, Visibility.nothing)), 'a');
+  const invented = encodeContinue(BigInt(formatFacadeVersionAt(5, Visibility.nothing)), 'a');
   it.each([
     ['an exact version', `resourceVersion=${fifth}&resourceVersionMatch=Exact`],
     ['an invented continue token', `continue=${invented}`],

@@ -12,8 +12,8 @@ import { BodyStream } from '../../../src/facade/body-stream.ts';
 import { CLUSTER_LIST } from '../../../src/facade/clusters/cluster-list.ts';
 import { computeWatchLimits, type WatchLimits } from '../../../src/facade/limits/concurrency.ts';
 import type { ListSource } from '../../../src/facade/listwatch/history.ts';
-import { createListWatch, createSharedLimits, type ListWatch } from '../../../src/facade/listwatch/list-watch.ts';
-import { formatVersionAt } from '../../../src/facade/listwatch/version.ts';
+import { createListEndpoints, createSharedLimits, type ListEndpoints } from '../../../src/facade/listwatch/list-endpoints.ts';
+import { formatFacadeVersionAt } from '../../../src/facade/listwatch/version.ts';
 import type { FacadeReply, FacadeRequest, StreamedReply } from '../../../src/facade/request.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import type { ListWatchEvent } from '../../../src/kube/list-watch.ts';
@@ -71,7 +71,7 @@ export class HandHub {
 
   /** Returns the version of all objects for a caller who sees everything, `later` revisions from now. */
   version(later = 0): string {
-    return formatVersionAt(this.#revision + later, Visibility.everything);
+    return formatFacadeVersionAt(this.#revision + later, Visibility.everything);
   }
 
   get revision(): string {
@@ -173,17 +173,17 @@ export function createClusterList({
 }: ClusterListOptions) {
   const [random, list] = [() => 0.5, CLUSTER_LIST];
   const shared = createSharedLimits([list], { clock: options.clock, random, watchLimits: limits });
-  return createListWatch({ ...options, list, objects, random, log: silentLog, limits: shared });
+  return createListEndpoints({ ...options, list, objects, random, log: silentLog, limits: shared });
 }
 
 /** One replica of the façade with one list, whose informers receive the events of the hub as the test steps them. */
 export class ListReplica {
   readonly clock: FakeClock;
-  readonly endpoints: ListWatch;
+  readonly endpoints: ListEndpoints;
   /** Informers by the names that tests use. */
   readonly followers: ReadonlyMap<string, Steppable>;
 
-  constructor(clock: FakeClock, endpoints: ListWatch, followers: Readonly<Record<string, Steppable>>) {
+  constructor(clock: FakeClock, endpoints: ListEndpoints, followers: Readonly<Record<string, Steppable>>) {
     this.clock = clock;
     this.endpoints = endpoints;
     this.followers = new Map(Object.entries(followers));

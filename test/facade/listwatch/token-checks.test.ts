@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { assert, asyncProperty, boolean, double, integer } from 'fast-check';
+import type { Caller } from '../../../src/facade/authenticate.ts';
 import { Authenticator } from '../../../src/facade/authenticate.ts';
 import { TokenChecks } from '../../../src/facade/listwatch/token-checks.ts';
-import type { Caller } from '../../../src/facade/request.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { silentLog } from '../../support/silent-log.ts';
 

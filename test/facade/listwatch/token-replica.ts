@@ -3,7 +3,7 @@
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
 import type { ApiObject, Role, RoleBinding } from '../../../src/api/resources.ts';
 import { computeWatchLimits } from '../../../src/facade/limits/concurrency.ts';
-import { createListWatch, createSharedLimits } from '../../../src/facade/listwatch/list-watch.ts';
+import { createListEndpoints, createSharedLimits } from '../../../src/facade/listwatch/list-endpoints.ts';
 import { MANAGED_TOKEN_LIST } from '../../../src/facade/managed-tokens/managed-token-list.ts';
 import { combineInformers, type Informer } from '../../../src/kube/informer.ts';
 import { FakeClock } from '../../support/clock.ts';
@@ -91,7 +91,7 @@ export class TokenReplica extends ListReplica {
       bindings: new Follower<RoleBinding>(hub, hub.namespacedBindings),
     };
     const random = () => 0.5;
-    const endpoints = createListWatch({
+    const endpoints = createListEndpoints({
       list: MANAGED_TOKEN_LIST,
       objects: combineInformers(tokens.map(([, follower]) => toInformer(follower))),
       roles,

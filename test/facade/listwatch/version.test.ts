@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { toServiceAccountUser } from '../../../src/access/user.ts';
 import { Visibility } from '../../../src/access/visibility.ts';
-import { CallerVersions, formatVersion, formatVersionAt, parseVersion } from '../../../src/facade/listwatch/version.ts';
+import { CallerVersions, formatFacadeVersion, formatFacadeVersionAt, parseFacadeVersion } from '../../../src/facade/listwatch/version.ts';
 
 const BOT = toServiceAccountUser('ci', 'bot');
 const NOTHING = Visibility.nothing;
@@ -15,22 +15,22 @@ const view = fc
   .map((names) => new Visibility(new Set(names)))
   .chain((some) => fc.constantFrom(some, ALL));
 
-describe('formatVersion', () => {
+describe('formatFacadeVersion', () => {
   it('returns the digits of the revision, the sequence and the fingerprint', () => {
-    expect(formatVersion({ revision: 288, sequence: 7, fingerprint: 4_321 })).toBe('28807004321');
-    expect(formatVersionAt(288, ALL)).toBe('28800000001');
+    expect(formatFacadeVersion({ revision: 288, sequence: 7, fingerprint: 4_321 })).toBe('28807004321');
+    expect(formatFacadeVersionAt(288, ALL)).toBe('28800000001');
   });
 
   it('returns a version that parseVersion reads back', () => {
-    fc.assert(fc.property(version, (parts) => expect(parseVersion(BigInt(formatVersion(parts)))).toEqual(parts)));
+    fc.assert(fc.property(version, (parts) => expect(parseFacadeVersion(BigInt(formatFacadeVersion(parts)))).toEqual(parts)));
   });
 
   it('returns versions that grow with the revision and fit into a signed 64-bit integer', () => {
     fc.assert(
       fc.property(version, version, (one, other) => {
         const next = { ...other, revision: one.revision + 1 };
-        expect(BigInt(formatVersion(next))).toBeGreaterThan(BigInt(formatVersion(one)));
-        expect(BigInt(formatVersion(one))).toBeLessThan(2n ** 63n);
+        expect(BigInt(formatFacadeVersion(next))).toBeGreaterThan(BigInt(formatFacadeVersion(one)));
+        expect(BigInt(formatFacadeVersion(one))).toBeLessThan(2n ** 63n);
       }),
     );
   });
@@ -46,7 +46,7 @@ describe('CallerVersions', () => {
         let [latest, at] = [0n, 5];
         for (const { advance, view: seen } of steps) {
           at += advance;
-          const next = BigInt(formatVersion(versions.next(BOT, seen, at)));
+          const next = BigInt(formatFacadeVersion(versions.next(BOT, seen, at)));
           expect(next).toBeGreaterThanOrEqual(latest);
           latest = next;
         }
@@ -61,7 +61,7 @@ describe('CallerVersions', () => {
         let [latest, at] = [0n, 5];
         for (const [{ advance, view: seen }, replica] of steps) {
           at += advance;
-          const next = BigInt(formatVersion(replicas[replica as 0 | 1].next(BOT, seen, at, parseVersion(latest))));
+          const next = BigInt(formatFacadeVersion(replicas[replica as 0 | 1].next(BOT, seen, at, parseFacadeVersion(latest))));
           expect(next).toBeGreaterThanOrEqual(latest);
           latest = next;
         }

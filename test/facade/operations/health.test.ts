@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Health, healthReply } from '../../../src/facade/operations/health.ts';
+import { type HealthChecks, healthReply } from '../../../src/facade/operations/health.ts';
 
-function health(isSynced: boolean): Health {
+function health(isSynced: boolean): HealthChecks {
   const ping = { name: 'ping', passes: () => true };
   return { livez: [ping], readyz: [ping, { name: 'informer-sync', passes: () => isSynced }] };
 }

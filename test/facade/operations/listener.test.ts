@@ -72,7 +72,7 @@ describe('listenForOperations', () => {
     const url = await listen();
     for (const path of ['/metrics', '/livez', '/other']) {
       const { statusCode, body } = await request(`${url}${path}`, { headers: { host } });
-      expect([path, statusCode, (await body.text()).includes('does not name this machine')]).toEqual([
+      expect([path, statusCode, (await body.text()).includes('does not name the loopback interface')]).toEqual([
         path,
         code === 200 && path === '/other' ? 404 : code,
         code === 421,

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
+import type { Caller } from '../../../src/facade/authenticate.ts';
 import { createMetricsAccessCheck } from '../../../src/facade/operations/metrics-access.ts';
-import type { Caller } from '../../../src/facade/request.ts';
 import { unauthorized } from '../../../src/kubernetes/status.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { FakeClock } from '../../support/clock.ts';

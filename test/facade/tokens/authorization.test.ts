@@ -333,7 +333,7 @@ describe('target cluster', () => {
       world.clusters.set('prod-eu', registered({ servers: [url], ca: authority.certificate, credential }));
       const response = await world.post(undefined, { path: `${TOKEN_PATH}${query}` });
       expect(response.status).toBe(403);
-      expect(response.body).toContain('does not allow service accounts in this namespace');
+      expect(response.body).toContain('does not allow the namespace of the service account');
       expect(world.target.requests).toEqual([]);
     },
   );

@@ -34,5 +34,5 @@ export const SKIPPED_FAULTS: readonly SkippedFault[] = [
     title: 'restart with 50,000 tokens',
     reason: 'not part of this bench; measured by `npm run bench -- --only many-tokens --size 50000` (ready after 12 s, 528 MB)',
   },
-  { id: 'F50', title: 'policy for grants removed', reason: 'not applicable: RBAC decides at every issuance (O1)' },
+  { id: 'F50', title: 'policy for grants removed', reason: 'not applicable, because RBAC decides at every issuance (O1)' },
 ];

@@ -96,7 +96,7 @@ async function crash(bench: Bench, operation: Operation, { at, when }: Point): P
   await operation.begin(bench, token);
   const completed = bench.expect(
     'I10',
-    `${operation.name} of ${token}, killed ${when} request ${at}`,
+    `${operation.name} of ${token}, or the kill ${when} request ${at}`,
     CRASH_POINT_MS,
     async () => !purser.isRunning || (await operation.isDone(bench, token)),
   );
@@ -109,7 +109,7 @@ async function crash(bench: Bench, operation: Operation, { at, when }: Point): P
     await bench.deleteLease();
     await bench.startPurser();
   }
-  await bench.expect('I10', `${operation.name} of ${token}, killed ${when} request ${at}`, CRASH_POINT_MS, () =>
+  await bench.expect('I10', `${operation.name} of ${token}, after the kill ${when} request ${at}`, CRASH_POINT_MS, () =>
     operation.isDone(bench, token),
   );
   if (operation.name !== 'delete') await bench.deleteToken(token);
@@ -129,5 +129,10 @@ async function completeOperation(bench: Bench, { name, begin, isDone }: Operatio
 }
 
 export const crashFaults: readonly Scenario[] = [
-  { id: 'F32', title: 'SIGKILL before and after every request of issue, rotate, repair, revoke, delete', on: 'purser', run: crashPoints() },
+  {
+    id: 'F32',
+    title: 'SIGKILL before and after every request of issuance, rotation, repair, revocation and deletion',
+    on: 'purser',
+    run: crashPoints(),
+  },
 ];

@@ -68,7 +68,7 @@ async function startSecondHub(bench: Bench): Promise<void> {
 export const environmentFaults: readonly Scenario[] = [
   {
     id: 'F52',
-    title: "target's DNS name unknown, resolved to a dead address, queries without a response",
+    title: "target's DNS name unknown, then resolved to a dead address, then queries without a response",
     on: 'one',
     run: breakNameResolution,
   },

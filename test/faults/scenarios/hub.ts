@@ -177,7 +177,7 @@ export const hubFaults: readonly Scenario[] = [
   { id: 'F4', title: 'history compacted while watches are disconnected (410)', on: 'hub', run: compactHistory },
   { id: 'F5', title: 'watches stall without being closed', on: 'hub', run: stallWatches },
   { id: 'F6', title: 'watch lines corrupted, split into bytes, or 1 MB long', on: 'hub', run: corruptWatchLines },
-  { id: 'F7', title: 'ERROR events 500, 504, 410 on every watch', on: 'hub', run: sendErrorEvents },
+  { id: 'F7', title: 'ERROR events with codes 500, 504 and 410, each on three watches', on: 'hub', run: sendErrorEvents },
   { id: 'F35', title: "hub's storage full for 20 s", on: 'hub', run: runOutOfStorage },
   { id: 'F37', title: 'another writer edits Secrets and ManagedTokens for 15 s', on: 'hub', run: writeConcurrently },
   { id: 'F38', title: 'status writes rejected for 75 s; rotation continues', on: 'hub', run: rejectStatusWrites },
@@ -191,6 +191,6 @@ export const hubFaults: readonly Scenario[] = [
   },
   { id: 'F57c', title: 'list of Secrets returned empty by mistake for 20 s', on: 'hub', run: emptyLists(/\/secrets/, 2, 20_000) },
   { id: 'F57d', title: 'list of Clusters returned empty by mistake for 20 s', on: 'hub', run: emptyLists(/\/clusters\?/, 1, 20_000) },
-  { id: 'H1', title: 'hub slow (800 ms each way), then 20 kB/s', on: 'hub', run: slowDownHub },
+  { id: 'H1', title: 'hub with a delay of 800 ms each way, then limited to 20 kB/s', on: 'hub', run: slowDownHub },
   { id: 'H2', title: 'hub returns 503 to all requests for 20 s', on: 'hub', run: makeUnavailable },
 ];

@@ -69,10 +69,10 @@ async function disturbLease(bench: Bench): Promise<void> {
 
 export const leadershipFaults: readonly Scenario[] = [
   { id: 'F29', title: 'two processes, requests for the Lease dropped', on: 'purser', run: dropLeaseRequests },
-  { id: 'F30', title: 'leader stopped during a write, resumed later', on: 'purser', run: pauseLeader },
+  { id: 'F30', title: 'leader suspended during a write, resumed after another replica leads', on: 'purser', run: pauseLeader },
   {
     id: 'F31',
-    title: 'Lease deleted, 409 on its updates, held by a process whose clock is an hour ahead',
+    title: 'Lease deleted, then 409 for all its requests, then held by a replica whose clock is an hour ahead',
     on: 'purser',
     run: disturbLease,
   },

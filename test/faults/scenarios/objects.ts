@@ -272,19 +272,24 @@ async function killTargetDuringRequest(bench: Bench): Promise<void> {
 }
 
 export const objectFaults: readonly Scenario[] = [
-  { id: 'F19', title: 'token Secret deleted by hand', on: 'purser', run: deleteSecrets },
+  { id: 'F19', title: 'token Secret deleted manually', on: 'purser', run: deleteSecrets },
   { id: 'F20', title: 'token Secret edited, keys and record removed', on: 'purser', run: editSecret },
   { id: 'F20b', title: 'token Secret made immutable', on: 'purser', run: makeSecretImmutable },
   { id: 'F21', title: 'service account deleted', on: 'purser', run: deleteServiceAccount },
   { id: 'F22', title: 'service account deleted and re-created', on: 'purser', run: recreateServiceAccount },
   { id: 'F23', title: 'bound Pod deleted and re-created under the same name', on: 'purser', run: deleteBoundObject },
-  { id: 'F24', title: 'signing key of the target rotated', on: 'purser', run: rotateSigningKeyOfTarget, recoveryMs: 90_000 },
-  { id: 'F25, F43', title: 'lifetimes capped at 2 h; lifetimes of 90 days, a year and 2³² s', on: 'purser', run: requestLongLifetimes },
+  { id: 'F24', title: "target's signing key rotated", on: 'purser', run: rotateSigningKeyOfTarget, recoveryMs: 90_000 },
+  {
+    id: 'F25, F43',
+    title: 'lifetime of a week that the target caps at 2 h; lifetimes of 90 days, a year and 2³² s',
+    on: 'purser',
+    run: requestLongLifetimes,
+  },
   { id: 'F26', title: 'lifetime of 3607 s for a token bound to a Pod', on: 'purser', run: requestExtendedLifetime },
   { id: 'F45', title: 'hub namespace deleted while the target is down', on: 'purser', run: deleteNamespace },
   { id: 'F46', title: 'Cluster with valid tokens deleted and re-created', on: 'purser', run: deleteCluster },
   { id: 'F48', title: 'CRD with an additional field applied', on: 'purser', run: upgradeCrd },
   { id: 'O1', title: 'permission withdrawn and granted again', on: 'purser', run: withdrawPermission },
   { id: 'O2', title: 'target killed during a token request', on: 'one', run: killTargetDuringRequest },
-  { id: 'F47', title: 'CRD removed and installed again', on: 'purser', run: removeCrd },
+  { id: 'F47', title: 'CRD removed and reinstalled', on: 'purser', run: removeCrd },
 ];

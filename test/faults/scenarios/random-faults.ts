@@ -13,7 +13,7 @@ import { TEAM } from '../seed.ts';
 export function randomFaults(minutes: number): Scenario {
   return {
     id: 'F56',
-    title: 'random faults, one after the other and several at once',
+    title: 'random faults, one after another and several at once',
     on: 'purser',
     run: (bench) => runRandomFaults(bench, minutes),
   };

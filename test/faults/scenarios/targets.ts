@@ -188,7 +188,7 @@ export const targetFaults: readonly Scenario[] = [
   { id: 'F11', title: 'target accepts connections and does not respond', on: 'one', run: stallConnections },
   {
     id: 'F12',
-    title: 'target returns 429 with Retry-After 1, 30, 86400 and an invalid value',
+    title: 'target returns 429 to token requests, with Retry-After 1, 30, 86400 and two invalid values',
     on: 'one',
     run: throttleTokenRequests,
     recoveryMs: 120_000,
@@ -198,9 +198,9 @@ export const targetFaults: readonly Scenario[] = [
   { id: 'F15', title: 'CA rotated, caBundle patched later', on: 'one', run: rotateCa },
   { id: 'F16', title: "Purser's credential rotated three times", on: 'one', run: rotateCredential },
   { id: 'F17', title: "Purser's credential rejected (401)", on: 'one', run: rejectCredential },
-  { id: 'F18', title: 'credential loses permission for one service account (403)', on: 'one', run: restrictCredential },
-  { id: 'F42', title: 'all targets become available again at once after 60 s', on: 'targets', run: takeAllTargetsDown },
-  { id: 'F44', title: 'shortest lifetime, 5 s for each response', on: 'one', run: renewWithSlowResponses },
-  { id: 'T1', title: 'responses truncated, altered, redirected or cut', on: 'one', run: alterResponses },
-  { id: 'T2', title: 'responses with the token for another service account', on: 'one', run: returnWrongToken },
+  { id: 'F18', title: "Purser's credential loses permission for one service account (403)", on: 'one', run: restrictCredential },
+  { id: 'F42', title: 'all targets down for 60 s, then available again at the same time', on: 'targets', run: takeAllTargetsDown },
+  { id: 'F44', title: 'tokens with the shortest lifetime; target takes 5 s for each response', on: 'one', run: renewWithSlowResponses },
+  { id: 'T1', title: 'responses truncated, altered or redirected; connections cut', on: 'one', run: alterResponses },
+  { id: 'T2', title: 'responses that contain the token for another service account', on: 'one', run: returnWrongToken },
 ];

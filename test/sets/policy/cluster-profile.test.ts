@@ -5,8 +5,8 @@ import type { Stored } from '../../../src/api/resources.ts';
 import {
   desiredProfile,
   desiredProfileDigests,
-  profileLeftovers,
   storedProfileDigests,
+  toProfileCleanupPatch,
   toProfilesAspect,
 } from '../../../src/sets/policy/cluster-profile.ts';
 
@@ -94,14 +94,14 @@ describe('storedProfileDigests', () => {
   });
 });
 
-describe('profileLeftovers', () => {
+describe('toProfileCleanupPatch', () => {
   const { status: desired } = desiredProfile(aCluster(), ACCESS);
   const [condition] = desired.conditions ?? [];
   const [provider] = desired.accessProviders ?? [];
 
   it("returns undefined for a status without fields of other managers in Purser's parts", () => {
     expect(
-      profileLeftovers({ ...desired, accessProviders: [{ name: 'other' }, ...(desired.accessProviders ?? [])] }, desired),
+      toProfileCleanupPatch({ ...desired, accessProviders: [{ name: 'other' }, ...(desired.accessProviders ?? [])] }, desired),
     ).toBeUndefined();
   });
 
@@ -113,7 +113,7 @@ describe('profileLeftovers', () => {
       conditions: [joined, ...(condition ? [{ ...condition, observedGeneration: 7 }] : [])],
       accessProviders: [{ name: 'secretreader', cluster }, { name: 'other' }],
     };
-    expect(profileLeftovers(status, desired)).toEqual({
+    expect(toProfileCleanupPatch(status, desired)).toEqual({
       version: { kubernetes: 'v1.36.4' },
       conditions: [joined, condition],
       accessProviders: [{ name: 'other' }, provider],
@@ -122,14 +122,14 @@ describe('profileLeftovers', () => {
 
   it('removes version and health that Purser does not report', () => {
     const { status: unprobed } = desiredProfile(aCluster([], ''), ACCESS);
-    expect(profileLeftovers(desired, unprobed)).toEqual({ version: null, conditions: [], accessProviders: unprobed.accessProviders });
+    expect(toProfileCleanupPatch(desired, unprobed)).toEqual({ version: null, conditions: [], accessProviders: unprobed.accessProviders });
   });
 });
 
 describe('toProfilesAspect', () => {
   it('returns True only for the reason Published', () => {
     expect(toProfilesAspect('Published').status).toBe('True');
-    expect(toProfilesAspect('Forbidden', 'detail')).toEqual({
+    expect(toProfilesAspect('Forbidden', { detail: 'detail' })).toEqual({
       status: 'False',
       reason: 'Forbidden',
       message: 'Purser is not permitted to publish ClusterProfiles: detail.',

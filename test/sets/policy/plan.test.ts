@@ -1,6 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { isSettled, type Member, memberState, planSet, type Rollout, readyConditionOf, rolloutOf } from '../../../src/sets/policy/plan.ts';
+import {
+  isSettled,
+  type Member,
+  planSet,
+  type Rollout,
+  readyConditionOf,
+  rolloutOf,
+  toMemberState,
+} from '../../../src/sets/policy/plan.ts';
 import { templateDigest } from '../../../src/sets/policy/template.ts';
 import { formatTimestamp } from '../../../src/std/timestamp.ts';
 import { NOON } from '../../support/builders.ts';
@@ -14,7 +22,7 @@ const numbered = (count: number, from = 0) => Array.from({ length: count }, (_, 
 const plan = (members: readonly Member[], of = set) => planSet({ set: of, members, surplus: [] }, rollout, NOON + 60_000);
 const clustersOf = (writes: readonly { readonly clusterName: string }[]) => writes.map(({ clusterName }) => clusterName);
 
-describe('memberState', () => {
+describe('toMemberState', () => {
   it.each([
     ['missing', aMember(set, 'a', undefined)],
     ['outdated', aMember(set, 'a', before, { ready: 'True' })],
@@ -23,7 +31,7 @@ describe('memberState', () => {
     ['invalid', { ...aMember(set, 'a', set), rendering: { problem: 'x' } }],
     ['denied', { ...aMember(set, 'a', before), rendering: { missing: 'issue x' } }],
   ])('returns %s', (state, member) => {
-    expect(memberState(set, member)).toBe(state);
+    expect(toMemberState(set, member)).toBe(state);
   });
 
   it('returns drifted for a changed spec, and terminating for a ManagedToken that is being deleted', () => {
@@ -31,9 +39,9 @@ describe('memberState', () => {
     const token = member.token!;
     const changed = { ...token, spec: { ...token.spec, audiences: ['x'] } };
     const going = { ...token, metadata: { ...token.metadata, deletionTimestamp: formatTimestamp(NOON) } };
-    expect([changed, going, { ...changed, isTooLarge: true as const }].map((each) => memberState(set, { ...member, token: each }))).toEqual(
-      ['drifted', 'terminating', 'current'],
-    );
+    expect(
+      [changed, going, { ...changed, isTooLarge: true as const }].map((each) => toMemberState(set, { ...member, token: each })),
+    ).toEqual(['drifted', 'terminating', 'current']);
   });
 });
 
@@ -119,7 +127,7 @@ describe('planSet', () => {
           expect(unsettled + waved.length).toBeLessThanOrEqual(Math.max(maxConcurrent, unsettled));
           expect(
             changes.every(
-              ({ clusterName }) => memberState(limited, state.find((each) => each.clusterName === clusterName)!) === 'outdated',
+              ({ clusterName }) => toMemberState(limited, state.find((each) => each.clusterName === clusterName)!) === 'outdated',
             ),
           ).toBe(true);
           if (stoppedBy.length > 0) return expect(waved).toEqual([]);
@@ -132,7 +140,7 @@ describe('planSet', () => {
               : each,
           );
         }
-        expect(state.every((each) => memberState(limited, each) === 'current')).toBe(true);
+        expect(state.every((each) => toMemberState(limited, each) === 'current')).toBe(true);
         expect(state.every(({ token }) => token !== undefined && readyConditionOf(token) !== undefined)).toBe(true);
       }),
     );

@@ -29,8 +29,7 @@ describe('condition Ready of a ManagedTokenSet', () => {
     expect(conditionOf('Ready', { hasRequester: false })).toMatchObject({
       status: 'False',
       reason: 'RequesterNotFound',
-      message:
-        'The service account that requests the tokens was not found: create service account team-a/default, or correct spec.template.spec.requesterServiceAccountName.',
+      message: 'Service account team-a/default was not found. Create it, or correct spec.template.spec.requesterServiceAccountName.',
     });
     expect(conditionOf('Ready', {})).toMatchObject({ status: 'True', reason: 'NoClusters' });
   });

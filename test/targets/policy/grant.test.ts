@@ -6,7 +6,7 @@ import {
   grantedLifetimeMs,
   hasSameAudiences,
   isReservedAudience,
-  type TokenRequest,
+  type TargetTokenRequest,
   tokenRequestFor,
 } from '../../../src/targets/policy/grant.ts';
 import { parseTokenClaims } from '../../../src/targets/policy/token-claims.ts';
@@ -62,7 +62,7 @@ describe('isReservedAudience', () => {
   });
 });
 
-const request: TokenRequest = {
+const request: TargetTokenRequest = {
   namespace: 'deploy',
   name: 'deployer',
   audiences: ['https://kubernetes.default.svc'],
@@ -150,9 +150,9 @@ describe('checkGrant', () => {
       response(bound({ secret: { uid: 'another' } })),
     ],
     ['the token is not bound to the requested object', request, response(bound({ pod: { uid: 'p' } }))],
-    ['the token was issued in the future', request, response(aGrant().claiming({ iat: NOON / 1000 + 61 }))],
+    ['the issue time of the token is in the future', request, response(aGrant().claiming({ iat: NOON / 1000 + 61 }))],
     ['the token is not valid yet', request, response(aGrant().claiming({ nbf: NOON / 1000 + 61 }))],
-    ['the token was issued long before the request', request, response(aGrant().claiming({ iat: NOON / 1000 - 601 }))],
+    ['the token was issued more than 10 minutes ago', request, response(aGrant().claiming({ iat: NOON / 1000 - 601 }))],
   ])('rejects a response because %s', (problem, requested, given) => {
     expect(checkGrant(requested, given, NOON)).toEqual([problem]);
   });

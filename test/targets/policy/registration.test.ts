@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { isIssuedWith, serverUrl } from '../../../src/targets/policy/registration.ts';
-import { issuerOf } from '../../../src/targets/registry.ts';
+import { issuingCredentialOf } from '../../../src/targets/registry.ts';
 import { aCluster } from '../../support/builders.ts';
 
 describe('serverUrl', () => {
@@ -41,7 +41,7 @@ describe('isIssuedWith', () => {
     const [namespace = '', name = ''] = key.split('/');
     const registered = { ...cluster, spec: { ...spec, authInfo: { controller: { kind: 'Secret' as const, namespace, name } } } };
     const credential = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name, uid: secretUID, resourceVersion: '1' } } as const;
-    return issuerOf({ cluster: registered, credential });
+    return issuingCredentialOf({ cluster: registered, credential });
   };
   const issued = referring('purser-system/target-1-credential');
 
@@ -52,8 +52,8 @@ describe('isIssuedWith', () => {
     ['a credential whose name was chosen for a short hash', referring('fleet/credential-vdmwaayc'), false],
     ['another Secret of the same name', referring('purser-system/target-1-credential', { secretUID: 's2' }), false],
     ['a Cluster that was re-created', referring('purser-system/target-1-credential', { clusterUID: 'another' }), false],
-    ["Purser's own service account on the hub", issuerOf({ cluster: aCluster() }), false],
-  ])('compares the issuer of a token with %s', (_, issuer, isSame) => {
-    expect(isIssuedWith(issued, issuer)).toBe(isSame);
+    ["Purser's own service account on the hub", issuingCredentialOf({ cluster: aCluster() }), false],
+  ])('compares the issuing credential of a token with %s', (_, issuingCredential, isSame) => {
+    expect(isIssuedWith(issued, issuingCredential)).toBe(isSame);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Annotation } from '../../../src/api/names.ts';
-import { issuerOf } from '../../../src/targets/registry.ts';
+import { issuingCredentialOf } from '../../../src/targets/registry.ts';
 import {
   anchorsOf,
   formerAnchors,
@@ -58,15 +58,15 @@ describe('formerAnchors', () => {
 
 describe('withWantedAnchor', () => {
   it('keeps the list once it contains the location in the spec', () => {
-    expect(withWantedAnchor(listed(THERE, HERE), issuerOf({ cluster: aCluster() }))).toEqual([THERE, HERE]);
+    expect(withWantedAnchor(listed(THERE, HERE), issuingCredentialOf({ cluster: aCluster() }))).toEqual([THERE, HERE]);
   });
 
   it('adds the location in the spec to the listed locations', () => {
-    expect(withWantedAnchor(listed(THERE), issuerOf({ cluster: aCluster() }))).toEqual([THERE, HERE]);
+    expect(withWantedAnchor(listed(THERE), issuingCredentialOf({ cluster: aCluster() }))).toEqual([THERE, HERE]);
   });
 
   it('lists the location in the spec with the Cluster that replaced another one', () => {
-    expect(withWantedAnchor(listed(HERE, THERE), issuerOf({ cluster: aCluster('another') }))).toEqual([
+    expect(withWantedAnchor(listed(HERE, THERE), issuingCredentialOf({ cluster: aCluster('another') }))).toEqual([
       THERE,
       { ...HERE, clusterUID: 'another' },
     ]);
@@ -95,7 +95,7 @@ describe('replacedAnchor', () => {
     ['a Cluster that was re-created', aCluster('another'), HERE],
     ['a Cluster that refers to another credential', otherCredential, HERE],
   ])('compares the listed location of the spec with %s', (_, each, expected) => {
-    expect(replacedAnchor(listed(THERE, HERE), issuerOf({ cluster: each }))).toEqual(expected);
+    expect(replacedAnchor(listed(THERE, HERE), issuingCredentialOf({ cluster: each }))).toEqual(expected);
   });
 });
 

@@ -20,6 +20,10 @@ describe('tokenFailure', () => {
     expect(tokenFailure(reason, token, RESPONSE)).toEqual(tokenFailure(reason, token));
   });
 
+  it.each(REASONS.filter((reason) => !RELAYING.includes(reason)))('adds a second sentence with the remedy for %s', (reason) => {
+    expect(tokenFailure(reason, token).message).toMatch(/\. [A-Z].*\.$/);
+  });
+
   it.each(RELAYING as (keyof typeof FailureReason)[])(
     'includes the message of a response about an object of the tenant for %s',
     (reason) => {

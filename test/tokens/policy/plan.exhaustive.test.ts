@@ -4,7 +4,7 @@ import { AnchorFinalizer, Annotation } from '../../../src/api/names.ts';
 import { digestOf } from '../../../src/std/digest.ts';
 import { planToken, type TokenPlan } from '../../../src/tokens/policy/plan.ts';
 import { requestOf } from '../../../src/tokens/policy/record.ts';
-import { digestOfData, type StoredSecret, withoutToken } from '../../../src/tokens/policy/secret.ts';
+import { type StoredSecret, toDataDigest, withoutToken } from '../../../src/tokens/policy/secret.ts';
 import { evaluateToken, type TokenObservation } from '../../../src/tokens/policy/state.ts';
 import { desiredStatus } from '../../../src/tokens/policy/status.ts';
 import {
@@ -285,7 +285,7 @@ class Life {
       const written: StoredSecret = {
         ...secret,
         metadata: { ...SECRET_IDENTITY, ...metadata },
-        dataDigest: digestOfData(data),
+        dataDigest: toDataDigest(data),
         type: 'Opaque',
         immutable: false,
       };

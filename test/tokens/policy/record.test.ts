@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { Annotation } from '../../../src/api/names.ts';
 import { digestOf } from '../../../src/std/digest.ts';
-import { issuerOf } from '../../../src/targets/registry.ts';
+import { issuingCredentialOf } from '../../../src/targets/registry.ts';
 import {
   createRecord,
   encodeIssuedFor,
@@ -22,7 +22,7 @@ const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
 const anchored = aToken().with({ revocation: 'BoundSecret' });
 
 const audiences = ['https://kubernetes.default.svc'];
-const ISSUER = issuerOf({ cluster: aCluster() });
+const ISSUING_CREDENTIAL = issuingCredentialOf({ cluster: aCluster() });
 
 function withoutAudiences() {
   const token = aToken().build();
@@ -37,7 +37,7 @@ function accepting(apiAudiences: readonly string[]) {
 function record(token: TokenBuilder, grant = aGrant(), previous?: TokenRecord) {
   return createRecord({
     token: token.build(),
-    issuer: ISSUER,
+    issuingCredential: ISSUING_CREDENTIAL,
     grant: grant.build(),
     tokenDigest: digestOf(grant.text()),
     previous,
@@ -132,16 +132,16 @@ describe('toIssuedFor and parseIssuedFor', () => {
     ['a Pod', aToken().with({ boundObjectRef: pod }), { audiences, boundUID: 'p1' }, 'Pod/web-0/p1'],
     ['the anchor', anchored, { audiences, boundUID: 's1' }, 'Secret/purser-b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01/s1'],
   ])('records that the token is bound to %s', (_, token, granted, boundTo) => {
-    expect(toIssuedFor(token.build(), ISSUER, granted).boundTo).toBe(boundTo);
+    expect(toIssuedFor(token.build(), ISSUING_CREDENTIAL, granted).boundTo).toBe(boundTo);
   });
 
   it('parses an encoded record', () => {
-    const issued = toIssuedFor(aToken().build(), ISSUER, { audiences, accountUID: 'a1' });
+    const issued = toIssuedFor(aToken().build(), ISSUING_CREDENTIAL, { audiences, accountUID: 'a1' });
     expect(parseIssuedFor(encodeIssuedFor(issued))).toEqual(issued);
   });
 
   it('records that the spec names no audiences', () => {
-    const issued = toIssuedFor(withoutAudiences().build(), ISSUER, { audiences });
+    const issued = toIssuedFor(withoutAudiences().build(), ISSUING_CREDENTIAL, { audiences });
     expect(parseIssuedFor(encodeIssuedFor(issued))).toMatchObject({ audiences, isForAPI: true });
   });
 
@@ -159,8 +159,8 @@ describe('toIssuedFor and parseIssuedFor', () => {
 });
 
 describe('isForFormerAPI', () => {
-  const issued = toIssuedFor(withoutAudiences().build(), ISSUER, { audiences });
-  const named = toIssuedFor(aToken().build(), ISSUER, { audiences });
+  const issued = toIssuedFor(withoutAudiences().build(), ISSUING_CREDENTIAL, { audiences });
+  const named = toIssuedFor(aToken().build(), ISSUING_CREDENTIAL, { audiences });
 
   it.each([
     ['a changed audience', accepting(['other']), true],
@@ -180,9 +180,9 @@ describe('isForFormerAPI', () => {
 
 describe('reissueReason', () => {
   const bound = aToken().with({ boundObjectRef: pod });
-  const issued = toIssuedFor(aToken().build(), ISSUER, { audiences });
-  const issuedForAPI = toIssuedFor(withoutAudiences().build(), ISSUER, { audiences });
-  const issuedForPod = toIssuedFor(bound.build(), ISSUER, { audiences, boundUID: 'p1' });
+  const issued = toIssuedFor(aToken().build(), ISSUING_CREDENTIAL, { audiences });
+  const issuedForAPI = toIssuedFor(withoutAudiences().build(), ISSUING_CREDENTIAL, { audiences });
+  const issuedForPod = toIssuedFor(bound.build(), ISSUING_CREDENTIAL, { audiences, boundUID: 'p1' });
 
   it.each([
     ['the same spec', issued, aToken(), undefined],

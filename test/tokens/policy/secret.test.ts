@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { Annotation, Label } from '../../../src/api/names.ts';
 import { digestOf } from '../../../src/std/digest.ts';
 import { parseRecord } from '../../../src/tokens/policy/record.ts';
-import { digestOfData, digestOfOutputs, earlierClaimant, holdsToken, isReserved, withoutToken } from '../../../src/tokens/policy/secret.ts';
+import { earlierClaimant, holdsToken, isReserved, toDataDigest, toOutputsDigest, withoutToken } from '../../../src/tokens/policy/secret.ts';
 import { aCluster, aGrant, aToken, at, contentOf, SERVER, stored, type TokenBuilder, writtenSecret } from '../../support/builders.ts';
 
 const ARGO_LABEL = 'argocd.argoproj.io/secret-type';
@@ -182,23 +182,23 @@ describe('withoutToken and holdsToken', () => {
   });
 });
 
-describe('digestOfOutputs', () => {
+describe('toOutputsDigest', () => {
   it.each(['Token', 'Kubeconfig', 'ArgoCD'] as const)('differs between addresses for the output %s', (output) => {
     const token = aToken()
       .writing({ outputs: [output] })
       .build();
     const rendered = [SERVER, 'https://elsewhere.example.com'].map((server) =>
-      digestOfOutputs(contentOf(token, aCluster(undefined, [server]))),
+      toOutputsDigest(contentOf(token, aCluster(undefined, [server]))),
     );
     expect(new Set(rendered)).toHaveProperty('size', 2);
   });
 });
 
-describe('digestOfData', () => {
+describe('toDataDigest', () => {
   const data = { token: 'dG9r', server: 'aHR0cHM6Ly9h' };
 
   it('does not depend on the order of keys', () => {
-    expect(digestOfData(Object.fromEntries(Object.entries(data).reverse()))).toBe(digestOfData(data));
+    expect(toDataDigest(Object.fromEntries(Object.entries(data).reverse()))).toBe(toDataDigest(data));
   });
 
   it.each([
@@ -206,7 +206,7 @@ describe('digestOfData', () => {
     ['a key is added', { ...data, note: 'eA==' }],
     ['a value is changed', { ...data, server: 'aHR0cHM6Ly9i' }],
     ['the token is changed', { ...data, token: 'dG9rMg==' }],
-  ])('differs when %s', (_, changed) => expect(digestOfData(changed)).not.toBe(digestOfData(data)));
+  ])('differs when %s', (_, changed) => expect(toDataDigest(changed)).not.toBe(toDataDigest(data)));
 });
 
 describe('withoutToken', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Token } from '../../../src/ui/model/objects.ts';
-import { clusterStateOf, countBy, problemConditionOf, type TokenState, tokenStateOf } from '../../../src/ui/model/states.ts';
+import { clusterStateOf, countBy, findProblemCondition, type TokenState, tokenStateOf } from '../../../src/ui/model/states.ts';
 import { aCluster, aToken, condition, DAY, HOUR, MINUTE, NOW } from './tokens.ts';
 
 const failing = condition('RotationFailing', 'True', 'ClusterTimeout');
@@ -45,7 +45,7 @@ describe('clusterStateOf', () => {
   it('explains a failing cluster by the condition with the same reason', () => {
     const cause = condition('Reachable', 'False', 'Timeout');
     expect(
-      problemConditionOf(
+      findProblemCondition(
         aCluster('prod', [condition('Ready', 'False', 'Timeout'), condition('Authorized', 'Unknown', 'NoResponse'), cause]),
       ),
     ).toBe(cause);

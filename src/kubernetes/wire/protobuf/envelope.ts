@@ -2,12 +2,12 @@
 
 import type { Fields } from '../../object.ts';
 import { bytes, struct, text } from '../../schema/go-struct.ts';
-import { parseGroupVersion, type TypeMeta } from '../type-meta.ts';
+import { type GroupVersionKind, parseGroupVersion } from '../group-version-kind.ts';
 import { decodeMessage } from './message.ts';
 
 export interface Envelope {
   /** Type in the envelope; missing or unreadable parts are empty. */
-  readonly type: TypeMeta;
+  readonly type: GroupVersionKind;
   /** Encoded message of the object. */
   readonly raw: Buffer;
 }
@@ -39,7 +39,7 @@ const UNKNOWN = struct('runtime.Unknown', {
 });
 
 /** Returns the type in an envelope. An apiVersion without a version, or with more than two parts, is treated as missing. */
-function typeOf({ apiVersion = '', kind = '' }: NonNullable<Unknown['typeMeta']>): TypeMeta {
+function typeOf({ apiVersion = '', kind = '' }: NonNullable<Unknown['typeMeta']>): GroupVersionKind {
   const [, version = ''] = /^(?:[^/]*\/)?([^/]+)$/.exec(apiVersion) ?? [];
   return { ...parseGroupVersion(version === '' ? '' : apiVersion), kind };
 }

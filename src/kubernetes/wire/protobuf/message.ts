@@ -16,7 +16,7 @@ export function decodeMessage(bytes: Buffer, schema: Schema): Fields {
 
 type Open = Record<string, Value | undefined>;
 
-/** Decodes into a value: repeated structs are merged, and lists grow. */
+/** Decodes a message into `target`: merges repeated structs, and appends to lists. */
 function decodeInto(target: Open, bytes: Buffer, schema: Schema): Fields {
   const reader = new ProtobufReader(bytes);
   const fields = numberedFields(schema);
@@ -39,7 +39,7 @@ function readField(target: Open, reader: ProtobufReader, { name, goName, schema 
   else if (value !== undefined) target[name] = value;
 }
 
-/** Returns whether a field is a list or a map. A message contains it only with entries; counting them each time would be quadratic. */
+/** Returns whether a field is a list or a map. In a message, such a field is never empty; counting entries each time would be quadratic. */
 function isCollection({ items, additionalProperties }: Schema): boolean {
   return items !== undefined || typeof additionalProperties === 'object';
 }

@@ -9,12 +9,12 @@ import { parseJson } from '../json-parse.ts';
 
 type Codec = NonNullable<GoField['codec']>;
 
-/** Returns the protobuf message of a field whose type decodes itself; undefined for raw values, which exist only in JSON. */
+/** Returns the protobuf schema of a type that decodes itself; undefined for raw values, which Purser accepts only as JSON. */
 export function messageSchemaOf({ codec }: GoField): Schema | undefined {
   return codec === undefined ? undefined : MESSAGES[codec];
 }
 
-/** Returns the value of a message; undefined for null. Throws an Error with Go's message. */
+/** Returns the value of a message; undefined for null. Throws an Error with Go's message if the message contains invalid JSON. */
 export function decodeSelfMessage(codec: Codec, message: Fields, { properties = {} }: Schema): Value | undefined {
   switch (codec) {
     case 'time':

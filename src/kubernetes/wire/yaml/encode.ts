@@ -177,7 +177,7 @@ function escapeChar(char: string, style: ScalarStyle): string {
   return char === "'" ? "''" : char;
 }
 
-/** Returns the indicators of a block scalar: of its indentation if it has leading space, and of its trailing line breaks. */
+/** Returns the indicators of a block scalar: for its indentation if the text starts with white space, and for its trailing line breaks. */
 function blockHints(text: string): string {
   const indentation = /^[ \n\u2028\u2029]/.test(text) ? String(INDENT) : '';
   if (!/[\n\u2028\u2029]$/.test(text)) return `${indentation}-`;

@@ -10,7 +10,7 @@ export function compareYamlKeys(a: string, b: string): number {
   if (leftIsLetter !== rightIsLetter) return leftIsLetter ? 1 : -1;
   const byCode = code(leftChar) - code(rightChar);
   if (leftIsLetter) return byCode;
-  // A zero belongs to a number only after another digit of it.
+  // A zero belongs to a number only after a digit other than zero.
   const start = (leftChar === '0' || rightChar === '0') && isInNumber(left.slice(0, at)) ? 1n : 0n;
   const [leftNumber, rightNumber] = [numberAt(left, at, start), numberAt(right, at, start)];
   if (leftNumber.value !== rightNumber.value) return leftNumber.value < rightNumber.value ? -1 : 1;

@@ -12,7 +12,7 @@ export class LexemeCheck {
 
   /** Returns the problem with a lexeme; undefined if there is none. `next` is the character after it. */
   problemOf(lexeme: string, next = ' '): string | undefined {
-    // The lexer marks scalars without quotes and in block style with a lexeme before them.
+    // The lexer emits a marker before every scalar without quotes or in block style.
     const isMarked = this.#previous === SCALAR;
     const problem = isMarked ? this.#plainProblem(lexeme) : (markProblem(lexeme) ?? this.#colonProblem(lexeme, next));
     if (!isMarked) this.#countFlow(lexeme);

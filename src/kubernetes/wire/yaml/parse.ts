@@ -56,8 +56,8 @@ const UNICODE_BREAKS = /[\u0085\u2028\u2029]/;
 const NOT_ALLOWED = /[^\t\n\r\x20-\x7e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 /**
- * Parses the body as JSON, which is much faster. Returns undefined if the body is not JSON, if YAML would reject it, or if it has repeated
- * keys, because errors for them need the line numbers of YAML.
+ * Parses the body as JSON, because parsing JSON is much faster. Returns undefined if the body is not JSON, if YAML would reject it, or if
+ * it has repeated keys, because errors for them need the line numbers of YAML.
  */
 function parseAsJson(body: Uint8Array): JsonNode | undefined {
   const source = Buffer.from(body).toString();
@@ -72,7 +72,7 @@ function parseAsJson(body: Uint8Array): JsonNode | undefined {
 
 function firstDocument(text: string, lines: LineCounter): Document.Parsed | undefined {
   const composer = new Composer({ version: '1.1', schema: 'failsafe', uniqueKeys: false, lineCounter: lines });
-  // The library would continue and create an error for each problem and warning, which is slower than all the rest.
+  // The library would continue and create an error for each problem and warning. Creating errors is slower than all other work.
   Object.assign(composer, { onError: createProblemHandler(lines) });
   // `true` requests a document even for invalid text, because the document contains the errors.
   const [document] = composer.compose(tokensOf(text, lines), true, 0);
@@ -82,7 +82,7 @@ function firstDocument(text: string, lines: LineCounter): Document.Parsed | unde
 /** Position, range or token of a problem. */
 type ProblemSource = number | readonly number[] | { readonly offset: number };
 
-/** Returns a function that receives problems and warnings of the composer. For each problem, it throws the error of the first one. */
+/** Returns a function that receives problems and warnings of the composer. For each problem, it throws the error of the first problem. */
 function createProblemHandler(lines: LineCounter) {
   // The library catches some of these errors and reports them as new problems.
   let first: Error | undefined;
@@ -94,7 +94,7 @@ function createProblemHandler(lines: LineCounter) {
   };
 }
 
-/** Yields tokens up to the first invalid one: each character may be an invalid token. Throws if tokens are nested too deeply. */
+/** Yields tokens up to the first invalid one: each later character could be another invalid token. Throws if tokens nest too deeply. */
 function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
   lines.addNewLine(0);
   const parser = new Parser(lines.addNewLine);
@@ -106,7 +106,7 @@ function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
       yield token;
       if (token.type === 'error') return;
     }
-    // The first entry is the document. On a deep stack, the library runs out of memory before it reports an error.
+    // The first entry of the stack is the document. On a deep stack, the library runs out of memory before it reports an error.
     const { stack, offset } = parser;
     if (stack.length > MAX_YAML_DEPTH + 1) throw new Error(formatYamlProblem({ message: TOO_DEEP, pos: [offset, offset] }, lines));
   }

@@ -132,7 +132,10 @@ export class YamlReader {
   }
 }
 
-/** Returns the target of every alias: the last node with its anchor before the alias. The library would search the document for each. */
+/**
+ * Returns the target of every alias: the last node before the alias that has its anchor. The library would search the whole document for
+ * each alias.
+ */
 function aliasTargets(document: Document.Parsed): ReadonlyMap<Alias, Node> {
   const anchors = new Map<string, Node>();
   const targets = new Map<Alias, Node>();

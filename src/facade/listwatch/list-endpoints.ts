@@ -20,19 +20,19 @@ import { CallerVersions } from './version.ts';
 import { watchObjects } from './watch.ts';
 import { Watchers } from './watcher.ts';
 
-export interface ListWatchOptions<T extends ApiObject> extends RbacAccessOptions {
+export interface ListEndpointsOptions<T extends ApiObject> extends RbacAccessOptions {
   readonly list: FilteredList<T>;
   /** Informer of the objects. */
   readonly objects: ListSource<T>;
   /** Limits that all lists share. */
   readonly limits: SharedLimits;
-  /** Prefixes of annotations that are public, for lists with public annotations; none by default. */
+  /** Prefixes of the annotations that callers see; none by default. Applies only to lists that show annotations. */
   readonly annotationPrefixes?: readonly string[] | undefined;
-  /** Maximum number of changes in the log, which callers can resume from; 16,384 by default. */
+  /** Maximum number of changes in the log; callers can resume from any of them. 16,384 by default. */
   readonly historyCapacity?: number | undefined;
 }
 
-export interface ListWatch {
+export interface ListEndpoints {
   /** Lists the objects, or watches them with watch=true. */
   readonly list: Endpoint;
   readonly get: Endpoint;
@@ -44,7 +44,7 @@ export interface ListWatch {
 }
 
 const HISTORY_CAPACITY = 16_384;
-/** Upper bound of salts, which make the versions of this replica unknown to other replicas. */
+/** Upper bound of random salts. Because of the salt, other replicas do not accept versions of this replica. */
 const MAX_SALT = 2 ** 31;
 /** Limits on the bytes of responses in progress: eight large lists of one tenant, and 128 in total. */
 const RESPONSE_LIMITS: ConcurrencyLimits = { perTenant: 8 * RESERVED_BYTES, total: 128 * RESERVED_BYTES };
@@ -60,10 +60,10 @@ const REPLAY_LIMITS: SeatLimits = {
 export interface SharedLimits {
   /** Limit on the bytes of responses that clients have not read. */
   readonly responseBytes: ConcurrencyLimiter;
-  /** Limiter of the memory of open watches. */
+  /** Limit on the memory of open watches. */
   readonly watchLimiter: ConcurrencyLimiter;
   readonly watchLimits: Pick<WatchLimits, 'perConnection' | 'perStream'>;
-  /** Queue for initial events, which are as long as a list. */
+  /** Queue for the initial events of watches, which can be as large as a list. */
   readonly replayQueue: SeatQueue;
   readonly unread: UnreadEvents;
   readonly tokens: TokenChecks;
@@ -73,7 +73,7 @@ export interface SharedLimitsOptions extends Pick<RbacAccessOptions, 'clock' | '
   readonly watchLimits: WatchLimits;
 }
 
-/** Creates the limits of these lists. */
+/** Creates the limits that these lists share. */
 export function createSharedLimits(lists: readonly Listing[], { clock, random, watchLimits }: SharedLimitsOptions): SharedLimits {
   const noun = `large lists of ${lists.map(({ plural }) => plural).join(' and ')} at a time`;
   return {
@@ -87,7 +87,7 @@ export function createSharedLimits(lists: readonly Listing[], { clock, random, w
 }
 
 /** Creates the endpoints of a list. They respond with 503 until the objects of the hub have been listed. */
-export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T>): ListWatch {
+export function createListEndpoints<T extends ApiObject>(options: ListEndpointsOptions<T>): ListEndpoints {
   const { list: listing, objects, limits, clock, random, annotationPrefixes, historyCapacity: capacity = HISTORY_CAPACITY } = options;
   const isLocal = objects.parts !== undefined;
   const access = new RbacAccess(options, listing.permission, isLocal ? randomInt(1, MAX_SALT) : 0);
@@ -124,8 +124,7 @@ export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T
   };
 }
 
-/** Returns the routes of a list. */
-export function createListRoutes(listing: Listing, { list, get }: Pick<ListWatch, 'list' | 'get'>): readonly Route[] {
+export function createListRoutes(listing: Listing, { list, get }: Pick<ListEndpoints, 'list' | 'get'>): readonly Route[] {
   return [
     ...listPaths(listing).map((path) => ({ method: 'GET', path, endpoint: list }) as const),
     { method: 'GET', path: objectPath(listing), endpoint: get },

@@ -1,9 +1,9 @@
 import { expect, it } from '@jest/globals';
-import { HeldLines } from '../../dev/held-lines.ts';
+import { DeferredLog } from '../../dev/deferred-log.ts';
 
-it('holds lines until the release, and writes all lines in order', () => {
+it('defers lines until the release, and writes all lines in order', () => {
   const written: string[] = [];
-  const lines = new HeldLines((line) => written.push(line));
+  const lines = new DeferredLog((line) => written.push(line));
   lines.write('a');
   lines.write('b');
   expect(written).toEqual([]);

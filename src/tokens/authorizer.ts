@@ -1,8 +1,8 @@
-// The permission of a ManagedToken's requester to issue the token: reviewed on the hub, and cached until RBAC or the set of the cluster
-// changes.
+// The permission of a ManagedToken's requester to issue the token. The hub reviews the permission before each issuance, and whenever the
+// informers suggest that it was withdrawn.
 
 import { clusterSetOf } from '../access/cluster-set.ts';
-import { type AccessAttributes, reviewAccess } from '../access/hub-review.ts';
+import { type ReviewAttributes, reviewAccess } from '../access/hub-review.ts';
 import {
   exactNameOf,
   explainProtection,
@@ -15,23 +15,23 @@ import { toServiceAccountUser, type User } from '../access/user.ts';
 import { Clusters, ServiceAccounts } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
-import { IssueError, orIssueError } from '../targets/issue-error.ts';
+import { IssueError, rethrowAsIssueError } from '../targets/issue-error.ts';
 import { type HubView, requesterKeyOf } from './informers.ts';
 import { forbiddenMessage, requesterMissingMessage } from './policy/messages.ts';
 import type { StoredToken } from './policy/spec.ts';
 import type { TrackedTokens } from './tracked-token.ts';
 
-export interface AuthorityOptions {
+export interface TokenAuthorizerOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'list'>;
   readonly view: Pick<HubView, 'hasRequester' | 'permissions' | 'clusterSetOf'>;
   readonly memory: TrackedTokens;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Namespaces on target clusters that a permission must name; see `toIssueNames`. */
+  /** Namespaces on target clusters for which a permission must name the namespace; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
 }
 
-/** Decision about a ManagedToken. */
-export type Review = Permit | Refusal;
+/** Decision about whether a ManagedToken's requester may issue the token. */
+export type IssueDecision = Permit | Refusal;
 
 export interface Permit {
   readonly allowed: true;
@@ -43,21 +43,24 @@ export interface Refusal {
   readonly allowed: false;
   /** Sentence that names the missing permission or service account. */
   readonly message: string;
-  /** True if the requester does not exist, which tenants cause themselves. */
+  /** True if the requester does not exist. Tenants can cause this themselves by deleting the service account. */
   readonly isRequesterMissing: boolean;
   /** True if the indexed RBAC rules allow the token: the hub's authorizer may not have seen a new binding yet. */
   readonly isUnexpected: boolean;
 }
 
-export class Authority {
-  readonly #options: AuthorityOptions;
+export class TokenAuthorizer {
+  readonly #options: TokenAuthorizerOptions;
 
-  constructor(options: AuthorityOptions) {
+  constructor(options: TokenAuthorizerOptions) {
     this.#options = options;
   }
 
-  /** Reviews one name after another until one is allowed. Throws an IssueError, AuthorizationFailed, if a review fails. */
-  async review(token: StoredToken, signal: AbortSignal): Promise<Review> {
+  /**
+   * Returns the decision. Reviews the names of the permission one after another until the hub allows one. Throws an IssueError with reason
+   * AuthorizationFailed if a review fails.
+   */
+  async review(token: StoredToken, signal: AbortSignal): Promise<IssueDecision> {
     const tracked = this.#options.memory.of(token.metadata.uid);
     const { rbacChanges } = tracked;
     if (!(await this.#hasRequester(token, signal))) {
@@ -66,7 +69,7 @@ export class Authority {
     const requester = requesterOf(token);
     const target = this.#targetOf(token);
     const name = await findAllowedName(this.#namesInOrder(token, target), (attributes) =>
-      orIssueError(isRequesterAllowed(this.#options.hub, requester, attributes, signal), 'AuthorizationFailed', signal),
+      rethrowAsIssueError(isRequesterAllowed(this.#options.hub, requester, attributes, signal), 'AuthorizationFailed', signal),
     );
     const { view, clock, protectedNamespaces } = this.#options;
     const isIndexed = view.permissions.allows(requester, this.#namesFor(token, target));
@@ -77,15 +80,15 @@ export class Authority {
       return { allowed: false, message, isRequesterMissing: false, isUnexpected: isIndexed };
     }
     const reviewKey = reviewKeyOf(token, target);
-    const allowance = { name, reviewKey, rbacChanges, isExpected: isIndexed && isKnown, isLasting: isKnown };
-    tracked.allow(allowance, clock.monotonic());
+    const allowedReview = { name, reviewKey, rbacChanges, isExpected: isIndexed && isKnown, isLasting: isKnown };
+    tracked.allow(allowedReview, clock.monotonic());
     return { allowed: true, clusterSet: target.clusterSet };
   }
 
   /**
    * Returns whether the next issuance needs a review: the informer lacks the requester, the indexed RBAC rules do not allow the token, or
-   * the last review denied it. If a review allows the token nevertheless, the next one is due a few seconds later. From 30 s after the
-   * first such review, it is due only when RBAC changes or, if the informer lacks the requester, every 30 s.
+   * the last review denied it. If a review allows the token nevertheless, the next review is due a few seconds later. From 30 s after the
+   * first such review, another one is due only when RBAC changes or, if the informer lacks the requester, every 30 s.
    */
   needsReview(token: StoredToken): boolean {
     const { view, memory, clock } = this.#options;
@@ -122,34 +125,40 @@ export class Authority {
   }
 
   /**
-   * Looks up the set of a refused token's cluster, whether or not the cluster exists, so that requesters cannot tell. Throws if the
-   * informer has a different set: a list that is empty by mistake must not cause the removal of a Secret.
+   * Looks up the set of a refused token's cluster, whether or not the cluster exists, so that requesters cannot tell whether it does.
+   * Throws if the informer has a different set: a list that is empty by mistake must not cause the removal of a Secret.
    */
   async #confirmClusterSet({ cluster, clusterSet }: ReviewedTarget, signal: AbortSignal): Promise<void> {
     const listed = this.#options.hub.list(Clusters, { fieldSelector: `metadata.name=${cluster}`, signal });
-    const { items } = await orIssueError(listed, 'AuthorizationFailed', signal);
+    const { items } = await rethrowAsIssueError(listed, 'AuthorizationFailed', signal);
     if (clusterSetOf(items[0]) !== clusterSet) throw new IssueError('AuthorizationFailed', "the cluster's set changed during the review");
   }
 
-  /** Returns whether the requester exists. Looks up one that the informer lacks: an empty list by mistake must not remove a Secret. */
+  /**
+   * Returns whether the requester exists. Queries the hub if the informer lacks the requester: a list that is empty by mistake must not
+   * cause the removal of a Secret.
+   */
   async #hasRequester(token: StoredToken, signal: AbortSignal): Promise<boolean> {
     const { hub, view } = this.#options;
     return view.hasRequester(token) || (await requesterExists(hub, requesterKeyOf(token), signal));
   }
 }
 
-/** Returns whether a service account exists on the hub, by its key. Throws an IssueError, AuthorizationFailed, if the request fails. */
+/**
+ * Returns whether the service account with this key exists on the hub. Throws an IssueError with reason AuthorizationFailed if the request
+ * fails.
+ */
 export async function requesterExists(hub: Pick<KubeClient, 'list'>, key: string, signal: AbortSignal): Promise<boolean> {
   const [namespace = '', name = ''] = key.split('/');
   const found = hub.list(ServiceAccounts, { namespace, fieldSelector: `metadata.name=${name}`, signal });
-  return (await orIssueError(found, 'AuthorizationFailed', signal)).items.length > 0;
+  return (await rethrowAsIssueError(found, 'AuthorizationFailed', signal)).items.length > 0;
 }
 
 /** Returns whether a requester may perform an action. Throws if the review fails or the hub could not decide. */
 export async function isRequesterAllowed(
   hub: Pick<KubeClient, 'createReview'>,
   requester: User,
-  attributes: AccessAttributes,
+  attributes: ReviewAttributes,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { allowed, evaluationError } = await reviewAccess(hub, requester, attributes, { signal });
@@ -162,7 +171,10 @@ function isHarmless(evaluationError: string): boolean {
   return evaluationError === '' || /\brbac\.authorization\.k8s\.io ".*" not found/.test(evaluationError);
 }
 
-/** Returns the key of a review: a decision applies only to ManagedTokens with the same key, while their cluster is in the same set. */
+/**
+ * Returns the key of a review. Its decision applies only while the ManagedToken has the same key: the same requester, target and cluster
+ * set.
+ */
 function reviewKeyOf(token: StoredToken, target: ReviewedTarget): string {
   return `${token.spec.requesterServiceAccountName} ${target.clusterSet} ${exactNameOf(target)}`;
 }

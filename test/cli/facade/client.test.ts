@@ -27,7 +27,7 @@ const failure = async (line: string, env = world.env) => {
   return stderr;
 };
 
-describe('Facade.open', () => {
+describe('FacadeClient.open', () => {
   it('prefers --facade, then PURSER_FACADE, then the published URL', async () => {
     const published = world.published;
     world.published = { ...published, server: 'https://127.0.0.1:1' };
@@ -139,7 +139,7 @@ describe('Facade.open', () => {
   });
 });
 
-describe('Facade.open with a port-forward', () => {
+describe('FacadeClient.open with a port-forward', () => {
   it('connects to a ready pod of the Service, whose certificate is valid for the name of the Service', async () => {
     const { server: _, ...published } = world.published ?? {};
     const slice = {

@@ -6,35 +6,39 @@ import { filterGrantingNames, findAllowedName, toIssueNames } from '../access/is
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { Stored } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { orIssueError } from '../targets/issue-error.ts';
-import { isRequesterAllowed, requesterExists } from '../tokens/authority.ts';
+import { rethrowAsIssueError } from '../targets/issue-error.ts';
+import { isRequesterAllowed, requesterExists } from '../tokens/authorizer.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import type { SetView } from './informers.ts';
 import { type IssueRequest, issueRequestOf, requesterKeyOf, requesterOf } from './issue-request.ts';
 
-export interface SetAuthorityOptions {
+export interface SetAuthorizerOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'list'>;
   readonly view: Pick<SetView, 'permissions' | 'hasRequester'>;
-  /** Namespaces on target clusters that a permission must name; see `toIssueNames`. */
+  /** Namespaces on target clusters for which a permission must name the namespace; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
 }
 
-export class SetAuthority {
-  readonly #options: SetAuthorityOptions;
+export class SetAuthorizer {
+  readonly #options: SetAuthorizerOptions;
 
-  constructor(options: SetAuthorityOptions) {
+  constructor(options: SetAuthorizerOptions) {
     this.#options = options;
   }
 
-  /** Returns whether the requester exists; looks up one that the informer lacks. Throws an IssueError if that fails. */
+  /**
+   * Returns whether the requester exists. Queries the hub if the informer lacks the requester, and throws an IssueError if that request
+   * fails.
+   */
   async hasRequester(request: IssueRequest, signal: AbortSignal): Promise<boolean> {
     const { hub, view } = this.#options;
     return view.hasRequester(requesterKeyOf(request)) || (await requesterExists(hub, requesterKeyOf(request), signal));
   }
 
   /**
-   * Returns a predicate: whether RBAC allows the requester, if it exists, to issue the token of a cluster. Sends no requests. Fast for
-   * a requester without any permission, because a tenant can cause many runs, each of which evaluates all Clusters.
+   * Returns a predicate that reports whether RBAC allows the requester to issue the token of a cluster. Does not check that the requester
+   * exists, and sends no requests. Fast for a requester without any permission, because a tenant can cause many runs, each of which
+   * evaluates all Clusters.
    */
   permissionOf(request: IssueRequest): (cluster: Stored<Cluster>) => boolean {
     const granted = this.#options.view.permissions.namesFor(requesterOf(request));
@@ -56,7 +60,7 @@ export class SetAuthority {
   async review(request: IssueRequest, name: string, cluster: Stored<Cluster> | undefined, signal: AbortSignal): Promise<boolean> {
     const { hub } = this.#options;
     const allowed = await findAllowedName(this.#namesFor(request, name, cluster), (attributes) =>
-      orIssueError(isRequesterAllowed(hub, requesterOf(request), attributes, signal), 'AuthorizationFailed', signal),
+      rethrowAsIssueError(isRequesterAllowed(hub, requesterOf(request), attributes, signal), 'AuthorizationFailed', signal),
     );
     return allowed !== undefined;
   }

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { FreshCache } from '../../src/std/fresh-cache.ts';
+import { ExpiringCache } from '../../src/std/expiring-cache.ts';
 import { FakeClock } from '../support/clock.ts';
 
 function cacheOf(maxEntries: number) {
   const clock = new FakeClock();
-  const cache = new FreshCache<number>({ clock, ttlMs: 10_000, maxEntries });
+  const cache = new ExpiringCache<number>({ clock, ttlMs: 10_000, maxEntries });
   return { clock, cache, set: (key: string) => cache.set(key, 1, clock.monotonic()) };
 }
 
-describe('FreshCache', () => {
+describe('ExpiringCache', () => {
   it('evicts expired entries without a lookup', () => {
     const { clock, cache, set } = cacheOf(100);
     ['a', 'b', 'c'].forEach(set);

@@ -1,4 +1,4 @@
-// Requests of commands to the façade: its address and CA, the caller's token, and errors with remedies.
+// Client of the façade for commands. It finds the façade's address and CA, obtains the caller's token, and adds remedies to errors.
 
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -21,19 +21,19 @@ import { redactTokens } from '../../std/sensitive.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
 import { toVisibleLine } from '../visible-text.ts';
-import type { FacadeOptions } from './options.ts';
+import type { FacadeClientOptions } from './options.ts';
 
 /** A token, and the times of its request. */
 export interface IssuedToken {
   readonly request: TokenRequest;
-  /** Time before the request was sent, by this machine's clock, in epoch milliseconds. */
+  /** Time immediately before the request was sent, by this machine's clock, in epoch milliseconds. */
   readonly sentAt: number;
-  /** Time of the response, by the façade's clock, in epoch milliseconds. */
+  /** Time of the response, by the façade's clock, in epoch milliseconds; `sentAt` if the response has no valid Date header. */
   readonly serverAt: number;
 }
 
 /** Client of the façade: `await using facade = await Facade.open(options, host)`. */
-export class Facade implements AsyncDisposable {
+export class FacadeClient implements AsyncDisposable {
   readonly #host: CommandHost;
   readonly #hub: KubeClient;
   readonly #access: FacadeAccess;
@@ -48,8 +48,8 @@ export class Facade implements AsyncDisposable {
     this.#closing = closing;
   }
 
-  /** Finds the façade and obtains the caller's token. Throws a CommandError, or a StartError for an unusable kubeconfig. */
-  static async open(options: FacadeOptions, host: CommandHost): Promise<Facade> {
+  /** Finds the façade and obtains the caller's token. Throws a CommandError if either fails, or a StartError for an unusable kubeconfig. */
+  static async open(options: FacadeClientOptions, host: CommandHost): Promise<FacadeClient> {
     await using closing = new AsyncDisposableStack();
     const hub = await closing.use(new Connections(host, options.kubeconfig)).open(options.context);
     const access = await findFacade(options, hub, host);
@@ -64,10 +64,10 @@ export class Facade implements AsyncDisposable {
     const tunnel = pod && (() => forwardPort(hub.transport, pod));
     const transport = createTransport(fixedConfig(cluster, { name: 'caller', token }), omitUndefined({ clock: host.clock, tunnel }));
     closing.defer(() => transport.close());
-    return new Facade(host, hub, { access, transport, closing: closing.move() });
+    return new FacadeClient(host, hub, { access, transport, closing: closing.move() });
   }
 
-  /** Returns a Cluster with the fields that the façade shows to the caller. Throws a CommandError. */
+  /** Returns a Cluster with the fields that the façade shows to the caller. Throws a CommandError if the request fails. */
   async getCluster(name: string): Promise<Cluster> {
     const { body } = await this.#send({ method: 'GET', path: `/auth/v1/clusters/${encodeURIComponent(name)}` });
     const cluster = parseObject(body) as Cluster | undefined;
@@ -75,7 +75,7 @@ export class Facade implements AsyncDisposable {
     return cluster;
   }
 
-  /** Requests a token for a service account on a cluster, and prints the façade's warnings. Throws a CommandError. */
+  /** Requests a token for a service account on a cluster, and prints the façade's warnings. Throws a CommandError if the request fails. */
   async requestToken(cluster: string, { namespace, name }: ServiceAccountName, spec: TokenSpec): Promise<IssuedToken> {
     const path = `/${this.#access.path}/${encodeURIComponent(cluster)}/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
     const sentAt = this.#host.clock.now();
@@ -90,7 +90,10 @@ export class Facade implements AsyncDisposable {
     return { request, sentAt, serverAt: Number.isNaN(serverAt) ? sentAt : serverAt };
   }
 
-  /** Reads or watches a list of the façade. Returns a stream, or the error response. Throws a CommandError if the façade is unreachable. */
+  /**
+   * Lists or watches objects through the façade. Returns a stream, or the error response. Throws a CommandError if the façade is
+   * unreachable.
+   */
   async read(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<StreamResult> {
     return await this.#transport
       .stream({ method: 'GET', path, query, headers: { 'user-agent': 'purser-cli' }, signal, idleMs: IDLE_MS })
@@ -99,12 +102,12 @@ export class Facade implements AsyncDisposable {
       });
   }
 
-  /** Reads or watches a list of the hub with the credential of the context. Returns a stream, or the error response. */
+  /** Lists or watches objects on the hub with the credential of the context. Returns a stream, or the error response. */
   async readHub(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<StreamResult> {
     return await this.#hub.transport.stream({ method: 'GET', path, query, signal, idleMs: IDLE_MS });
   }
 
-  /** Returns the address of this machine on the route to the hub; undefined without a route. */
+  /** Returns the IP address that this machine uses to connect to the hub; undefined if there is no route. */
   async ownAddress(): Promise<string | undefined> {
     return await findLocalAddress(this.#hub.transport.server);
   }
@@ -129,20 +132,19 @@ export class Facade implements AsyncDisposable {
     const cause = redactTokens(error.message.replace(/^(GET|POST) \S+: /, '').replace(/;.*/s, ''));
     if (UNVERIFIED.test(error.code))
       return new CommandError(`cannot verify the certificate of the façade ${server}: ${cause}. Set --facade-ca to its CA`);
-    const remedy =
-      pod === undefined ? `Check the URL, which is from ${source}, or set --facade` : 'Set --facade, or check your permissions';
+    const remedy = pod === undefined ? `Check the URL from ${source}, or set --facade` : 'Set --facade, or check your permissions';
     return new CommandError(`cannot connect to the façade ${server}: ${cause}. ${remedy}`);
   }
 
   #invalidToken(cluster: string): CommandError {
     const { server, source } = this.#access;
     return new CommandError(
-      `the façade ${server} returned a token with characters that bearer tokens cannot have. Check the URL, which is from ${source}, and the API server of the cluster ${cluster}`,
+      `the façade ${server} returned a token with characters that are not allowed in bearer tokens. Check the URL from ${source}, and the API server of the cluster ${cluster}`,
     );
   }
 
   #notAFacade(): CommandError {
-    return new CommandError(`${this.#access.server} is not Purser's façade. Check the URL, which is from ${this.#access.source}`);
+    return new CommandError(`${this.#access.server} is not Purser's façade. Check the URL from ${this.#access.source}`);
   }
 }
 
@@ -167,9 +169,9 @@ interface FacadeAccess {
   /** PEM certificates of the CAs; undefined for public CAs. */
   readonly authority: string | undefined;
   readonly path: string;
-  /** Audiences accepted in callers' tokens; empty for those of the hub. */
+  /** Audiences accepted in callers' tokens; empty if the façade accepts the hub's own audiences. */
   readonly audiences: readonly string[];
-  /** Pod to forward a port to; undefined to connect to the address. */
+  /** Pod to forward a port to; undefined to connect to `server` directly. */
   readonly pod?: PodPort;
 }
 
@@ -177,12 +179,12 @@ interface FacadeAccess {
 const IDLE_MS = 180_000;
 const DEFAULT_PATH = 'orchestrator';
 const SERVICE = 'purser';
-/** Lifetime of a hub token for `--service-account`, in seconds. */
+/** Requested lifetime of the caller's token with `--service-account`, in seconds. */
 const CALLER_SECONDS = 600;
 /** Matches the error codes of failed TLS handshakes, including failed verification of the certificate. */
 const UNVERIFIED = /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|UNABLE_TO_\w+)$/;
 
-async function findFacade(options: FacadeOptions, hub: KubeClient, { signal }: CommandHost): Promise<FacadeAccess> {
+async function findFacade(options: FacadeClientOptions, hub: KubeClient, { signal }: CommandHost): Promise<FacadeAccess> {
   const namespace = options.purserNamespace ?? DefaultNamespace;
   const isComplete = options.facade !== undefined && options.facadeCa !== undefined && options.facadePath !== undefined;
   const published = isComplete ? {} : await readPublished(hub, namespace, options, signal);
@@ -219,11 +221,14 @@ function parsePublished(
   }
 }
 
-/** Returns the data of the ConfigMap; empty if it does not exist. Another failure throws a CommandError, unless `--facade` is set. */
+/**
+ * Returns the data of the ConfigMap; empty if it does not exist, or if the request fails but `--facade` is set. Throws a CommandError for
+ * other failures.
+ */
 async function readPublished(
   hub: KubeClient,
   namespace: string,
-  { facade }: FacadeOptions,
+  { facade }: FacadeClientOptions,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, string>>> {
   try {
@@ -250,12 +255,12 @@ async function readAuthority(file: string | undefined, published: string | undef
   }
 }
 
-/** Throws for a string that does not begin with a PEM certificate. */
+/** Returns the first certificate of a PEM string. Throws if there is none. */
 function parsePem(text: string): X509Certificate {
   return new X509Certificate(text);
 }
 
-/** Returns a ready pod of the façade's Service. Throws a CommandError without one. */
+/** Returns a ready pod of the façade's Service. Throws a CommandError if there is none. */
 async function findPod(hub: KubeClient, namespace: string, signal: AbortSignal): Promise<PodPort> {
   const labelSelector = `kubernetes.io/service-name=${SERVICE}`;
   const slices = await hub.list(EndpointSlices, { namespace, labelSelector, signal }).catch((error: unknown) => {
@@ -276,9 +281,9 @@ function readyPods({ endpoints = [], ports = [] }: EndpointSlice): readonly Omit
   return port === undefined ? [] : ready.map(({ targetRef }) => ({ pod: targetRef?.name ?? '', port }));
 }
 
-/** Returns the token that authenticates the caller to the façade. Throws a CommandError without one. */
+/** Returns the token that authenticates the caller to the façade. Throws a CommandError if there is none. */
 async function obtainCallerToken(
-  { serviceAccount: account }: FacadeOptions,
+  { serviceAccount: account }: FacadeClientOptions,
   { audiences }: FacadeAccess,
   hub: KubeClient,
   { signal }: CommandHost,
@@ -301,7 +306,8 @@ async function requestHubToken(
 ): Promise<string> {
   const account = `${name.namespace}/${name.name}`;
   try {
-    // Without audiences, the hub grants those of its own API, which the façade accepts unless it publishes others.
+    // For a request without audiences, the hub issues a token for its own API. The façade accepts such tokens unless its ConfigMap names
+    // other audiences.
     const { status } = await hub.createToken(name, { audiences: audiences.slice(0, 1), expirationSeconds: CALLER_SECONDS }, { signal });
     if (status?.token && isBearerToken(status.token)) return status.token;
   } catch (error) {

@@ -3,13 +3,15 @@
 import { jsonType, typeMismatch } from './decode-self.ts';
 import type { JsonEntry, JsonNode } from './json-node.ts';
 
-export interface TypeMeta {
+export interface GroupVersionKind {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
 }
 
-/** Returns the kind and apiVersion; missing ones are empty. Throws an Error with Go's message. */
+export type GroupVersion = Omit<GroupVersionKind, 'kind'>;
+
+/** Returns the kind and apiVersion of a document; empty strings if they are missing. Throws an Error with Go's message for a wrong type. */
 export function readTypeFields(node: JsonNode): { readonly apiVersion: string; readonly kind: string } {
   if (node.type === 'null') return { apiVersion: '', kind: '' };
   if (node.type !== 'object') throw typeMismatch(jsonType(node), STRUCT, { path: '', fields: '', struct: '' });
@@ -23,21 +25,21 @@ export function readTypeFields(node: JsonNode): { readonly apiVersion: string; r
   return found;
 }
 
-/** Returns `v1`, or `apps/v1`. */
-export function apiVersionOf({ group, version }: Omit<TypeMeta, 'kind'>): string {
+/** Returns the apiVersion: `v1`, or `apps/v1`. */
+export function apiVersionOf({ group, version }: GroupVersion): string {
   return group === '' ? version : `${group}/${version}`;
 }
 
 /** Splits an apiVersion, or throws an Error with Go's message. */
-export function parseGroupVersion(apiVersion: string): Omit<TypeMeta, 'kind'> {
+export function parseGroupVersion(apiVersion: string): GroupVersion {
   const parts = apiVersion === '/' ? [''] : apiVersion.split('/');
   if (parts.length > 2) throw new Error(`unexpected GroupVersion string: ${apiVersion}`);
   const [group = '', version = ''] = parts.length === 1 ? ['', ...parts] : parts;
   return { group, version };
 }
 
-/** Fills in missing parts of a type. The defaults for group and version apply only together. */
-export function withDefaultType(type: TypeMeta, defaults: TypeMeta): TypeMeta {
+/** Fills in the missing parts of `type`. Group and version are defaulted together or not at all. */
+export function withDefaultType(type: GroupVersionKind, defaults: GroupVersionKind): GroupVersionKind {
   const kind = type.kind === '' ? defaults.kind : type.kind;
   if (type.version !== '' || (type.group !== '' && type.group !== defaults.group)) return { ...type, kind };
   return { group: defaults.group, version: defaults.version, kind };

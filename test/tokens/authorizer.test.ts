@@ -3,7 +3,7 @@ import { NO_CLUSTER_SET } from '../../src/access/cluster-set.ts';
 import { IssueTokens } from '../../src/access/issue-permission.ts';
 import { RbacIndex } from '../../src/access/rbac-index.ts';
 import { tooManyRequests } from '../../src/kubernetes/status.ts';
-import { Authority, type AuthorityOptions } from '../../src/tokens/authority.ts';
+import { TokenAuthorizer, type TokenAuthorizerOptions } from '../../src/tokens/authorizer.ts';
 import type { StoredToken } from '../../src/tokens/policy/spec.ts';
 import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -16,11 +16,11 @@ const token = {
 
 interface Hub {
   readonly listed: string[];
-  readonly authority: Authority;
+  readonly authorizer: TokenAuthorizer;
 }
 
-/** Returns an authority with empty informers, on a hub with these service accounts and one result for all reviews. */
-function authorityOn(accounts: () => Promise<readonly string[]>, response: unknown = { status: { allowed: true } }): Hub {
+/** Returns an authorizer with empty informers, on a hub with these service accounts and one result for all reviews. */
+function authorizerOn(accounts: () => Promise<readonly string[]>, response: unknown = { status: { allowed: true } }): Hub {
   const listed: string[] = [];
   const hub = {
     createReview: async () => response,
@@ -36,35 +36,35 @@ function authorityOn(accounts: () => Promise<readonly string[]>, response: unkno
     memory: new TrackedTokens(),
     clock: new FakeClock(),
     protectedNamespaces: [],
-  } as unknown as AuthorityOptions;
-  return { listed, authority: new Authority(options) };
+  } as unknown as TokenAuthorizerOptions;
+  return { listed, authorizer: new TokenAuthorizer(options) };
 }
 
-describe('Authority.review with a requester that the informer does not have', () => {
+describe('TokenAuthorizer.review with a requester that the informer does not have', () => {
   it('looks up the requester on the hub before it denies the permission', async () => {
-    const { authority, listed } = authorityOn(async () => ['default']);
-    expect(await authority.review(token, signal)).toEqual({ allowed: true, clusterSet: NO_CLUSTER_SET });
+    const { authorizer, listed } = authorizerOn(async () => ['default']);
+    expect(await authorizer.review(token, signal)).toEqual({ allowed: true, clusterSet: NO_CLUSTER_SET });
     expect(listed).toEqual(['team-a metadata.name=default']);
   });
 
   it('denies the permission if the hub does not have the requester either', async () => {
-    const { authority } = authorityOn(async () => []);
-    expect(await authority.review(token, signal)).toMatchObject({ allowed: false, message: expect.stringContaining('does not exist') });
+    const { authorizer } = authorizerOn(async () => []);
+    expect(await authorizer.review(token, signal)).toMatchObject({ allowed: false, message: expect.stringContaining('does not exist') });
   });
 
   it('throws AuthorizationFailed while the hub does not respond', async () => {
-    const { authority } = authorityOn(() => Promise.reject(new Error('no response')));
-    await expect(authority.review(token, signal)).rejects.toMatchObject({ reason: 'AuthorizationFailed' });
+    const { authorizer } = authorizerOn(() => Promise.reject(new Error('no response')));
+    await expect(authorizer.review(token, signal)).rejects.toMatchObject({ reason: 'AuthorizationFailed' });
   });
 
   it('throws AuthorizationFailed with the Retry-After of the hub', async () => {
-    const { authority } = authorityOn(() => Promise.reject(tooManyRequests('busy', 7)));
-    await expect(authority.review(token, signal)).rejects.toMatchObject({ reason: 'AuthorizationFailed', retryAfterMs: 7_000 });
+    const { authorizer } = authorizerOn(() => Promise.reject(tooManyRequests('busy', 7)));
+    await expect(authorizer.review(token, signal)).rejects.toMatchObject({ reason: 'AuthorizationFailed', retryAfterMs: 7_000 });
   });
 });
 
-describe('Authority.review of a decision', () => {
-  const review = (response: unknown) => authorityOn(async () => ['default'], response).authority.review(token, signal);
+describe('TokenAuthorizer.review of a decision', () => {
+  const review = (response: unknown) => authorizerOn(async () => ['default'], response).authorizer.review(token, signal);
 
   it.each([
     ['a denial', { allowed: false }],
@@ -87,7 +87,7 @@ describe('Authority.review of a decision', () => {
   });
 });
 
-describe('Authority.review for a cluster in a set', () => {
+describe('TokenAuthorizer.review for a cluster in a set', () => {
   interface ClusterSetHub {
     /** Set of the cluster in the informer. */
     informed: string;
@@ -97,7 +97,7 @@ describe('Authority.review for a cluster in a set', () => {
     readonly names: string[];
   }
 
-  function clusterSetAuthority(change: Partial<ClusterSetHub>) {
+  function clusterSetAuthorizer(change: Partial<ClusterSetHub>) {
     const state: ClusterSetHub = { informed: 'prod', labels: { 'registry.purser.dev/set': 'prod' }, allowed: [], names: [], ...change };
     const hub = {
       createReview: async (_: unknown, { spec }: { spec: { resourceAttributes: { name: string } } }) => {
@@ -109,23 +109,23 @@ describe('Authority.review for a cluster in a set', () => {
     const memory = new TrackedTokens();
     memory.keep('u');
     const view = { hasRequester: () => true, permissions: new RbacIndex(IssueTokens), clusterSetOf: () => state.informed };
-    const options = { hub, view, memory, clock: new FakeClock(), protectedNamespaces: [] } as unknown as AuthorityOptions;
-    return { state, authority: new Authority(options) };
+    const options = { hub, view, memory, clock: new FakeClock(), protectedNamespaces: [] } as unknown as TokenAuthorizerOptions;
+    return { state, authorizer: new TokenAuthorizer(options) };
   }
 
   it.each([['set:prod/deploy/deployer'], ['set:prod/deploy'], ['set:prod']])('allows a token for a rule that names %s', async (name) => {
-    const { authority } = clusterSetAuthority({ allowed: [name] });
-    expect(await authority.review(token, signal)).toEqual({ allowed: true, clusterSet: 'prod' });
-    expect(authority.needsReview(token)).toBe(false);
+    const { authorizer } = clusterSetAuthorizer({ allowed: [name] });
+    expect(await authorizer.review(token, signal)).toEqual({ allowed: true, clusterSet: 'prod' });
+    expect(authorizer.needsReview(token)).toBe(false);
   });
 
   it('reports that another review is needed as soon as the cluster is in another set', async () => {
-    const { authority, state } = clusterSetAuthority({ allowed: ['set:prod'] });
-    await authority.review(token, signal);
+    const { authorizer, state } = clusterSetAuthorizer({ allowed: ['set:prod'] });
+    await authorizer.review(token, signal);
     state.informed = 'dev';
-    expect(authority.needsReview(token)).toBe(true);
+    expect(authorizer.needsReview(token)).toBe(true);
     state.informed = NO_CLUSTER_SET;
-    expect(authority.needsReview(token)).toBe(true);
+    expect(authorizer.needsReview(token)).toBe(true);
   });
 
   it.each([
@@ -133,8 +133,8 @@ describe('Authority.review for a cluster in a set', () => {
     ['in no set', NO_CLUSTER_SET, {}],
     ['that does not exist', NO_CLUSTER_SET, undefined],
   ])('denies the permission after six reviews for a cluster %s, and names no set', async (_, informed, labels) => {
-    const { authority, state } = clusterSetAuthority({ informed, labels, allowed: ['set:-', 'set:-/deploy', 'set:-/deploy/deployer'] });
-    const review = await authority.review(token, signal);
+    const { authorizer, state } = clusterSetAuthorizer({ informed, labels, allowed: ['set:-', 'set:-/deploy', 'set:-/deploy/deployer'] });
+    const review = await authorizer.review(token, signal);
     expect(review).toMatchObject({ allowed: false, message: expect.not.stringContaining('set:') });
     expect(state.names).toHaveLength(6);
   });
@@ -144,7 +144,7 @@ describe('Authority.review for a cluster in a set', () => {
     ['has the Cluster in another set', 'dev', { 'registry.purser.dev/set': 'prod' }],
     ['still has a deleted Cluster', 'prod', undefined],
   ])('throws AuthorizationFailed instead of a refusal while the informer %s', async (_, informed, labels) => {
-    const { authority } = clusterSetAuthority({ informed, labels });
-    await expect(authority.review(token, signal)).rejects.toMatchObject({ reason: 'AuthorizationFailed' });
+    const { authorizer } = clusterSetAuthorizer({ informed, labels });
+    await expect(authorizer.review(token, signal)).rejects.toMatchObject({ reason: 'AuthorizationFailed' });
   });
 });

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type RespondedRequest, UnreadReplies } from '../../../src/facade/limits/unread-replies.ts';
+import { type RespondedRequest, UnreadResponses } from '../../../src/facade/limits/unread-responses.ts';
 
 class FakeSocket {
   destroyed = false;
@@ -13,11 +13,11 @@ class FakeSocket {
 
 const KIB = 1024;
 
-describe('UnreadReplies', () => {
-  let unread: UnreadReplies;
+describe('UnreadResponses', () => {
+  let unread: UnreadResponses;
 
   beforeEach(() => {
-    unread = new UnreadReplies({ perAddress: 64 * KIB, total: 128 * KIB });
+    unread = new UnreadResponses({ perAddress: 64 * KIB, total: 128 * KIB });
   });
 
   /** Adds a response of 16 KiB, including its overhead. */

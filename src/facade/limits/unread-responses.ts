@@ -1,6 +1,6 @@
 // The limit on unread responses to requests without a seat in the queue: requests without valid credentials, requests for public documents,
-// and requests that are rejected before they get a seat. If the unread responses of an address take too much memory, the connection with
-// the oldest one is closed; over HTTP/2, only its stream.
+// and requests that are rejected before they get a seat. If the unread responses to an address take too much memory, the connection with
+// the oldest of them is closed; over HTTP/2, only the stream of that response.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -19,7 +19,7 @@ export interface RespondedRequest {
   readonly response: ServerResponse;
 }
 
-/** Unread responses of one source address, the oldest first. */
+/** Unread responses to one source address, the oldest first. */
 interface Unread {
   readonly bytes: Map<RespondedRequest, number>;
   total: number;
@@ -27,11 +27,11 @@ interface Unread {
 
 /** Default limits. Clients that read have almost no unread bytes, because the kernel accepts a short response immediately. */
 const LIMITS: UnreadLimits = { perAddress: 8 << 20, total: 32 << 20 };
-/** Memory of the objects of a request and its response, in bytes; over HTTP/2, including those of its stream and its body. */
+/** Memory of the objects of a request and its response, in bytes: over HTTP/1.1; and over HTTP/2, including the stream and the body. */
 const OVERHEAD_BYTES = 4 << 10;
 const STREAM_OVERHEAD_BYTES = 32 << 10;
 
-export class UnreadReplies {
+export class UnreadResponses {
   readonly #limits: UnreadLimits;
   readonly #byAddress = new Map<string, Unread>();
   #total = 0;
@@ -45,7 +45,7 @@ export class UnreadReplies {
     return this.#total;
   }
 
-  /** Adds a response until it is closed. `bodyBytes` is the length of its body. */
+  /** Counts a response until it is closed. `bodyBytes` is the length of its body. */
   add(responded: RespondedRequest, bodyBytes: number): void {
     const { address, message, response } = responded;
     if (message.socket.destroyed) return;
@@ -87,7 +87,7 @@ export class UnreadReplies {
   }
 }
 
-/** Returns the length of the headers of a request, which are kept in memory, and may be repeated in its response. */
+/** Returns the length of the URL and the headers of a request. They stay in memory with the request, and the response may repeat them. */
 function headBytes({ rawHeaders, url = '' }: IncomingMessage): number {
   return rawHeaders.reduce((sum, text) => sum + text.length, url.length);
 }

@@ -3,21 +3,21 @@
 import type { Clock } from './clock.ts';
 import { SingleFlight } from './single-flight.ts';
 
-export interface FreshCacheOptions {
+export interface ExpiringCacheOptions {
   readonly clock: Clock;
   /** Time for which a result is valid after its request was sent, in milliseconds. */
   readonly ttlMs: number;
   readonly maxEntries: number;
 }
 
-/** Concurrent lookups of a missing key share one request. */
-export class FreshCache<V> {
-  readonly #options: FreshCacheOptions;
+/** Caches results by key for a limited time. Concurrent lookups of a missing key share one request. */
+export class ExpiringCache<V> {
+  readonly #options: ExpiringCacheOptions;
   /** Entries in the order of `set`, which is approximately the order of expiry. */
   readonly #entries = new Map<string, { readonly value: V; readonly requestedAt: number }>();
   readonly #pending = new SingleFlight<V>();
 
-  constructor(options: FreshCacheOptions) {
+  constructor(options: ExpiringCacheOptions) {
     this.#options = options;
   }
 
@@ -47,7 +47,7 @@ export class FreshCache<V> {
     this.#entries.delete(key);
   }
 
-  /** Returns the cached result, or the result of a request in progress, or else the result of `request`, which it caches. */
+  /** Returns the cached result or the result of a request in progress. Without either, calls `request` and caches its result. */
   async find(key: string, request: () => Promise<V>): Promise<V> {
     return this.get(key) ?? (await this.#pending.do(key, () => this.#request(key, request)));
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { distributionOf, parseVersion } from '../../../src/clusters/policy/version.ts';
+import { parseVersion } from '../../src/clusters/probe.ts';
+import { distributionOf } from '../../src/clusters/status.ts';
 
 describe('distributionOf', () => {
   it.each([

@@ -1,0 +1,28 @@
+// Memory of the controller about the anchors of one ManagedToken.
+
+import { AnchorDeletions } from './anchor-deletions.ts';
+import { MAX_ANCHORS } from './policy/anchors.ts';
+
+/** Source of the location of an orphaned anchor: `recorded` by Purser, or `claimed` by the Secret, which tenants write. */
+export type OrphanSource = 'recorded' | 'claimed';
+
+/** Purser's deletions of anchors, and its reports of orphaned ones. */
+export class TrackedAnchors {
+  /** Deletions of anchors in the lanes of other clusters. */
+  readonly deletions = new AnchorDeletions();
+  /** Locations of anchors that Purser found and deleted after their Cluster was replaced, so they are not orphaned. */
+  readonly deleted = new Set<string>();
+  /** Locations of reported anchors by source; the sources are separate because tenants can claim any number of anchors. */
+  readonly #reported: Readonly<Record<OrphanSource, Set<string>>> = { recorded: new Set(), claimed: new Set() };
+
+  /** Returns whether to report an orphaned anchor: each once, and at most 16 of each source. */
+  isUnreportedOrphan(location: string, source: OrphanSource): boolean {
+    const reported = this.#reported[source];
+    return !reported.has(location) && reported.size < MAX_ANCHORS;
+  }
+
+  /** Records that an orphaned anchor was reported. */
+  recordOrphanReport(location: string, source: OrphanSource): void {
+    this.#reported[source].add(location);
+  }
+}

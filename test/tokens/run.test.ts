@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import { toOutputsDigest } from '../../src/tokens/policy/secret.ts';
+import { outputsOf } from '../../src/tokens/run.ts';
+import { aToken } from '../support/builders.ts';
+
+const ENDPOINTS = { servers: ['https://one.example.com'], caBundle: 'Q0E=' };
+
+describe('outputsOf', () => {
+  it('returns one object for all ManagedTokens with the same spec', () => {
+    const token = aToken().build();
+    expect(outputsOf({ ...token, metadata: { ...token.metadata, name: 'other' } }, ENDPOINTS)).toBe(outputsOf(token, ENDPOINTS));
+  });
+
+  it('returns new outputs with another digest for a changed spec and for changed endpoints', () => {
+    const token = aToken().build();
+    const renamed = { ...token, spec: { ...token.spec, serviceAccount: { namespace: 'other', name: 'other' } } };
+    const moved = { ...ENDPOINTS, servers: ['https://two.example.com'] };
+    const all = [outputsOf(token, ENDPOINTS), outputsOf(token, moved), outputsOf(renamed, moved), outputsOf(token, ENDPOINTS)];
+    expect(all.map(({ server, namespace }) => [server, namespace])).toEqual([
+      ['https://one.example.com', 'deploy'],
+      ['https://two.example.com', 'deploy'],
+      ['https://two.example.com', 'other'],
+      ['https://one.example.com', 'deploy'],
+    ]);
+    const [first, second, third, again] = all.map(toOutputsDigest);
+    expect(new Set([first, second, third]).size).toBe(3);
+    expect(again).toBe(first);
+  });
+
+  it('throws for an address that is not of the cluster, also after the address was valid', () => {
+    const token = aToken().build();
+    const pinned = { ...token, spec: { ...token.spec, secret: { ...token.spec.secret, server: 'https://one.example.com' } } };
+    expect(outputsOf(pinned, ENDPOINTS).server).toBe('https://one.example.com');
+    expect(() => outputsOf(pinned, { ...ENDPOINTS, servers: ['https://two.example.com'] })).toThrow('spec.secret.server');
+  });
+});
