@@ -33,8 +33,14 @@ export function parseDeletionKey(key: string): DeletionKey | undefined {
 type Deletion =
   | { readonly type: 'waiting'; readonly entry: AnchorEntry; readonly lane: string; readonly requestedAt: number }
   | { readonly type: 'running'; readonly entry: AnchorEntry }
-  /** `error` is undefined if the anchor was deleted. */
-  | { readonly type: 'done'; readonly entry: AnchorEntry; readonly error: IssueError | undefined };
+  | Result;
+
+/** Result of a deletion; `error` is undefined if the anchor was deleted. */
+interface Result {
+  readonly type: 'done';
+  readonly entry: AnchorEntry;
+  readonly error: IssueError | undefined;
+}
 
 /** Requested deletions of one ManagedToken's anchors, and their results, by location. Times are monotonic. */
 export class AnchorDeletions {
@@ -83,16 +89,14 @@ export class AnchorDeletions {
   }
 
   /**
-   * Returns the failures at these locations, and forgets their results. Throws AnchorsPendingError if a result is missing. A deletion that
-   * has waited for SLOT_WAIT_MS is treated as failed.
+   * Returns the failures at these locations, and forgets their results. Throws AnchorsPendingError if a result is missing, also for a
+   * deletion that was dropped: only a result proves that an anchor was deleted. A deletion that has waited for SLOT_WAIT_MS is treated as
+   * failed.
    */
   takeFailures(entries: readonly AnchorEntry[], now: number): readonly { readonly entry: AnchorEntry; readonly error: IssueError }[] {
-    const deletions = entries.flatMap((entry) => this.#deletions.get(locationKeyOf(entry)) ?? []).map((each) => failIfOverdue(each, now));
-    if (deletions.some(({ type }) => type !== 'done')) throw new AnchorsPendingError();
+    const results = entries.map((entry) => this.#resultOf(entry, now));
     for (const entry of entries) this.#deletions.delete(locationKeyOf(entry));
-    return deletions.flatMap((each) =>
-      each.type === 'done' && each.error !== undefined ? [{ entry: each.entry, error: each.error }] : [],
-    );
+    return results.flatMap(({ entry, error }) => (error === undefined ? [] : [{ entry, error }]));
   }
 
   /** Forgets results for locations that are not in `entries`. */
@@ -101,13 +105,18 @@ export class AnchorDeletions {
     for (const [key, { type }] of this.#deletions) if (type === 'done' && !listed.has(key)) this.#deletions.delete(key);
   }
 
+  #resultOf(entry: AnchorEntry, now: number): Result {
+    const deletion = this.#deletions.get(locationKeyOf(entry));
+    if (deletion?.type === 'done') return deletion;
+    if (deletion?.type !== 'waiting' || now - deletion.requestedAt < SLOT_WAIT_MS) throw new AnchorsPendingError();
+    return {
+      type: 'done',
+      entry,
+      error: new IssueError('ClusterTimeout', `no slot of the cluster was free for ${SLOT_WAIT_MS / 1_000} s`),
+    };
+  }
+
   #set(deletion: Deletion): void {
     this.#deletions.set(locationKeyOf(deletion.entry), deletion);
   }
-}
-
-function failIfOverdue(deletion: Deletion, now: number): Deletion {
-  if (deletion.type !== 'waiting' || now - deletion.requestedAt < SLOT_WAIT_MS) return deletion;
-  const error = new IssueError('ClusterTimeout', `no slot of the cluster was free for ${SLOT_WAIT_MS / 1_000} s`);
-  return { type: 'done', entry: deletion.entry, error };
 }
