@@ -159,9 +159,8 @@ export function setTriggers(informers: SetInformers, { view, memory, authorizer 
       map((key) => ({ key, spacingMs: TOKEN_SPACING_MS })),
     ),
     tokens.changes$.pipe(
-      filter((change) => change.type !== 'updated' || ownerChanged(change)),
-      map(({ key }) => key.slice(0, key.indexOf('/') + 1 + PREFIX_LENGTH)),
-      mergeItemsInTurns((prefix) => rivalsFor(prefix, view)),
+      filter(ownerChanged),
+      mergeItems(({ key }) => memory.takeWaiting(key)),
       tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
       map((key) => ({ key, spacingMs: TOKEN_SPACING_MS })),
     ),
@@ -265,16 +264,6 @@ function setsOfSecret(change: Change<StoredSecret>, { tokens }: SetView): readon
     return token === undefined ? [] : ownersOf({ type: 'added', key, object: token });
   });
 }
-
-/** Searches for the keys of the sets that could have created a ManagedToken; `prefix` is the beginning of its key. */
-function* rivalsFor(prefix: string, { setsOfNamespace }: SetView): Generator<string | undefined> {
-  const [namespace = '', name = ''] = prefix.split('/');
-  for (const set of setsOfNamespace(namespace))
-    yield name.startsWith(set.metadata.name.slice(0, PREFIX_LENGTH)) ? objectKey(set) : undefined;
-}
-
-/** Length of the part of a set's name that the names of its ManagedTokens always contain. */
-const PREFIX_LENGTH = 230;
 
 /**
  * Emits the candidates that contain a changed Cluster, each by its key. Several changes to a Cluster before the search are one change: the

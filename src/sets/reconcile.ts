@@ -7,6 +7,7 @@ import { SetAnnotation, SetConditionType } from '../api/names.ts';
 import { ManagedTokenSets, type Stored } from '../api/resources.ts';
 import { startDeadline } from '../kube/deadline.ts';
 import { toOverBudgetStub } from '../kube/namespace-bytes.ts';
+import { objectKey } from '../kube/paths.ts';
 import { findCondition } from '../kubernetes/conditions.ts';
 import { type FieldError, forbiddenValue, invalidOmitted, tooLong } from '../kubernetes/field-error.ts';
 import type { Result } from '../runtime/controller.ts';
@@ -124,7 +125,7 @@ async function selectedClusters({ set, view }: SetRun): Promise<readonly Stored<
 }
 
 async function observe(run: SetRun): Promise<SetObservation> {
-  const { set, tracked, hasRequester, authorizer, view, clock } = run;
+  const { key, set, tracked, hasRequester, authorizer, view, memory, clock } = run;
   const { namespace, name } = set.metadata;
   const now = clock.now();
   const selected = await selectedClusters(run);
@@ -136,6 +137,7 @@ async function observe(run: SetRun): Promise<SetObservation> {
     const isAllowed = hasRequester && hasPermission(cluster);
     // A cluster without permission is neither a member nor reported, unless its ManagedToken is permitted as it is.
     if (!isAllowed && !isPermitted(run, token, cluster)) return [];
+    if (token !== undefined && !isControlledBy(token, set.metadata.uid)) memory.awaitName(objectKey(token), key);
     const rendering = isAllowed ? renderingFor(set, cluster, token) : { missing: permissionFor(set, clusterName) };
     return [{ clusterName, rendering, token, writeFailure: tracked.writeFailure(clusterName, clock.monotonic()) }];
   });
@@ -143,7 +145,8 @@ async function observe(run: SetRun): Promise<SetObservation> {
   const surplus = controlledTokens(run).filter(({ metadata }) => !names.has(metadata.name));
   const uidsOf = (tokens: readonly StoredToken[]) => new Set(tokens.map(({ metadata }) => metadata.uid));
   const informed = view.tokensOfSet(controllerKeyOf(namespace, set.metadata.uid));
-  tracked.prune(new Set(selected.map(({ metadata }) => metadata.name)), uidsOf(surplus), uidsOf(informed));
+  const clusters = new Set(selected.map(({ metadata }) => metadata.name));
+  tracked.prune({ clusters, surplus: uidsOf(surplus), informed: uidsOf(informed) }, clock.monotonic());
   const overridden = members
     .filter(({ clusterName, token }) => tracked.isOverridden(clusterName, token))
     .map(({ clusterName }) => clusterName);

@@ -12,6 +12,8 @@ import { TrackedProfiles } from './tracked-profiles.ts';
 /** Tracked sets by UID. */
 export class TrackedSets {
   readonly #tracked = new Map<string, TrackedSet>();
+  /** Keys of the sets that need the name of a ManagedToken that they do not control, by the key of the ManagedToken. */
+  readonly #waiting = new Map<string, Set<string>>();
 
   /** Returns the state of a set; undefined if the set is not tracked. */
   find(uid: string | undefined): TrackedSet | undefined {
@@ -27,6 +29,19 @@ export class TrackedSets {
 
   forget(uid: string): void {
     this.#tracked.delete(uid);
+  }
+
+  /** Records that a set needs the name of a ManagedToken that it does not control. */
+  awaitName(tokenKey: string, setKey: string): void {
+    const waiting = this.#waiting.get(tokenKey) ?? new Set();
+    this.#waiting.set(tokenKey, waiting.add(setKey));
+  }
+
+  /** Returns the keys of the sets that need the name of a ManagedToken, and forgets them. */
+  takeWaiting(tokenKey: string): Iterable<string> {
+    const waiting = this.#waiting.get(tokenKey) ?? [];
+    this.#waiting.delete(tokenKey);
+    return waiting;
   }
 }
 
@@ -74,7 +89,7 @@ export class TrackedSet {
   readonly #writes = new Map<string, OwnWrite<StoredToken>>();
   /** States of ManagedTokens that differ from their rendering right after a write, by the names of clusters. */
   readonly #overridden = new Map<string, string>();
-  /** Times of removals that were not confirmed by the annotation, on the monotonic clock. */
+  /** Times of removals that the confirm-removal annotation did not confirm, on the monotonic clock. */
   #removedAt: readonly number[] = [];
   /** Time from which all removals within the last minute are known, on the monotonic clock; undefined before the first decision. */
   removalsKnownAt: number | undefined;
@@ -143,15 +158,30 @@ export class TrackedSet {
 
   /**
    * Forgets writes of clusters not in `clusters`, checks and approvals of UIDs not in `surplus`, and removals of UIDs not in `informed`.
+   * Keeps the time of the next check: a label of a Cluster that changes again and again must not cause a check at each change.
    */
-  prune(clusters: ReadonlySet<string>, surplus: ReadonlySet<string>, informed: ReadonlySet<string>): void {
+  prune({ clusters, surplus, informed }: ObservedNames, now: number): void {
     for (const map of [this.#failedWrites, this.#overridden]) {
       for (const name of map.keys()) if (!clusters.has(name)) map.delete(name);
     }
-    for (const uid of this.checks.keys()) if (!surplus.has(uid)) this.checks.delete(uid);
+    for (const [uid, { nextAt }] of this.checks) {
+      if (surplus.has(uid)) continue;
+      if (nextAt > now && informed.has(uid)) this.checks.set(uid, { confirmedAt: [], nextAt });
+      else this.checks.delete(uid);
+    }
     for (const uid of this.approved) if (!surplus.has(uid)) this.approved.delete(uid);
     for (const uid of this.removed) if (!informed.has(uid)) this.removed.delete(uid);
   }
+}
+
+/** What a set currently has. */
+interface ObservedNames {
+  /** Names of the selected Clusters. */
+  readonly clusters: ReadonlySet<string>;
+  /** UIDs of the ManagedTokens to remove. */
+  readonly surplus: ReadonlySet<string>;
+  /** UIDs of the ManagedTokens that the set controls, as informed. */
+  readonly informed: ReadonlySet<string>;
 }
 
 /** Returns a text that changes with the parts of a ManagedToken that come from the template. */

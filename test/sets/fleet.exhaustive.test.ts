@@ -11,7 +11,7 @@ import { statusError } from '../../src/kubernetes/status.ts';
 import { SetAuthorizer } from '../../src/sets/authorizer.ts';
 import { setTriggers } from '../../src/sets/controller.ts';
 import { reduceSet, type SetInformers, SetView } from '../../src/sets/informers.ts';
-import type { StoredSet } from '../../src/sets/policy/template.ts';
+import { childName, type StoredSet } from '../../src/sets/policy/template.ts';
 import { reconcileSet } from '../../src/sets/reconcile.ts';
 import type { SetDeps } from '../../src/sets/run.ts';
 import { TrackedSets } from '../../src/sets/tracked-set.ts';
@@ -84,9 +84,9 @@ class Fleet {
   }
 
   /** Reconciles until no more runs are requested. Returns the number of runs. */
-  async settle(): Promise<number> {
+  async settle(key = KEY): Promise<number> {
     for (let runs = 1; ; runs++) {
-      const { requeueAt = Infinity } = await reconcileSet(this.deps, KEY, new AbortController().signal);
+      const { requeueAt = Infinity } = await reconcileSet(this.deps, key, new AbortController().signal);
       if (requeueAt > this.clock.now() + 1_000) return runs;
       this.clock.advance(1_000);
     }
@@ -268,21 +268,59 @@ describe('setTriggers', () => {
     return all;
   }
 
-  it('searches the sets of a Cluster, and the sets that could have created a ManagedToken, in portions', async () => {
+  it('searches the sets of a Cluster in portions', async () => {
     const all = await fleetOf(1_000);
     const cluster = all.clusters.store.get('c0')!;
     all.clusters.apply({ ...cluster, metadata: { ...cluster.metadata, resourceVersion: '2', labels: { a: 'b' } } });
     const first = all.triggered.size;
     for (let turns = 0; turns < 10; turns++) await turn();
     expect([first, all.triggered.size]).toEqual([499, 1_000]);
-    all.triggered.clear();
-    all.tokens.apply({ ...aChild(aSet(), 'c0'), metadata: { namespace: 'team-a', name: 's-999-c0', uid: 't', resourceVersion: '1' } });
-    const immediately = [...all.triggered];
-    for (let turns = 0; turns < 10; turns++) await turn();
-    expect([immediately, [...all.triggered].sort()]).toEqual([
-      ['team-a/s-9', 'team-a/s-99'],
-      ['team-a/s-9', 'team-a/s-99', 'team-a/s-999'],
-    ]);
+  });
+
+  const LONG = `a${'-'.repeat(240)}b`;
+  it.each([
+    ['a set', 'fleet'],
+    ['a set whose ManagedTokens do not begin with its name, because the name is too long', LONG],
+  ])('triggers %s when the ManagedToken of another owner that has its name is deleted', async (_, name) => {
+    const set = { ...aSet(), metadata: { ...aSet().metadata, name } };
+    const one = new Fleet(set);
+    one.register(1, true);
+    const metadata = { namespace: 'team-a', name: childName(name, 'c0'), uid: 't', resourceVersion: '1' };
+    const foreign = { ...aChild(aSet(), 'c0'), metadata };
+    one.tokens.apply(foreign);
+    await one.settle(`team-a/${name}`);
+    one.triggered.clear();
+    one.tokens.apply({ ...foreign, metadata: { ...metadata, resourceVersion: '2', labels: { a: 'b' } } });
+    expect([...one.triggered]).toEqual([]);
+    one.tokens.delete(foreign);
+    expect([...one.triggered]).toEqual([`team-a/${name}`]);
+  });
+
+  it('does not reveal with a trigger that a Cluster exists that the requester may not see', async () => {
+    const one = new Fleet(aSet());
+    one.register(1, false);
+    const foreign = { ...aChild(aSet(), 'c0'), metadata: { namespace: 'team-a', name: 'fleet-c0', uid: 't', resourceVersion: '1' } };
+    one.tokens.apply(foreign);
+    await one.settle();
+    one.triggered.clear();
+    one.tokens.delete(foreign);
+    expect([...one.triggered]).toEqual([]);
+  });
+
+  it('checks once for many changes of a label that turn a ManagedToken into a surplus one and back', async () => {
+    const one = new Fleet({ ...aSet(), spec: { ...aSet().spec, clusterSelector: { matchLabels: { env: 'prod' } } } });
+    one.register(1, true);
+    const cluster = one.clusters.store.get('c0')!;
+    const label = async (version: number, env: string) => {
+      one.clusters.apply({ ...cluster, metadata: { ...cluster.metadata, resourceVersion: `${version}`, labels: { env } } });
+      await reconcileSet(one.deps, KEY, new AbortController().signal);
+      one.clock.advance(100);
+    };
+    await label(2, 'prod');
+    one.calls.length = 0;
+    for (let version = 3; version < 103; version++) await label(version, version % 2 === 0 ? 'prod' : 'test');
+    expect(one.count(/review/i)).toBeLessThanOrEqual(12);
+    expect(one.count(/^delete$/)).toBe(0);
   });
 
   it('searches once for many changes to one Cluster, and finds a set that a state between has given a ManagedToken', async () => {
