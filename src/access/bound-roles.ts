@@ -37,6 +37,11 @@ export class BoundRoles {
     }
   }
 
+  /** Returns whether a binding names the subject. */
+  has(subject: string): boolean {
+    return this.#counts.has(subject);
+  }
+
   /** Yields each role of a subject with the namespace of its bindings, up to MAX_ROLES roles for each namespace. */
   *of(subject: string): Generator<Pick<ReducedBinding, 'role' | 'namespace'>> {
     for (const [namespace, roles] of this.#counts.get(subject) ?? []) {

@@ -65,7 +65,7 @@ export class RbacIndex {
   /** Keys of bindings by role. */
   readonly #byRole = new Map<string, Set<string>>();
   readonly #boundRoles = new BoundRoles();
-  /** Cached results of `namesFor`, by the subjects of the user. */
+  /** Cached results of `namesFor`, by those subjects of the user that bindings name. */
   #views = new BoundedCache<View>(MAX_VIEWS, weightOf);
   /** Instances in use, by fingerprint. Users with the same names share one instance. */
   readonly #shared = new BoundedCache<WeakRef<Visibility>, number>(MAX_VIEWS);
@@ -149,7 +149,8 @@ export class RbacIndex {
   /** Returns the names that the permission covers for a user. */
   namesFor(user: User): Visibility {
     if (user.groups.includes(SUPERUSERS)) return Visibility.everything;
-    const subjects = subjectsOf(user);
+    // Users of a namespace can invent names: those that no binding names share the view of their groups.
+    const subjects = subjectsOf(user).filter((subject) => this.#boundRoles.has(subject));
     // An identity provider may permit any character in names.
     const key = JSON.stringify(subjects);
     const known = this.#views.get(key);

@@ -166,9 +166,19 @@ export async function isRequesterAllowed(
   return allowed;
 }
 
-/** Returns whether the error only reports bindings to missing roles, which do not prevent a decision. */
+/** Returns whether the error only reports bindings to missing roles, which do not prevent a decision; several errors are in brackets. */
 function isHarmless(evaluationError: string): boolean {
-  return evaluationError === '' || /\brbac\.authorization\.k8s\.io ".*" not found/.test(evaluationError);
+  return (
+    evaluationError === '' ||
+    evaluationError
+      .replace(/^\[(.*)\]$/s, '$1')
+      .split(', ')
+      .every(isMissingRole)
+  );
+}
+
+function isMissingRole(error: string): boolean {
+  return /^(clusterrole|role)\.rbac\.authorization\.k8s\.io "[^"]*" not found$/.test(error);
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Cluster } from '../api/cluster.gen.ts';
 import { TokensGroup } from '../api/names.ts';
 import { ManagedTokens } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { objectKey } from '../kube/paths.ts';
 import type { Recorder } from '../kube/recorder.ts';
 import type { Change } from '../kube/store.ts';
 import { type Outcome, type Result, runController } from '../runtime/controller.ts';
@@ -250,7 +251,7 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
     requesters.changes$.pipe(
       filter(({ type }) => type !== 'updated'),
       map(({ key }) => key),
-      mergeItemsInTurns((key) => keysOf(view.tokensOfRequester(key))),
+      mergeItemsInTurns((key) => searchKeys(view.tokensOfRequester(key))),
       tap((key) => trackPermissionChange(view.tokens.get(key), memory)),
     ),
   );
@@ -260,7 +261,7 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(
       mergeItems(({ key }) => view.registry.clustersOfCredential(key)),
       map(({ metadata }) => metadata.name),
-      mergeItemsInTurns((name) => keysOf(view.tokensForCluster(name))),
+      mergeItemsInTurns((name) => searchKeys(view.tokensForCluster(name))),
     ),
     merge(permissionTriggers(informers, view), clusterSetTriggers(informers, view)).pipe(
       tap((key) => trackPermissionChange(view.tokens.get(key), memory)),
@@ -276,14 +277,14 @@ const budgetChanged = fieldChanged<StoredToken | StoredSecret>(({ isOverBudget }
  * Clusters wait, not changes, so that repeated changes are one.
  */
 function clusterTriggers({ clusters }: TokenInformers, view: HubView): Observable<string> {
-  const affectedBy = (matches: Predicate<Cluster>, isAffected: (token: StoredToken) => boolean) =>
+  const affectedBy = (matches: Predicate<Cluster>, isAffected?: (token: StoredToken) => boolean) =>
     clusters.changes$.pipe(
       filter(matches),
       map(({ key }) => key),
-      mergeItemsInTurns((name) => keysOf(view.tokensForCluster(name).filter(isAffected))),
+      mergeItemsInTurns((name) => searchKeys(view.tokensForCluster(name), isAffected)),
     );
   return merge(
-    affectedBy(isRegistrationChange, () => true),
+    affectedBy(isRegistrationChange),
     affectedBy(
       (change) => !isRegistrationChange(change) && labelsChanged(change),
       ({ spec }) => spec.secret.argocd?.labelsFromCluster !== undefined,
@@ -302,7 +303,7 @@ const apiAudiencesChanged = fieldChanged<Cluster>(({ status }) => status?.apiAud
 function permissionTriggers(informers: TokenInformers, view: HubView): Observable<string> {
   return view.permissions.follow(informers).pipe(
     mergeItems((change) => view.permissions.affectedBy(change)),
-    mergeItemsInTurns((subject) => keysOf(tokensOfSubject(subject, view))),
+    mergeItemsInTurns((subject) => searchKeys(tokensOfSubject(subject, view))),
   );
 }
 
@@ -311,8 +312,16 @@ function clusterSetTriggers({ clusters }: TokenInformers, view: HubView): Observ
   return clusters.changes$.pipe(
     filter(hasChangedClusterSet),
     map(({ key }) => key),
-    mergeItemsInTurns((key) => keysOf(view.tokensForCluster(key))),
+    mergeItemsInTurns((key) => searchKeys(view.tokensForCluster(key))),
   );
+}
+
+/** Searches for the keys of affected ManagedTokens; yields undefined for the others, so that they count in a turn. */
+function* searchKeys(
+  tokens: readonly StoredToken[],
+  isAffected: (token: StoredToken) => boolean = () => true,
+): Generator<string | undefined> {
+  for (const token of tokens) yield isAffected(token) ? objectKey(token) : undefined;
 }
 
 function hasChangedClusterSet(change: Change<Cluster>): boolean {

@@ -15,14 +15,16 @@ export class TrackedAnchors {
   /** Locations of reported anchors by source; the sources are separate because tenants can claim any number of anchors. */
   readonly #reported: Readonly<Record<OrphanSource, Set<string>>> = { recorded: new Set(), claimed: new Set() };
 
-  /** Returns whether to report an orphaned anchor: each once, and at most 16 of each source. */
+  /** Returns whether to report an orphaned anchor: each once, and at most 16 that the Secret claims. */
   isUnreportedOrphan(location: string, source: OrphanSource): boolean {
     const reported = this.#reported[source];
-    return !reported.has(location) && reported.size < MAX_ANCHORS;
+    return !reported.has(location) && (source === 'recorded' || reported.size < MAX_ANCHORS);
   }
 
-  /** Records that an orphaned anchor was reported. */
+  /** Records that an orphaned anchor was reported. Forgets the oldest report beyond 16: no status lists more anchors. */
   recordOrphanReport(location: string, source: OrphanSource): void {
-    this.#reported[source].add(location);
+    const reported = this.#reported[source].add(location);
+    const [oldest] = reported;
+    if (reported.size > MAX_ANCHORS && oldest !== undefined) reported.delete(oldest);
   }
 }

@@ -296,6 +296,19 @@ describe('RbacIndex', () => {
     expect(index.namesFor(aUser('bob', 'team')).names).toEqual(['one']);
   });
 
+  it('computes the names once for users whom no binding names, because users of a namespace can invent names', () => {
+    const index = new RbacIndex(SeeClusters);
+    index.setRole('one', { rules: [seeing('one')] });
+    index.setBinding('one', bindingTo('one'));
+    const union = jest.spyOn(Visibility, 'union');
+    try {
+      for (let user = 0; user < 100; user++) expect(index.namesFor(aUser(`invented-${user}`, 'team')).names).toEqual(['one']);
+      expect(union).toHaveBeenCalledTimes(1);
+    } finally {
+      union.mockRestore();
+    }
+  });
+
   it('returns no names of another user to a user whose names and subjects join to the same string', () => {
     const index = new RbacIndex(SeeTokens);
     index.setRole('team-a/bait', { rules: [{ ...SEE_TOKENS, resourceNames: [COLLIDING] }] });

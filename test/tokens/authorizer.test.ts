@@ -73,12 +73,23 @@ describe('TokenAuthorizer.review of a decision', () => {
       'a denial, with a binding to a missing role',
       { allowed: false, evaluationError: 'clusterrole.rbac.authorization.k8s.io "x" not found' },
     ],
+    [
+      'a denial, with bindings to missing roles',
+      {
+        allowed: false,
+        evaluationError: '[clusterrole.rbac.authorization.k8s.io "x" not found, role.rbac.authorization.k8s.io "y" not found]',
+      },
+    ],
   ])('denies the permission for a decision with %s', async (_name, status) => {
     expect(await review({ status })).toMatchObject({ allowed: false });
   });
 
   it.each([
     ['an error', { status: { allowed: false, evaluationError: 'webhook not found' } }],
+    [
+      'an error beside a missing role',
+      { status: { allowed: false, evaluationError: '[clusterrole.rbac.authorization.k8s.io "x" not found, webhook: deadline exceeded]' } },
+    ],
     ['a text', { status: { allowed: 'true' } }],
     ['a status of null', { status: null }],
     ['no status', {}],

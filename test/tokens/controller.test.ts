@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { ApiObject, Stored } from '../../src/api/resources.ts';
 import { toOverBudgetStub } from '../../src/kube/namespace-bytes.ts';
 import { ObjectStore } from '../../src/kube/store.ts';
@@ -140,6 +141,35 @@ describe('tokenTriggers', () => {
     }
     for (let turns = 0; turns < 300; turns++) await turn();
     expect(claims.triggered).toHaveLength(2_000);
+  });
+
+  it('examines ManagedTokens that a change to a label does not affect in portions', async () => {
+    const claims = new Claims();
+    let examined = 0;
+    const secret = {
+      name: 'x',
+      get argocd() {
+        examined += 1;
+        return undefined;
+      },
+    };
+    const tokenOf = (index: number) => {
+      const token = claims.claimant(index, { version: '2' }) as unknown as Stored<ManagedToken>;
+      return { ...token, spec: { ...token.spec, secret } };
+    };
+    claims.tokens.list(...Array.from({ length: 1_000 }, (_, index) => tokenOf(index) as unknown as ApiObject));
+    const cluster = aCluster();
+    claims.clusters.apply(cluster);
+    for (let turns = 0; turns < 20; turns++) await turn();
+    claims.reset();
+    examined = 0;
+    for (let version = 2; version < 52; version++) {
+      const metadata = { ...cluster.metadata, resourceVersion: `${version}`, labels: { version: `${version}` } };
+      claims.clusters.apply({ ...cluster, metadata } as ApiObject);
+    }
+    const first = examined;
+    for (let turns = 0; turns < 20; turns++) await turn();
+    expect([first, examined, claims.triggered]).toEqual([499, 2_000, []]);
   });
 
   it('triggers at most 16 owners of a Secret, and none that does not exist', () => {
