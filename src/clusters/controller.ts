@@ -175,10 +175,10 @@ async function probeCluster(
   const includesAccess = access === undefined || access.fault !== undefined || accessAt <= clock.monotonic();
   // Only a new cluster, or one that is confirmed as ready, needs an immediate retry: for others, the next scheduled probe is soon enough.
   const isRetried = health === undefined || isReadyConfirmed(health);
-  const namespaces = () => namespacesToReview(tokensForCluster(registered.cluster.metadata.name));
   try {
     const probeTarget = async (target: Target): Promise<Probed> => {
       const includesAudiences = apiAudiences?.length !== 0;
+      const namespaces = () => namespacesToReview(tokensForCluster(registered.cluster.metadata.name), target.namespaces);
       const result = await probe(target, { clock, isRetried, includesAccess, includesAudiences, namespaces }, signal);
       if (result.fault === undefined) return { ...result, activeServer: target.activeServer };
       return { ...result, fault: await explainRejection(result.fault, target, hub, signal) };

@@ -206,11 +206,15 @@ const MAX_NAMESPACES = 10;
 
 /**
  * Returns the namespaces to review if Purser may not issue tokens in all namespaces: at most 10, those that tokens were issued for first.
+ * `allowed` are the namespaces in the credential Secret. They are reviewed even before the first ManagedToken names them, so that a new
+ * cluster becomes Ready.
  */
-export function namespacesToReview(tokens: readonly ManagedToken[]): readonly string[] {
+export function namespacesToReview(tokens: readonly ManagedToken[], allowed: readonly string[] | undefined): readonly string[] {
   const wasIssued = ({ status }: ManagedToken) => status?.issuedAt !== undefined;
   const [issued, others] = [tokens.filter(wasIssued), tokens.filter((token) => !wasIssued(token))].map(namespacesOf);
-  return [...new Set([...(issued ?? []), ...(others ?? [])])].slice(0, MAX_NAMESPACES);
+  const named = [...(issued ?? []), ...(others ?? [])];
+  const candidates = allowed === undefined ? named : [...named.filter((namespace) => allowed.includes(namespace)), ...allowed];
+  return [...new Set(candidates)].slice(0, MAX_NAMESPACES);
 }
 
 /**

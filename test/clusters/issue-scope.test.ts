@@ -9,17 +9,28 @@ function tokenFor(namespace: string, status: ManagedToken['status'] = {}): Manag
 
 describe('namespacesToReview', () => {
   it('returns each namespace that ManagedTokens name once', () =>
-    expect(namespacesToReview(['b', 'a', 'b'].map((namespace) => tokenFor(namespace)))).toEqual(['a', 'b']));
+    expect(
+      namespacesToReview(
+        ['b', 'a', 'b'].map((namespace) => tokenFor(namespace)),
+        undefined,
+      ),
+    ).toEqual(['a', 'b']));
 
   it('returns at most ten namespaces, those with issued tokens first', () => {
     const crowd = Array.from({ length: 50 }, (_, index) => tokenFor(`a-${index}`));
-    const namespaces = namespacesToReview([...crowd, tokenFor('z', { issuedAt: '2026-01-01T00:00:00Z' })]);
+    const namespaces = namespacesToReview([...crowd, tokenFor('z', { issuedAt: '2026-01-01T00:00:00Z' })], undefined);
 
     expect(namespaces).toHaveLength(10);
     expect(namespaces[0]).toBe('z');
   });
 
-  it('returns no namespaces without ManagedTokens', () => expect(namespacesToReview([])).toEqual([]));
+  it('returns no namespaces without ManagedTokens', () => expect(namespacesToReview([], undefined)).toEqual([]));
+
+  it('returns the namespaces in the credential Secret without ManagedTokens, so that a new cluster becomes Ready', () =>
+    expect(namespacesToReview([], ['b', 'a'])).toEqual(['b', 'a']));
+
+  it('returns only namespaces in the credential Secret, those that ManagedTokens name first', () =>
+    expect(namespacesToReview([tokenFor('c'), tokenFor('a')], ['b', 'a'])).toEqual(['a', 'b']));
 });
 
 describe('toIssueScope', () => {

@@ -26,6 +26,10 @@ it('has permission to issue tokens in the named namespace only', async () => {
   expect(await mayIssue('kube-system')).toBe('no');
 });
 
+it('reports a Cluster as Ready that no ManagedToken names yet', async () => {
+  await world.waitFor(CLUSTER, '--for=condition=Ready');
+});
+
 it('issues and revokes tokens in the named namespace, and reports Authorized', async () => {
   for (const name of ['ci-deployer', 'revocable']) await world.kubectl('apply', '-f', `REPO/deploy/samples/${name}.yaml`);
   await world.waitFor('mt', '-A', '--all', '--for=condition=Ready');

@@ -369,7 +369,7 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
     'apply the output of purser print hub-rbac --service-account NAME to the hub, where NAME is the service account in the Secret',
   HubTokenFailed: "check that the service account that the Secret names exists in Purser's namespace on the hub, and that the hub responds",
   Forbidden:
-    'apply deploy/target/access.yaml to the cluster, or allow the service account to create serviceaccounts/token in namespaces that ManagedTokens name',
+    'apply deploy/target/access.yaml to the cluster; to limit Purser to some namespaces, list them in the namespaces key of the Secret, and apply the output of purser print target-rbac --namespaces',
   PermissionsUnknown: 'allow the service account to create selfsubjectreviews and selfsubjectaccessreviews, as system:basic-user does',
   NotReady: "run kubectl get --raw '/readyz?verbose' on the cluster",
   Throttled: "raise the API server's limits for Purser's service account",
