@@ -50,7 +50,7 @@ function addressLines({ hub, targets, facade, page, metrics, folder, cwd }: Welc
   const shown = targets.slice(0, MAX_TARGETS);
   const rows: readonly (readonly string[])[] = [
     ...[hub, ...shown].map((server) => [server.name, server.url, relativePath(server.kubeconfig, cwd), noteOf(server)]),
-    ...(targets.length > shown.length ? [['…', `${targets.length - shown.length} more targets`, relativePath(folder, cwd)]] : []),
+    ...(targets.length > shown.length ? [['…', `more targets: ${targets.length - shown.length}`, relativePath(folder, cwd)]] : []),
     ['façade', `${facade}/CLUSTER`],
     ...(page === undefined ? [] : [['web UI', page]]),
     ['metrics', metrics],

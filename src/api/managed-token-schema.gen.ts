@@ -133,7 +133,7 @@ export const ManagedTokenSchema = {
             },
             "suspend": {
               "type": "boolean",
-              "description": "Suspends rotation if true. The token then stays in its Secret until it expires, or until the cluster, service account, audiences, boundObjectRef or revocation in the spec changes. Purser does not repair the Secret in the meantime.",
+              "description": "Suspends rotation if true. Purser then neither replaces the token nor repairs its Secret. It still removes the token when the token expires or is revoked, when the requester loses permission, or when the cluster, service account, audiences, boundObjectRef or revocation in the spec changes.",
               "default": false
             }
           }

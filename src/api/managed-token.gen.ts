@@ -87,7 +87,7 @@ export interface ManagedTokenRotation {
    */
   readonly renewBefore: string;
   /**
-   * Suspends rotation if true. The token then stays in its Secret until it expires, or until the cluster, service account, audiences, boundObjectRef or revocation in the spec changes. Purser does not repair the Secret in the meantime.
+   * Suspends rotation if true. Purser then neither replaces the token nor repairs its Secret. It still removes the token when the token expires or is revoked, when the requester loses permission, or when the cluster, service account, audiences, boundObjectRef or revocation in the spec changes.
    */
   readonly suspend: boolean;
 }

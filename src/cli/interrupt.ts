@@ -1,4 +1,4 @@
-// Handles signals and uncaught errors of a command that runs to completion. program.ts handles those of `run` and `dev`.
+// Handles signals and uncaught errors of all commands except `run` and `dev`, which program.ts handles.
 
 import type { Clock } from '../std/clock.ts';
 import { redactTokens } from '../std/sensitive.ts';

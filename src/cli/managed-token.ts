@@ -31,7 +31,10 @@ const DESCRIPTIONS: Readonly<Record<TokenAction, readonly [summary: string, desc
     'revoke a token now',
     'Revoke the token of a ManagedToken with spec.revocation BoundSecret, and wait for the new one. The target cluster rejects the old token within seconds.',
   ],
-  suspend: ['suspend rotation of a token', 'Suspend the rotation of a ManagedToken. The token stays in the Secret until it expires.'],
+  suspend: [
+    'suspend rotation of a token',
+    'Suspend the rotation of a ManagedToken. The token stays in the Secret until it expires, unless it is revoked or the requester loses permission.',
+  ],
   resume: ['resume rotation of a token', 'Resume the rotation of a ManagedToken, and wait for a valid token.'],
 };
 

@@ -170,7 +170,7 @@ export interface ProfileCounts {
   readonly published: number;
   /** Number of ClusterProfiles whose last write the hub rejected. */
   readonly rejected: number;
-  /** Number of ClusterProfiles that have the name of one of the set's clusters but are not controlled by the set. */
+  /** Number of ClusterProfiles that have a name the set needs, but that the set does not control. */
   readonly conflicting: number;
 }
 

@@ -118,7 +118,7 @@ describe('purser with a hub that does not respond', () => {
     'names the cause and remedy for "%s"',
     async (line) => {
       const { code, stderr } = await runPurser([...line.split(' '), '--kubeconfig', await unreachableHub()]);
-      const problem = 'the hub at https://127.0.0.1:1 does not respond (ECONNREFUSED)';
+      const problem = 'cannot connect to the hub at https://127.0.0.1:1 (ECONNREFUSED)';
       expect([code, stderr]).toEqual([1, `purser: ${problem}; check the network and the address of the current context\n`]);
     },
   );

@@ -67,7 +67,6 @@ describe('Dockerfile', () => {
       expect.stringMatching('--max-semi-space-size='),
       '--no-parallel-scavenge',
       expect.stringMatching('--heap-growing-percent='),
-      '--memory-saver-mode',
       '--disable-sigusr1',
     ]);
     expect(wordsOf(final, 'ENTRYPOINT')).toEqual(expect.arrayContaining(options));

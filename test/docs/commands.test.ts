@@ -97,12 +97,14 @@ const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
   'npm install --no-package-lock': 'replaces the packages of this test run',
   'npm install -g ./purser-0.1.0.tgz': 'test/real/package.test.ts installs the package in a folder',
   'helm rollback': 'the text advises against it',
+  'helm template': 'named as an alternative to helm install',
+  'kubectl --context hub delete -f install.yaml': 'deletes the objects of deploy/base and the policies, which test/real deletes with -k',
 };
 
 /** Options of other programs in prose: docker, helm and others, and our own benches. */
 const FOREIGN_OPTIONS: ReadonlySet<string> = new Set(
   [
-    '--build-arg --clusterprofile-provider-file --context --create-namespace --enable-ssl-passthrough --internal --no --rm --silent',
+    '--api-versions --build-arg --clusterprofile-provider-file --context --create-namespace --enable-ssl-passthrough --internal --no --rm --silent',
     '--service-account-max-token-expiration --service-account-issuer --authentication-config --kube-apiserver-arg --tls-san --from-literal',
     '--help --check --fault --minutes --only --out --runs --scale --seconds --seed --size --write-docs --write-status --no-package-lock',
   ]

@@ -107,7 +107,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   'the hub forbids Purser to list or watch ManagedTokens, Roles or RoleBindings, or sends no event for one of these resources for five minutes':
     ['facade/listwatch/on-demand.test.ts', 'ends watches and stops the informers after five minutes without an event for informer %i'],
-  '`metadata` of a list': [RECORDED_LISTS, '"metadata":\\{"continue":""'],
+  '`metadata.selfLink` of a list': [RECORDED_LISTS, '"metadata":\\{"continue":""'],
   'the last page of a list with a selector': [LIST, 'returns no continue token after the last selected cluster'],
   '`remainingItemCount`': [LIST, 'counts remaining visible clusters'],
   '`resourceVersion`': [LIST, 'returns the hub’s version to a caller who sees everything'],

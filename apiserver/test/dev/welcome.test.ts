@@ -50,7 +50,7 @@ Press Ctrl-C to stop. Data is stored in .purser. The log follows: warnings, and 
     const targets = Array.from({ length: 100 }, (_, index) => ({ ...run.hub, name: `target-${index + 1}` }));
     const text = welcomeText({ ...run, targets });
     expect(text.split('\n').length).toBeLessThanOrEqual(24);
-    expect(text).toMatch(/^ {2}… +95 more targets +\.purser$/m);
+    expect(text).toMatch(/^ {2}… +more targets: 95 +\.purser$/m);
   });
 
   it.each([

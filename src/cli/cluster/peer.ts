@@ -39,7 +39,7 @@ function explainStatus(peer: Peer, error: StatusError): string {
   const { reason } = statusFailure(error);
   if (reason === 'CredentialRejected')
     return `the ${role} rejects the credential of ${contextText(peer)}; log in again, or check ${choice}`;
-  if (error.code === 403)
+  if (reason === 'TargetForbidden')
     return `the ${role} responded: ${text}; grant the user of ${contextText(peer)} this permission, or check ${choice}`;
   if (hasReason(error, 'Conflict', 'AlreadyExists')) return `the ${role} responded: ${text}; run the command again`;
   if (isMissingNamespace(error)) return `the ${role} responded: ${text}; create the namespace, or correct the option that names it`;
@@ -68,5 +68,5 @@ function explainTransport(peer: Peer, error: TransportError): string {
   if (reason === 'CredentialRejected')
     return `the ${role} rejects the client certificate of ${context}; log in again, or check the context of the ${role}`;
   if (reason === 'ResponseUntrusted') return `${server} is not a Kubernetes API server; check the address of ${context}`;
-  return `the ${role} at ${server} does not respond (${error.code}); check the network and the address of ${context}`;
+  return `cannot connect to the ${role} at ${server} (${error.code}); check the network and the address of ${context}`;
 }

@@ -42,8 +42,9 @@ export async function revokeEarlierTokens(revocation: RevokeTokensOptions, host:
 }
 
 function note(name: string): string {
-  const text = 'The token in the registered Secret, and tokens that an attacker created with a stolen token, stay valid until they expire.';
-  return `${text}\nTo revoke them, run: purser cluster revoke ${name} --context TARGET\n`;
+  const text =
+    'The token in the registered Secret, and tokens that an attacker requested with a stolen token, stay valid until they expire.';
+  return `${text}\nTo revoke all tokens of Purser's service account on the target, run: purser cluster revoke ${name} --context TARGET\n`;
 }
 
 /** Revokes all tokens of Purser's service account on the target by re-creating the service account, and returns a one-hour token. */

@@ -32,7 +32,7 @@ export interface IssuedToken {
   readonly serverAt: number;
 }
 
-/** Client of the façade: `await using facade = await Facade.open(options, host)`. */
+/** Client of the façade: `await using facade = await FacadeClient.open(options, host)`. */
 export class FacadeClient implements AsyncDisposable {
   readonly #host: CommandHost;
   readonly #hub: KubeClient;

@@ -102,7 +102,7 @@ async function createLock(path: string): Promise<void> {
     await file.close();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code !== 'EEXIST') throw new CommandError(`cannot write ${path}: ${message}. Check its permissions`);
+    if (code !== 'EEXIST') throw new CommandError(`cannot write ${path}: ${message}. Check the path and its permissions`);
     throw new CommandError(`${path} is locked by another program. Try again, or remove ${lockOf(path)} if no program uses it`);
   }
 }
@@ -114,7 +114,7 @@ async function readKubeconfigFile(file: string): Promise<KubeconfigFile> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return { path: file, text: '' };
-    throw new CommandError(`cannot read ${file}: ${message}. Check its permissions`);
+    throw new CommandError(`cannot read ${file}: ${message}. Check the path and its permissions`);
   }
 }
 

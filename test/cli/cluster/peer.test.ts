@@ -21,10 +21,16 @@ describe('callPeer', () => {
   it.each<[string, Peer, Error, string]>([
     ['401', HUB, unauthorized(), 'the hub rejects the credential of the current context; log in again, or check the context of the hub'],
     [
-      '403',
+      '403 of an authorizer',
       TARGET,
-      statusError('Forbidden', 'User "a" cannot patch\nresource "namespaces"'),
-      'the target cluster responded: User "a" cannot patch resource "namespaces"; grant the user of context "eu" this permission, or check the context of the target cluster',
+      statusError('Forbidden', 'User "a" cannot patch resource "namespaces"\nin API group ""'),
+      'the target cluster responded: User "a" cannot patch resource "namespaces" in API group ""; grant the user of context "eu" this permission, or check the context of the target cluster',
+    ],
+    [
+      '403 of an admission plugin',
+      TARGET,
+      statusError('Forbidden', 'secrets "a" is forbidden: exceeded quota: small'),
+      'the target cluster responded: secrets "a" is forbidden: exceeded quota: small',
     ],
     [
       'an unknown kind',
@@ -49,7 +55,7 @@ describe('callPeer', () => {
       'no connection',
       TARGET,
       new TransportError('ECONNREFUSED', 'connect ECONNREFUSED'),
-      'the target cluster at https://eu.example.com does not respond (ECONNREFUSED); check the network and the address of context "eu"',
+      'cannot connect to the target cluster at https://eu.example.com (ECONNREFUSED); check the network and the address of context "eu"',
     ],
     [
       'an untrusted certificate',
