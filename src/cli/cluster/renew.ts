@@ -47,7 +47,7 @@ export interface RenewAllOptions extends Pick<RenewCredentialOptions, 'hub' | 't
 }
 
 /**
- * Renews the credentials of all Clusters except those with manual renewal. Supplies a new token if a context has an address of the Cluster:
+ * Renews the tokens of all Clusters except those with manual renewal; client certificates and federation have none. Supplies a new token if a context has an address of the Cluster:
  * after a restore of the hub, the stored tokens may have expired. Attempts all renewals, then throws a CommandError if any of them failed.
  */
 export async function renewAll({ hub, timeoutMs, findTarget }: RenewAllOptions, host: CommandHost): Promise<void> {
@@ -56,6 +56,7 @@ export async function renewAll({ hub, timeoutMs, findTarget }: RenewAllOptions, 
   const renewNext = async (): Promise<void> => {
     for (let cluster = clusters.pop(); cluster !== undefined; cluster = clusters.pop()) {
       const { name } = cluster.metadata;
+      if (await usesNoToken(hub, cluster, host)) continue;
       const target = await findTarget(cluster.spec.orchestratorApiEndpoints.serverEndpoints.map(({ serverAddress }) => serverAddress));
       await renewCredential({ name, hub, target, timeoutMs }, host).catch((error: unknown) => {
         if (!(error instanceof CommandError)) throw error;
@@ -75,6 +76,15 @@ const CONCURRENCY = 8;
 /** Returns whether a Cluster refers to a credential Secret whose renewal is automatic. */
 function isRenewable(cluster: Cluster): boolean {
   return secretNameOf(cluster) !== undefined && cluster.spec.credential?.renewal !== 'Manual';
+}
+
+/** Returns whether the credential Secret of a Cluster has a service account for federation, or a client certificate, and no token. */
+async function usesNoToken(hub: Peer, cluster: Cluster, { signal }: CommandHost): Promise<boolean> {
+  const secret = secretNameOf(cluster);
+  if (secret === undefined) return true;
+  const { data = {} } = (await callPeer(hub, (client) => ignoreReasons(client.get(Secrets, secret, { signal }), 'NotFound'))) ?? {};
+  const { token, serviceAccount, clientCertificate } = CredentialSecretKey;
+  return data[token] === undefined && [serviceAccount, clientCertificate].some((key) => data[key] !== undefined);
 }
 
 /** An annotation that Purser sets on the renewed Secret once it has handled a request. */

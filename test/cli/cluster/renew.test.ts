@@ -128,6 +128,18 @@ describe('renewAll', () => {
     expect(world.target.accepts(await world.renewedToken())).toBe(true);
   });
 
+  it('skips Clusters whose credential has no token: federation and client certificates', async () => {
+    await world.begin();
+    for (const key of ['serviceAccount', 'tls.crt']) {
+      const name = key.toLowerCase();
+      await world.hub.admin.create(Secrets, { metadata: { namespace: CREDENTIALS, name }, stringData: { [key]: 'x' } });
+      await world.addCluster(name, {}, name);
+    }
+    await world.run();
+    expect(await renewFleet(async () => undefined)).toBeUndefined();
+    expect(printed).toMatch(/^Purser renewed its credential for Cluster c\d+; [^\n]*\n$/);
+  });
+
   it('reports each credential that is not renewed, and exits with the code of the worst failure', async () => {
     await world.begin();
     expect(await renewFleet(async () => undefined)).toMatchObject({
