@@ -30,7 +30,7 @@ import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
 export function reduceSecret(object: Stored<Secret>): Stored<StoredSecret> {
   const whole = shareSecretParts(withoutData(object));
   const bytes = estimateBytes(whole.metadata);
-  if (bytes <= MAX_METADATA_LENGTH) return recordBytes(whole, bytes + estimateBytes(whole.claims));
+  if (bytes <= MAX_METADATA_BYTES) return recordBytes(whole, bytes + estimateBytes(whole.claims));
   const stub = { ...stubOfSecret(whole), isTooLarge: true as const };
   return recordBytes(stub, estimateBytes(stub));
 }
@@ -82,8 +82,8 @@ const SHARED_ANNOTATIONS = [
   Annotation.credentialId,
 ];
 
-/** Maximum estimated size of a Secret's metadata, in bytes. The labels and annotations of a spec and Purser's record need less. */
-const MAX_METADATA_LENGTH = 32_768;
+/** Maximum estimated size of a Secret's metadata, in bytes: more than the labels and annotations of any spec and Purser's record need. */
+const MAX_METADATA_BYTES = 65_536;
 /** Maximum total length of Purser's annotations in a stub, in characters. */
 const MAX_OWN_LENGTH = 4_096;
 /** Maximum size of the claims in a stub. */

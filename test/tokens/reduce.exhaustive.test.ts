@@ -67,13 +67,23 @@ describe('reduceSecret', () => {
     expect(reduceSecret(secret)).toMatchObject({ metadata: secret.metadata });
   });
 
+  it('keeps the largest labels and annotations that the CRD permits in a spec, with the record of Purser', () => {
+    const keyed = (prefix: string, count: number, length: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`.padEnd(317, 'k'), 'v'.repeat(length)]));
+    const { metadata, ...secret } = secretWith(4 * KILOBYTE);
+    const annotations = { ...metadata.annotations, ...keyed('a', 16, 1_024) };
+    const allowed = { ...secret, metadata: { ...metadata, labels: keyed('l', 48, 63), annotations } };
+    expect(reduceSecret(allowed)).toMatchObject({ metadata: { labels: allowed.metadata.labels, annotations } });
+    expect(reduceSecret(allowed).isTooLarge).toBeUndefined();
+  });
+
   it('keeps a stub of a Secret with 250 kB of annotations, which is reported as a conflict with a remedy', () => {
     const secret = reduceSecret(secretWith(250_000));
     expect(JSON.stringify(secret).length).toBeLessThan(1_000);
     const conflict = findConflict({ token: TOKEN, secret });
     expect(conflict && secretConflictFailure(conflict)).toEqual({
       reason: 'SecretConflict',
-      message: `The metadata of Secret ${TOKEN.metadata.name} exceeds 32 kB. Remove labels and annotations that Purser did not set.`,
+      message: `The metadata of Secret ${TOKEN.metadata.name} exceeds 64 KiB. Remove labels and annotations that Purser did not set.`,
     });
   });
 });

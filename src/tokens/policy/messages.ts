@@ -34,7 +34,9 @@ export interface TokenFailure {
 export function tokenFailure(reason: FailureReason, token: StoredToken, response = ''): TokenFailure {
   const text = OWN_TEXTS[reason]?.(token) ?? FailureReason[reason];
   const relayed = RELAYED.has(reason) ? redacted(response, token) : '';
-  const remedy = isClusterFailure(reason) ? ` The conditions of Cluster ${token.spec.clusterName} show the cause to administrators.` : '';
+  const remedy = isClusterFailure(reason)
+    ? ` Administrators find the cause in the conditions of Cluster ${token.spec.clusterName}, or in Purser's log.`
+    : '';
   return { reason, message: `${toSentence(relayed === '' ? text : `${text}: ${relayed}`)}${remedy}` };
 }
 
@@ -72,7 +74,7 @@ export function invalidSpecFailure(problems: readonly string[]): TokenFailure {
 export function secretConflictFailure({ name, owner, isClaimed, isTooLarge, isOverBudget }: SecretConflict): TokenFailure {
   const remedy = 'Choose another spec.secret.name.';
   const message = (() => {
-    if (isTooLarge) return `The metadata of Secret ${name} exceeds 32 kB. Remove labels and annotations that Purser did not set.`;
+    if (isTooLarge) return `The metadata of Secret ${name} exceeds 64 KiB. Remove labels and annotations that Purser did not set.`;
     if (isOverBudget) return `Purser does not write Secret ${name}, because ${OVER_BUDGET}`;
     if (owner === undefined) return `The ManagedToken does not own Secret ${name}. Delete the Secret, or choose another spec.secret.name.`;
     if (isClaimed) return `The older ManagedToken ${owner} also uses Secret ${name}. ${remedy}`;
@@ -101,7 +103,7 @@ export function withdrawnMessage(forbidden: string): string {
 }
 
 export function orphanedAnchorMessage({ cluster, namespace }: AnchorLocation, name: string): string {
-  return `Secret ${namespace}/${name} on cluster ${cluster} could not be deleted. Tokens that are bound to it stay valid until they expire; delete it to revoke them.`;
+  return `Secret ${namespace}/${name} on cluster ${cluster} could not be deleted, and may still exist. Tokens that are bound to the Secret stay valid until they expire; to revoke them, delete the Secret.`;
 }
 
 /** Returns kube-apiserver's own wording for a lifetime that was shortened. */
@@ -138,7 +140,7 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => 
     `${FailureReason.AnchorDeletionUnconfirmed}. Delete Secret ${anchorName(metadata.uid)} on the former cluster; then delete the ManagedToken, or remove its annotation ${Annotation.revoke}`,
   TooManyAnchors: () => `${FailureReason.TooManyAnchors}. Make the former clusters reachable, or delete their Cluster objects`,
   AuthorizationFailed: () =>
-    `${FailureReason.AuthorizationFailed}. An administrator must check the hub's API server and its authorization webhook`,
+    `${FailureReason.AuthorizationFailed}. An administrator must check Purser's log, and the hub's API server and authorization webhook`,
 };
 
 /**
