@@ -64,9 +64,11 @@ describe('Dockerfile', () => {
     const { scripts } = JSON.parse(readText('package.json')) as { scripts: { start: string } };
     const options = scripts.start.match(/--\S+/g) ?? [];
     expect(options).toEqual([
-      expect.stringMatching('--max-semi-space-size='),
+      '--min-semi-space-size=4',
+      '--max-semi-space-size=4',
       '--no-parallel-scavenge',
       expect.stringMatching('--heap-growing-percent='),
+      '--memory-saver-mode',
       '--disable-sigusr1',
     ]);
     expect(wordsOf(final, 'ENTRYPOINT')).toEqual(expect.arrayContaining(options));
