@@ -12,7 +12,7 @@ import { systemClock } from './std/clock.ts';
 import { omitUndefined } from './std/omit-undefined.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 
-/** Maximum time for the shutdown, in milliseconds: shorter than the Deployment's termination grace period of 35 seconds. */
+/** Maximum time for the shutdown, in milliseconds: shorter than the Deployment's termination grace period without its preStop hook, 35 seconds. */
 const STOP_MS = 30_000;
 /** Maximum time for running reconciles to finish at shutdown, in milliseconds. */
 const DRAIN_MS = 20_000;

@@ -74,7 +74,7 @@ export const ClusterSchema = {
           "properties": {
             "controller": {
               "type": "object",
-              "description": "Credential that Purser uses. Without this field, the façade lists the Cluster, but Purser does not probe it and issues no tokens for it. A change applies to the next request.",
+              "description": "Credential that Purser uses. Without this field, the façade lists the Cluster, but Purser does not probe it and issues no tokens for it. A change applies to the next request. If the Cluster then refers to another Secret, Purser also replaces the tokens of ManagedTokens for the Cluster.",
               "required": [
                 "kind",
                 "name",
@@ -97,7 +97,7 @@ export const ClusterSchema = {
                 },
                 "namespace": {
                   "type": "string",
-                  "description": "Namespace of the Secret or service account. Purser reads credentials only from the namespaces in the --credential-namespaces option. The default is Purser's own namespace.",
+                  "description": "Namespace of the Secret or service account. Purser reads credentials only from the namespaces in the --credential-namespaces option: by default, only from its own namespace.",
                   "maxLength": 63,
                   "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
                 }
@@ -153,7 +153,7 @@ export const ClusterSchema = {
             },
             "overlap": {
               "type": "string",
-              "description": "Time for which the replaced token stays valid after a renewal, from 0s to 24h, so that all replicas of Purser receive the new token. Purser limits the overlap to half of the granted lifetime, but never to less than the probe interval. After the overlap, Purser revokes the replaced token by deleting its anchor: the Secret that the token is bound to, on the cluster.",
+              "description": "Time for which the replaced token stays valid after a renewal, from 0s to 24h, so that all replicas of Purser receive the new token. Purser limits the overlap to half of the granted lifetime, but never to less than the probe interval. After the overlap, Purser revokes the replaced token by deleting its anchor: the Secret that the token is bound to, on the cluster. A token without an anchor, such as one that you supply, stays valid until it expires.",
               "default": "1m",
               "maxLength": 32
             }
@@ -198,13 +198,13 @@ export const ClusterSchema = {
         "probeLatencyMilliseconds": {
           "type": "integer",
           "format": "int64",
-          "description": "Duration of the last /readyz request before the status was written, in milliseconds; absent if the API server did not respond. The cluster list of the façade omits this field.",
+          "description": "Duration of the last /readyz request before the status was written, in milliseconds; absent if the request failed, unless the API server reported that it is not ready. The cluster list of the façade omits this field.",
           "minimum": 0
         },
         "credentialExpirationTime": {
           "type": "string",
           "format": "date-time",
-          "description": "Expiry of the credential that Purser uses; absent if the credential does not expire, if its expiry is unknown, and for a cluster that trusts tokens issued by the hub. The cluster list of the façade omits this field."
+          "description": "Expiry of the credential that Purser uses; absent if the credential does not expire, if its expiry is unknown, for the hub, and for a cluster that trusts tokens issued by the hub. The cluster list of the façade omits this field."
         },
         "credentialRenewalTime": {
           "type": "string",
@@ -213,7 +213,7 @@ export const ClusterSchema = {
         },
         "conditions": {
           "type": "array",
-          "description": "Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the cluster's API server responds. Authorized: the cluster accepts Purser's credential and permits it to issue tokens. CredentialFresh: Purser's credential does not expire soon, and its renewal succeeds. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods. A period is 5 minutes; with more than 1,020 Clusters, it is the number of Clusters divided by 3.4, in seconds.",
+          "description": "Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the cluster's API server responds. Authorized: the cluster accepts Purser's credential and permits it to issue tokens. CredentialFresh: Purser's credential does not expire soon, and its last renewal did not fail. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods. A period is 5 minutes; with more than 1,020 Clusters, it is the number of Clusters divided by 3.4, in seconds.",
           "maxItems": 16,
           "items": {
             "type": "object",
@@ -239,12 +239,12 @@ export const ClusterSchema = {
               },
               "reason": {
                 "type": "string",
-                "description": "Reason for the condition's last transition, as one word in CamelCase.",
+                "description": "Reason for the status, as one word in CamelCase.",
                 "maxLength": 1024
               },
               "message": {
                 "type": "string",
-                "description": "Human-readable details about the last transition.",
+                "description": "Human-readable explanation of the status.",
                 "maxLength": 32768
               },
               "lastHeartbeatTime": {
@@ -308,7 +308,7 @@ export const ClusterColumns = [
   {
     "name": "Credential Fresh",
     "type": "string",
-    "description": "Status of the CredentialFresh condition: Purser's credential does not expire soon, and its renewal succeeds.",
+    "description": "Status of the CredentialFresh condition: Purser's credential does not expire soon, and its last renewal did not fail.",
     "jsonPath": ".status.conditions[?(@.type==\"CredentialFresh\")].status",
     "priority": 1
   },

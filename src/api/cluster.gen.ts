@@ -54,7 +54,7 @@ export interface ClusterAuthInfo {
   readonly user?: ClusterUser;
 }
 /**
- * Credential that Purser uses. Without this field, the façade lists the Cluster, but Purser does not probe it and issues no tokens for it. A change applies to the next request.
+ * Credential that Purser uses. Without this field, the façade lists the Cluster, but Purser does not probe it and issues no tokens for it. A change applies to the next request. If the Cluster then refers to another Secret, Purser also replaces the tokens of ManagedTokens for the Cluster.
  */
 export interface ClusterController {
   /**
@@ -66,7 +66,7 @@ export interface ClusterController {
    */
   readonly name: string;
   /**
-   * Namespace of the Secret or service account. Purser reads credentials only from the namespaces in the --credential-namespaces option. The default is Purser's own namespace.
+   * Namespace of the Secret or service account. Purser reads credentials only from the namespaces in the --credential-namespaces option: by default, only from its own namespace.
    */
   readonly namespace: string;
 }
@@ -100,7 +100,7 @@ export interface ClusterCredential {
    */
   readonly lifetime: string;
   /**
-   * Time for which the replaced token stays valid after a renewal, from 0s to 24h, so that all replicas of Purser receive the new token. Purser limits the overlap to half of the granted lifetime, but never to less than the probe interval. After the overlap, Purser revokes the replaced token by deleting its anchor: the Secret that the token is bound to, on the cluster.
+   * Time for which the replaced token stays valid after a renewal, from 0s to 24h, so that all replicas of Purser receive the new token. Purser limits the overlap to half of the granted lifetime, but never to less than the probe interval. After the overlap, Purser revokes the replaced token by deleting its anchor: the Secret that the token is bound to, on the cluster. A token without an anchor, such as one that you supply, stays valid until it expires.
    */
   readonly overlap: string;
 }
@@ -131,11 +131,11 @@ export interface ClusterStatus {
    */
   readonly lastProbeTime?: string;
   /**
-   * Duration of the last /readyz request before the status was written, in milliseconds; absent if the API server did not respond. The cluster list of the façade omits this field.
+   * Duration of the last /readyz request before the status was written, in milliseconds; absent if the request failed, unless the API server reported that it is not ready. The cluster list of the façade omits this field.
    */
   readonly probeLatencyMilliseconds?: number;
   /**
-   * Expiry of the credential that Purser uses; absent if the credential does not expire, if its expiry is unknown, and for a cluster that trusts tokens issued by the hub. The cluster list of the façade omits this field.
+   * Expiry of the credential that Purser uses; absent if the credential does not expire, if its expiry is unknown, for the hub, and for a cluster that trusts tokens issued by the hub. The cluster list of the façade omits this field.
    */
   readonly credentialExpirationTime?: string;
   /**
@@ -143,7 +143,7 @@ export interface ClusterStatus {
    */
   readonly credentialRenewalTime?: string;
   /**
-   * Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the cluster's API server responds. Authorized: the cluster accepts Purser's credential and permits it to issue tokens. CredentialFresh: Purser's credential does not expire soon, and its renewal succeeds. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods. A period is 5 minutes; with more than 1,020 Clusters, it is the number of Clusters divided by 3.4, in seconds.
+   * Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the cluster's API server responds. Authorized: the cluster accepts Purser's credential and permits it to issue tokens. CredentialFresh: Purser's credential does not expire soon, and its last renewal did not fail. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods. A period is 5 minutes; with more than 1,020 Clusters, it is the number of Clusters divided by 3.4, in seconds.
    *
    * @maxItems 16
    */
@@ -159,11 +159,11 @@ export interface ClusterCondition {
    */
   readonly status: 'True' | 'False' | 'Unknown';
   /**
-   * Reason for the condition's last transition, as one word in CamelCase.
+   * Reason for the status, as one word in CamelCase.
    */
   readonly reason?: string;
   /**
-   * Human-readable details about the last transition.
+   * Human-readable explanation of the status.
    */
   readonly message?: string;
   /**

@@ -57,7 +57,7 @@ export const ManagedTokenSchema = {
         },
         "audiences": {
           "type": "array",
-          "description": "Intended recipients of the token. Without this field, the token is for the cluster's API server: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. The Kubeconfig and ArgoCD outputs require a token that the API server accepts: omit this field, or include one of its audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.",
+          "description": "Intended recipients of the token. Without this field, the token is for the cluster's API server: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. The Kubeconfig and ArgoCD outputs, and keys from Kubeconfig, require a token that the API server accepts: omit this field, or include one of the API server's audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.",
           "minItems": 1,
           "maxItems": 16,
           "items": {
@@ -70,14 +70,14 @@ export const ManagedTokenSchema = {
         "expirationSeconds": {
           "type": "integer",
           "format": "int64",
-          "description": "Requested lifetime of the token, in seconds: from 600 (10 minutes) to 4294967296. The default is 3600. The cluster may grant another lifetime; status.expirationTimestamp shows the granted expiry, which determines the next rotation. A change applies to the next rotation.",
+          "description": "Requested lifetime of the token, in seconds: from 600 (10 minutes) to 4294967296. The default is 3600. Purser shortens a lifetime above the --max-token-lifetime option (24h by default), and the cluster may grant another lifetime; status.expirationTimestamp shows the granted expiry, which determines the next renewal. A change applies to the next rotation.",
           "default": 3600,
           "minimum": 600,
           "maximum": 4294967296
         },
         "boundObjectRef": {
           "type": "object",
-          "description": "Pod or Secret that the token is bound to, in the namespace of the service account on the target cluster. The token becomes invalid when the object is deleted. After a change, Purser issues a new token. This field cannot be combined with revocation BoundSecret, which binds the token to a Secret that Purser creates.",
+          "description": "Pod or Secret that the token is bound to, in the namespace of the service account on the target cluster. The token becomes invalid when the object is deleted. After a change, Purser removes the old token and issues a new one. This field cannot be combined with revocation BoundSecret, which binds the token to a Secret that Purser creates.",
           "required": [
             "kind",
             "name"
@@ -115,14 +115,14 @@ export const ManagedTokenSchema = {
         },
         "requesterServiceAccountName": {
           "type": "string",
-          "description": "Name of the service account that requests the token. It is on the hub, in the namespace of the ManagedToken. RBAC must grant this service account the verb issue on clusters/token in the API group registry.purser.dev, for the resource name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>. For a Cluster with the label registry.purser.dev/set, set:<set> can replace <cluster>. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.",
+          "description": "Name of the service account that requests the token. It is on the hub, in the namespace of the ManagedToken. RBAC must grant this service account the verb issue on clusters/token in the API group registry.purser.dev, for the resource name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>. For a Cluster with the label registry.purser.dev/set, set:<set> can replace <cluster>. For a namespace in the --protected-namespaces option, such as kube-system, the resource name must include the namespace. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.",
           "default": "default",
           "maxLength": 253,
           "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
         },
         "rotation": {
           "type": "object",
-          "description": "Schedule of renewals. After a change, Purser reschedules the next rotation without issuing a token.",
+          "description": "Schedule of renewals. After a change, Purser issues a token only if the new schedule requires it.",
           "default": {},
           "properties": {
             "renewBefore": {
@@ -133,14 +133,14 @@ export const ManagedTokenSchema = {
             },
             "suspend": {
               "type": "boolean",
-              "description": "Suspends rotation if true. Purser then neither replaces the token nor repairs its Secret. It still removes the token when the token expires or is revoked, when the requester loses permission, or when the cluster, service account, audiences, boundObjectRef or revocation in the spec changes.",
+              "description": "Suspends rotation if true. Purser then issues no token and does not repair the Secret. It still removes the token when the token expires or is revoked, when the requester loses permission, or when the cluster, service account, audiences, boundObjectRef or revocation in the spec changes.",
               "default": false
             }
           }
         },
         "secret": {
           "type": "object",
-          "description": "Secret that holds the token. It has the type Opaque, is owned by the ManagedToken, and is deleted with it. Purser never changes a Secret that the ManagedToken does not own. After a change to this field, Purser rewrites the Secret without issuing a token.",
+          "description": "Secret that holds the token. It has the type Opaque, is owned by the ManagedToken, and is deleted with it. Purser never overwrites a Secret that the ManagedToken does not own. After a change to this field, Purser rewrites the Secret without issuing a token.",
           "default": {},
           "properties": {
             "name": {
@@ -170,7 +170,7 @@ export const ManagedTokenSchema = {
             },
             "outputs": {
               "type": "array",
-              "description": "Formats of the Secret, in any combination. Every format has the key token. Token adds ca.crt, server and namespace. Kubeconfig adds kubeconfig and value, which Flux and Cluster API read. ArgoCD adds name, server and config, the settings in spec.secret.argocd, and the label by which Argo CD recognizes a cluster; create a ManagedToken with this output in the namespace of Argo CD.",
+              "description": "Formats of the Secret, in any combination. Every format has the key token. Token adds server, namespace and, unless the cluster uses public CAs, ca.crt. Kubeconfig adds kubeconfig and, for Flux and Cluster API, value. ArgoCD adds name, server and config, the settings in spec.secret.argocd, and the label by which Argo CD recognizes a cluster; create a ManagedToken with this output in the namespace of Argo CD.",
               "default": [
                 "Token"
               ],
@@ -187,7 +187,7 @@ export const ManagedTokenSchema = {
             },
             "server": {
               "type": "string",
-              "description": "Address of the cluster to write into the Secret, one of the Cluster's serverAddress values. The default is the address for the network that Purser runs in. For the hub, Purser always writes the address at which it reaches the hub.",
+              "description": "Address of the cluster to write into the Secret, one of the Cluster's serverAddress values. The default is the address for the network that Purser runs in. For the hub (authInfo.controller of kind ServiceAccount), omit this field: Purser writes the address at which it reaches the hub, and rejects any other.",
               "maxLength": 512,
               "pattern": "^(https://)?(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?)(:[1-9][0-9]{0,4})?(/[-A-Za-z0-9_~][-A-Za-z0-9._~]*)*/?$"
             },
@@ -210,7 +210,7 @@ export const ManagedTokenSchema = {
                   },
                   "from": {
                     "type": "string",
-                    "description": "Value of the key. Token: the token. CA: certificates of the cluster's CA, as PEM; the key is absent for a cluster without a CA bundle. Server: URL of the API server. Namespace: namespace of the service account. ClusterName: name of the Cluster. ExpiresAt: expiry of the token, as an RFC 3339 timestamp. Kubeconfig: kubeconfig that contains the token.",
+                    "description": "Value of the key. Token: the token. CA: certificates of the cluster's CAs, as PEM; the key is absent if the cluster uses public CAs. Server: URL of the API server. Namespace: namespace of the service account. ClusterName: name of the Cluster. ExpiresAt: expiry of the token, as an RFC 3339 timestamp. Kubeconfig: kubeconfig that contains the token.",
                     "enum": [
                       "Token",
                       "CA",
@@ -247,7 +247,7 @@ export const ManagedTokenSchema = {
                 },
                 "clusterResources": {
                   "type": "boolean",
-                  "description": "If true, Argo CD manages cluster-scoped resources, even if the namespaces field restricts it to some namespaces. The default is false."
+                  "description": "If true, Argo CD manages cluster-scoped resources even if the namespaces field restricts it to some namespaces. Without the namespaces field, Argo CD always manages them. The default is false."
                 },
                 "shard": {
                   "type": "integer",
@@ -273,7 +273,7 @@ export const ManagedTokenSchema = {
         },
         "revocation": {
           "type": "string",
-          "description": "Method for revoking the token before it expires. None: Purser cannot revoke the token, and the token stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the tokens.purser.dev/revoke annotation, then invalidates the token within seconds. After a change to this field, Purser issues a new token.",
+          "description": "Method for revoking the token before it expires. None: Purser cannot revoke the token; deleting the ManagedToken and the Secret does not invalidate it. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the tokens.purser.dev/revoke annotation, then invalidates the token within seconds if the cluster responds. After a change to this field, Purser removes the old token and issues a new one.",
           "default": "None",
           "enum": [
             "None",
@@ -295,7 +295,7 @@ export const ManagedTokenSchema = {
         },
         "conditions": {
           "type": "array",
-          "description": "Conditions of the token. Ready: the Secret holds a valid token for this spec. RotationFailing: the token could not be renewed; Ready stays True while the old token is valid.",
+          "description": "Conditions of the token. Ready: the Secret holds a valid token for this spec. RotationFailing: Purser cannot renew the token or update its Secret; Ready stays True until the token expires.",
           "maxItems": 16,
           "items": {
             "type": "object",
@@ -371,7 +371,7 @@ export const ManagedTokenSchema = {
         "nextRotationTime": {
           "type": "string",
           "format": "date-time",
-          "description": "Time of the next renewal. Absent while rotation is suspended."
+          "description": "Time of the next renewal. Absent without a token for this spec, and while rotation is suspended."
         },
         "credentialID": {
           "type": "string",
@@ -432,7 +432,7 @@ export const ManagedTokenSchema = {
         },
         "anchors": {
           "type": "array",
-          "description": "Locations on target clusters where Purser may have created an anchor: the Secret that tokens with revocation BoundSecret are bound to. Purser adds a location before it creates the anchor, and removes the location after it has deleted the anchor.",
+          "description": "Locations on target clusters where Purser may have created an anchor: the Secret that tokens with revocation BoundSecret are bound to. Purser adds a location before it creates the anchor, and removes the location after it has deleted the anchor or given up the deletion.",
           "maxItems": 16,
           "items": {
             "type": "object",
@@ -464,12 +464,12 @@ export const ManagedTokenSchema = {
               },
               "clusterUID": {
                 "type": "string",
-                "description": "UID of the Cluster when Purser added this entry. If the Cluster has been re-created since, and the anchor is not found on its cluster, Purser cannot confirm that the anchor was deleted.",
+                "description": "UID of the Cluster when Purser added this entry. If the Cluster has been re-created since, and the anchor is not found on the cluster that the Cluster now refers to, Purser cannot confirm that the anchor was deleted.",
                 "maxLength": 128
               },
               "credential": {
                 "type": "string",
-                "description": "Digest of the namespace, name and UID of the credential Secret; empty for Purser's own service account on the hub. If the Cluster now refers to another credential, Purser treats the Cluster as re-created.",
+                "description": "Digest of the namespace, name and UID of the credential Secret; empty for Purser's own service account on the hub. If the Cluster now refers to another credential, and the anchor is not found on the cluster, Purser cannot confirm that the anchor was deleted.",
                 "maxLength": 128
               }
             }
@@ -497,7 +497,7 @@ export const ManagedTokenColumns = [
   {
     "name": "Failing",
     "type": "string",
-    "description": "Status of the RotationFailing condition: the last attempt to renew the token failed.",
+    "description": "Status of the RotationFailing condition: Purser cannot renew the token or update its Secret.",
     "jsonPath": ".status.conditions[?(@.type==\"RotationFailing\")].status"
   },
   {

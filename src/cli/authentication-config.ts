@@ -121,6 +121,6 @@ async function readCA(path: string): Promise<string> {
     throw new StartError(`cannot read --ca: ${(cause as Error).message}`, { cause });
   });
   if (!/^-----BEGIN CERTIFICATE-----\r?$/m.test(text) || text.includes('PRIVATE KEY'))
-    throw new StartError(`--ca must be a file with PEM certificates, not ${JSON.stringify(path)}`);
+    throw new StartError(`--ca must be a PEM file with certificates and without a private key, not ${JSON.stringify(path)}`);
   return text.trimEnd();
 }

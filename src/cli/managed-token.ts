@@ -33,7 +33,7 @@ const DESCRIPTIONS: Readonly<Record<TokenAction, readonly [summary: string, desc
   ],
   suspend: [
     'suspend rotation of a token',
-    'Suspend the rotation of a ManagedToken. The token stays in the Secret until it expires, unless it is revoked or the requester loses permission.',
+    'Suspend the rotation of a ManagedToken. The token stays in the Secret until it expires, unless it is revoked, the requester loses permission, or the spec changes.',
   ],
   resume: ['resume rotation of a token', 'Resume the rotation of a ManagedToken, and wait for a valid token.'],
 };

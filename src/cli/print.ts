@@ -26,7 +26,7 @@ function targetAccessCommand(host: CommandHost): Command {
     .addOption(issuableNamespacesOption())
     .addOption(singleOption('--user <USER>', FEDERATED_USER, userName));
   addExamples(command, {
-    'Grant the permissions in two namespaces': 'purser print target-rbac --namespaces deploy,argocd | kubectl --context TARGET apply -f -',
+    'Limit the permissions to two namespaces': 'purser print target-rbac --namespaces deploy,argocd | kubectl --context TARGET apply -f -',
   });
   return command.action(async (options: TargetAccessOptions) => {
     const { renderTargetAccess } = await import('./manifests.ts');

@@ -58,7 +58,7 @@ export const OPTIONS = {
     description: 'number of target clusters to run in addition to the hub',
     localOnly: true,
   },
-  'no-samples': { parse: flag, description: 'do not create sample namespaces and ManagedTokens', localOnly: true },
+  'no-samples': { parse: flag, description: 'do not create sample objects, such as namespaces and ManagedTokens', localOnly: true },
   'facade-port': { value: 'PORT', default: '7444', parse: port, description: 'HTTPS port of the façade (0 selects a free port)' },
   'facade-path': {
     value: 'NAME',
@@ -70,7 +70,8 @@ export const OPTIONS = {
     value: 'URL',
     defaultDescription: 'none',
     parse: httpsUrl,
-    description: "URL of the façade for callers outside the hub, published in the ConfigMap purser-facade-ca for Purser's own commands",
+    description:
+      'URL of the façade for callers outside the hub; with --facade-tls-secret, Purser publishes the URL in the ConfigMap purser-facade-ca for its own commands',
   },
   'facade-audiences': {
     value: 'AUD,AUD',
@@ -94,7 +95,8 @@ export const OPTIONS = {
     value: 'N',
     default: '100',
     parse: integer(1_000_000),
-    description: 'requests per second allowed for each façade caller, with bursts of twice as many (0 disables)',
+    description:
+      'requests per second allowed for each façade caller, with bursts of twice as many (0 disables); the service accounts of a namespace count as one caller',
   },
   'no-facade-http2': { parse: flag, description: 'serve the façade over HTTP/1.1 only; watches then use more memory' },
   'no-facade-ui': { parse: flag, description: 'do not serve the web UI at /ui/ of the façade' },

@@ -36,16 +36,16 @@ function header(description: string, schema: OpenApiSchema, required = true): He
 }
 
 const ERRORS = {
-  '400': 'The request is malformed, or has an unsupported parameter.',
+  '400': 'The request is malformed or not supported; the message names the cause.',
   '401': 'The bearer token is missing, or the hub does not accept it.',
-  '403': 'RBAC on the hub does not allow the request; the message names the missing permission.',
+  '403': 'The caller lacks the permission on the hub, or Purser or the cluster does not allow this token; the message names the cause.',
   '405': 'The method is not allowed on this path.',
   '406': 'The response is not available in any format that the Accept header allows.',
   '408': 'The request did not arrive within 10 seconds.',
   '409': 'A UID in the request does not match the service account or the bound object.',
   '410': 'The resource version or the continue token has expired: list again.',
   '413': 'The body is too large.',
-  '415': 'The body is neither JSON, nor YAML, nor protobuf.',
+  '415': 'The media type, the charset or the encoding of the body is not supported.',
   '417': 'The Expect header is not 100-continue.',
   '422': 'A field or a parameter has an invalid value.',
   '429': 'Too many requests; retry after the time in Retry-After.',

@@ -91,7 +91,8 @@ interface Operation {
   readonly responses: Readonly<Record<string, OpenApiResponse>>;
 }
 
-const VERSION = 'Resource version to watch from. For a list, the minimum version or, with resourceVersionMatch=Exact, the exact version.';
+const VERSION =
+  'Resource version to watch from. For a list, the minimum version; with resourceVersionMatch=Exact, or with limit and without resourceVersionMatch, the exact version.';
 const PROTOBUF = {
   type: 'string',
   format: 'binary',
@@ -104,7 +105,7 @@ const CREATE_TOKEN: Operation = {
   operationId: 'createToken',
   summary: 'Issues a token for a service account on a registered cluster.',
   description:
-    'The request body and the response are TokenRequest objects of authentication.k8s.io/v1, in JSON or YAML. The body may also be protobuf, as kubectl sends it. The caller needs the issue verb on clusters/token in registry.purser.dev, for the resource name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>. For a Cluster with the label registry.purser.dev/set, a name with set:<set> in place of <cluster> is also sufficient.',
+    'The request body and the response are TokenRequest objects of authentication.k8s.io/v1, in JSON or YAML. The body may also be protobuf, as kubectl sends it. The caller needs the issue verb on clusters/token in registry.purser.dev, for the resource name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>. For a Cluster with the label registry.purser.dev/set, a name with set:<set> in place of <cluster> is also sufficient. For a protected namespace, such as kube-system, the resource name must include the namespace.',
   parameters: [
     inPath('cluster', 'Name of the Cluster.', 'prod-eu'),
     inPath('namespace', 'Namespace of the service account on the cluster.', 'deploy'),
@@ -143,7 +144,7 @@ const CREATE_TOKEN: Operation = {
     },
     ...createErrorResponses('POST', ['403', '409', '413', '415', '422', '4XX'], {
       '404': 'The cluster, the service account or the bound object was not found, or a name in the path is invalid.',
-      '503': 'The hub or the cluster cannot serve the request now; retry after the time in Retry-After.',
+      '503': 'Purser, the hub or the cluster cannot serve the request now; retry after the time in Retry-After.',
       '504': 'The cluster did not respond in time.',
     }),
   },
@@ -170,7 +171,8 @@ function listOperations(listing: Listing): readonly (readonly [string, { readonl
 /** Name of an operation, and the path parameters that precede the name of an object. */
 type NamedOperation = Pick<Operation, 'operationId' | 'parameters'>;
 
-const HUB_FAILED = 'A request to the hub failed, or Purser has not yet listed the objects on the hub; retry after the time in Retry-After.';
+const HUB_FAILED =
+  'A request to the hub failed, Purser has not yet listed the objects on the hub, or Purser is stopping; retry after the time in Retry-After.';
 const INVALID_NAMESPACE = 'The namespace in the path is not a valid name.';
 const LIST_ERRORS = {
   '503': HUB_FAILED,
@@ -190,7 +192,7 @@ function listOperation(listing: Listing, named: NamedOperation): Operation {
     parameters: [
       ...parameters,
       ...selectorParameters(listing),
-      inQuery('limit', INT64, `Maximum number of ${kind}s in one page; unlimited if absent, 0 or negative.`),
+      inQuery('limit', INT64, `Maximum number of ${kind}s in one page; unlimited if absent, 0 or negative, and with resourceVersion=0.`),
       inQuery(
         'continue',
         { type: 'string', pattern: CONTINUE_TOKEN },
@@ -207,12 +209,12 @@ function listOperation(listing: Listing, named: NamedOperation): Operation {
       inQuery(
         'sendInitialEvents',
         FLAG,
-        `Starts a watch with an ADDED event for each existing ${kind}. Requires resourceVersionMatch; not allowed for lists.`,
+        `Starts a watch with an ADDED event for each existing ${kind}. Requires resourceVersionMatch=NotOlderThan; not allowed for lists.`,
       ),
       inQuery(
         'timeoutSeconds',
         INT64,
-        'Maximum duration in seconds. A watch ends after this time; a list that takes longer fails with 504.',
+        'Maximum duration in seconds. A watch ends after this time, and after an hour at the latest; a list that takes longer fails with 504.',
       ),
       prettyParameter(),
     ],

@@ -293,7 +293,9 @@ function toServiceAccountCredential(secret: Secret): ServiceAccountCredential {
   if (stored !== undefined) throw credentialMissing(`the Secret contains both serviceAccount and ${stored}. Remove one of these keys`);
   const name = valueOf(secret, CredentialSecretKey.serviceAccount) ?? '';
   if (dns1123SubdomainProblems(name).length > 0)
-    throw credentialMissing("the serviceAccount key of the Secret is not the name of a service account in Purser's namespace");
+    throw credentialMissing(
+      "the serviceAccount key of the Secret is not a valid name. Set it to the name of a service account in Purser's namespace",
+    );
   if (OwnServiceAccounts.includes(name)) throw ownServiceAccountError(name);
   return { type: 'serviceAccount', name, audiences: audiencesOf(secret) };
 }

@@ -109,7 +109,7 @@ async function undefinedIfRejected<T>(response: Promise<T>): Promise<T | undefin
     return await response;
   } catch (error) {
     if (error instanceof StatusError && REJECTION_CODES.has(error.code)) return undefined;
-    throw new IssueError('IdentityUnknown', 'Purser could not determine whether the cluster is the hub');
+    throw new IssueError('IdentityUnknown', 'a request that compares the cluster with the hub failed');
   }
 }
 

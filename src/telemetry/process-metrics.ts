@@ -64,7 +64,7 @@ function declareTokens(registry: Registry, { verificationMs }: GaugeSources) {
       registers,
       labelNames: ['target_cluster', 'namespace', 'name'],
     }),
-    heldRemovals: counter('held_removals_total', 'Secret removals that a removal limit delayed or paused.', {
+    heldRemovals: counter('held_removals_total', 'Checks in which a removal limit delayed or paused the removal of a Secret.', {
       registers,
       labelNames: ['limit'],
     }),

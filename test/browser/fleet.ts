@@ -63,7 +63,7 @@ function clusterAt(index: number, now: number): ApiObject {
       ? condition(
           'Authorized',
           ['Unknown', 'NoResponse'],
-          'The cluster does not respond, so permissions could not be reviewed.',
+          'The cluster is not reachable, so permissions could not be reviewed.',
           42 * MINUTE,
         )
       : condition(
@@ -171,7 +171,7 @@ function statusAt(
     message,
     lastTransitionTime: timeOf(now - sinceMs),
   });
-  const unreachable = `The cluster did not respond in time. The conditions of Cluster ${cluster} show the cause to administrators.`;
+  const unreachable = `The cluster did not respond in time. Administrators find the cause in the conditions of Cluster ${cluster}, or in Purser's log.`;
   if (cluster === clusterName(4)) return { ...times(issuedAt), conditions: [issued, failing('ClusterTimeout', unreachable, 41 * MINUTE)] };
   if (index === 3) {
     const forbidden = `User "system:serviceaccount:${namespace}:ci" cannot issue clusters/token "${cluster}/deploy/${account}" in registry.purser.dev. Grant the permission with a ClusterRole and a ClusterRoleBinding.`;

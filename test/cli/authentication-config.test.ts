@@ -106,7 +106,7 @@ describe('purser print authentication-config', () => {
     [[...ISSUER, ...SERVER, ...SERVER, '--kubernetes-version', '1.29'], 'accepts only one audience; set --server once'],
     [[...ISSUER, ...SERVER, '--kubernetes-version', '1.29', '--discovery-url', 'https://a'], 'omit --discovery-url'],
     [[...ISSUER, ...SERVER, '--ca', 'missing.crt'], 'cannot read --ca: ENOENT'],
-    [[...ISSUER, ...SERVER, '--ca', import.meta.filename], '--ca must be a file with PEM certificates'],
+    [[...ISSUER, ...SERVER, '--ca', import.meta.filename], '--ca must be a PEM file with certificates and without a private key'],
   ])('rejects %j', async (args, text) => {
     await expect(print(...args)).rejects.toThrow(text);
   });

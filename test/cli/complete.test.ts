@@ -79,7 +79,7 @@ describe('purser __complete', () => {
     [['run', '--probe-interval', ''], [':4']],
     [
       ['dev', '--clusters', '2', '--no-s'],
-      ['--no-samples\tdo not create sample namespaces and ManagedTokens', ':4'],
+      ['--no-samples\tdo not create sample objects, such as namespaces and ManagedTokens', ':4'],
     ],
     [
       ['completion', ''],

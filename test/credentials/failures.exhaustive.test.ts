@@ -111,7 +111,7 @@ describe('renewal with a failing target', () => {
     };
     await world.run();
     const message = await world.shows('False CredentialRenewalFailed');
-    expect(message).toContain('was not created by Purser');
+    expect(message).toContain('so Purser does not use it');
     expect(await world.renewed()).toBeUndefined();
   });
 });
@@ -256,7 +256,7 @@ onlyExhaustive(() =>
       };
       await world.wait(65 * MINUTE_MS, 20_000);
       const message = await world.shows('False CredentialExpired');
-      expect(message).toContain(`Run purser cluster renew ${world.name} --context CONTEXT`);
+      expect(message).toContain(`run purser cluster renew ${world.name} --context CONTEXT`);
       world.target.intercept = () => false;
       await world.register(world.target.issueToken(600));
       await world.shows('True CredentialValid');

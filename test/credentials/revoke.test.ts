@@ -98,7 +98,7 @@ describe('revocation of a credential', () => {
     world.target.intercept = (name, reply) => name === 'GET secrets' && forbid(reply);
     await request('now');
     const message = await world.shows('False CredentialNotRevoked');
-    expect(message).toMatch(/cannot .* Apply deploy\/target\/access.yaml .* purser cluster revoke/);
+    expect(message).toMatch(/cannot .* apply deploy\/target\/access.yaml .* purser cluster revoke/);
     await world.wait(30 * MINUTE_MS, 10_000);
     expect(tokenRequests()).toHaveLength(2);
     expect(world.target.requests.filter(({ name }) => name === 'GET secrets').length).toBeLessThanOrEqual(10);

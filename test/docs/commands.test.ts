@@ -90,6 +90,7 @@ const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
   'npm start -- --clusters 2': 'test/e2e/start.test.ts starts the same program on free ports',
   'rm -r .purser': 'every test starts with an empty folder',
   'kubectl -n team-a create token ci': 'docs/tour.md has the same command',
+  'kubectl -n NAMESPACE get mt,mts': 'docs/tour.md gets ManagedTokens, and test/real/kubectl.test.ts both kinds',
   'kubectl explain managedtoken.spec': 'test/real/kubectl.test.ts runs it',
   'kind get kubeconfig --internal': 'needs kind',
   'kind load image-archive purser-0.1.0-image.tar': 'needs kind; test/pods imports the archive with ctr',
@@ -105,7 +106,7 @@ const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
 const FOREIGN_OPTIONS: ReadonlySet<string> = new Set(
   [
     '--api-versions --build-arg --clusterprofile-provider-file --context --create-namespace --enable-ssl-passthrough --internal --no --rm --silent',
-    '--service-account-max-token-expiration --service-account-issuer --authentication-config --kube-apiserver-arg --tls-san --from-literal',
+    '--service-account-max-token-expiration --service-account-issuer --authentication-config --kube-apiserver-arg --tls-san --from-literal --from-file',
     '--help --check --fault --minutes --only --out --runs --scale --seconds --seed --size --write-docs --write-status --no-package-lock',
   ]
     .join(' ')

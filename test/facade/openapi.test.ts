@@ -84,7 +84,7 @@ describe('buildOpenApi', () => {
         operations.map(({ operationId, responses }) => [operationId, responses[code]?.description.replace(/; retry.*/, '')]),
       );
     const [hub, version] = [
-      'A request to the hub failed, or Purser has not yet listed the objects on the hub',
+      'A request to the hub failed, Purser has not yet listed the objects on the hub, or Purser is stopping',
       'The requested resource version was not reached in time.',
     ];
     expect(described('404')).toEqual({
@@ -94,7 +94,7 @@ describe('buildOpenApi', () => {
       readNamespacedManagedToken: 'The ManagedToken was not found, or a name in the path is invalid.',
     });
     expect(described('503')).toEqual({
-      createToken: 'The hub or the cluster cannot serve the request now',
+      createToken: 'Purser, the hub or the cluster cannot serve the request now',
       listCluster: hub,
       readCluster: hub,
       listManagedTokenForAllNamespaces: hub,

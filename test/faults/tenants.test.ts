@@ -265,7 +265,7 @@ describe('findDisclosures', () => {
   it.each([
     ['finds an address in an error', 'dial tcp 127.0.0.1:6443: refused', '', ['the address of one']],
     ['ignores a name that the reader wrote', 'Secret one-credential is owned by another object.', '{"name":"one-credential"}', []],
-    ['finds nothing in a sentence without hidden names', 'The requester is not authorized to issue this token.', '', []],
+    ['finds nothing in a sentence without hidden names', 'The requester is not authorized to issue this token, or does not exist.', '', []],
   ])('%s', (_, text, known, named) => {
     expect(findDisclosures(text, hidden, known)).toEqual(named);
   });

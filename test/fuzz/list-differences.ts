@@ -83,7 +83,7 @@ export const LIST_DIFFERENCES: readonly Difference[] = [
     expect: ({ request, kube }) => (hasObjects(kube) && isTokens(request) ? mapLines(kube, hidePrivateFields) : undefined),
   },
   {
-    row: '`metadata` of a list',
+    row: '`metadata.selfLink` of a list',
     expect: ({ request, kube }) =>
       hasObjects(kube) && !isWatch(request)
         ? mapLines(kube, (object) =>

@@ -169,7 +169,7 @@ describe('ClusterClients with a registration', () => {
   ])('does not reveal that a Secret %s', async (_, credential) => {
     const { message } = await world.failure(at([dead], { credential: credential ?? null }));
     expect(message).toBe(
-      'Purser has no credential that names the Cluster: Secret purser-system/credential was not found, or its cluster key does not list prod-eu',
+      'the Cluster does not refer to a credential that names the Cluster: Secret purser-system/credential was not found, or its cluster key does not list prod-eu',
     );
   });
 
@@ -462,7 +462,7 @@ describe('ClusterClients with a circuit breaker', () => {
     await failures(at([server]), 5);
     const failed = await world.failure(at([server]));
     expect(failed).toMatchObject({ reason: 'CircuitOpen', retryAfterMs: expect.any(Number) });
-    expect(failed.message).toContain('no address of the cluster responds');
+    expect(failed.message).toContain('the connection to the cluster failed');
     expect(tokenRequests(server)).toHaveLength(5);
     world.clock.advance(5_000);
     server.handle(withIdentity(grants()));

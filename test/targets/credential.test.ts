@@ -36,9 +36,9 @@ describe('readCredential', () => {
     ['a service account and a token', { serviceAccount: 'federated', token: 'abc' }, 'both serviceAccount and token. Remove one'],
     ['a service account and an empty token', { serviceAccount: 'federated', token: '' }, 'both serviceAccount and token. Remove one'],
     ['a service account and a key', { serviceAccount: 'federated', 'tls.key': client.key }, 'both serviceAccount and tls.key'],
-    ['an empty service account', { serviceAccount: '' }, 'is not the name of a service account'],
-    ['a service account with a namespace', { serviceAccount: 'kube-system/admin' }, 'is not the name of a service account'],
-    ['two service accounts', { serviceAccount: 'a b' }, 'is not the name of a service account'],
+    ['an empty service account', { serviceAccount: '' }, 'is not a valid name'],
+    ['a service account with a namespace', { serviceAccount: 'kube-system/admin' }, 'is not a valid name'],
+    ['two service accounts', { serviceAccount: 'a b' }, 'is not a valid name'],
     ["Purser's own service account", { serviceAccount: 'purser' }, "Purser's own service account, purser. Use another one"],
     ['the service account of the façade', { serviceAccount: 'purser-facade' }, "Purser's own service account"],
   ])('rejects %s with a remedy', (_, keys, text) => {

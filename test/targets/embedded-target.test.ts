@@ -235,7 +235,7 @@ describe('ensureAnchor and deleteAnchor on the embedded API server', () => {
     await admin.create(Secrets, { metadata: { namespace, name }, type: 'Opaque', data: { password: base64('theirs') } });
     await expect(ensure()).rejects.toMatchObject({
       reason: 'RequestRejected',
-      message: expect.stringContaining('was not created by Purser'),
+      message: expect.stringContaining('so Purser does not use it'),
     });
     await expect(found()).resolves.toMatchObject({ data: { password: base64('theirs') } });
     await remove();

@@ -137,7 +137,7 @@ describe('tokenTriggers', () => {
     for (let turns = 0; turns < 20; turns++) await turn();
     claims.reset();
     for (let generation = 2; generation < 102; generation++) {
-      claims.clusters.apply({ ...cluster, metadata: { ...cluster.metadata, resourceVersion: `${generation}`, generation } } as ApiObject);
+      claims.clusters.apply({ ...cluster, metadata: { ...cluster.metadata, resourceVersion: `${generation}`, generation } });
     }
     for (let turns = 0; turns < 300; turns++) await turn();
     expect(claims.triggered).toHaveLength(2_000);
@@ -165,7 +165,7 @@ describe('tokenTriggers', () => {
     examined = 0;
     for (let version = 2; version < 52; version++) {
       const metadata = { ...cluster.metadata, resourceVersion: `${version}`, labels: { version: `${version}` } };
-      claims.clusters.apply({ ...cluster, metadata } as ApiObject);
+      claims.clusters.apply({ ...cluster, metadata });
     }
     const first = examined;
     for (let turns = 0; turns < 20; turns++) await turn();

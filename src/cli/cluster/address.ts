@@ -16,7 +16,7 @@ export interface AddressCheck {
 
 /**
  * Throws a StartError for an address that Purser cannot use: any string other than an https URL without user, query or fragment; an
- * address of this machine, unless loopback is allowed; or a link-local or metadata address.
+ * address of this machine, unless loopback is allowed; or a link-local, multicast, reserved or metadata address.
  */
 export async function checkAddress(server: string, { source, allowLoopback, findAddresses }: AddressCheck): Promise<void> {
   const url = serverUrl(server);
@@ -25,14 +25,14 @@ export async function checkAddress(server: string, { source, allowLoopback, find
   const addresses = await addressesOf(new URL(url).hostname.replace(/^\[|\]$/g, ''), findAddresses);
   if (!addresses.every(createDialPolicy({ allowLoopback: true })))
     throw new StartError(
-      `Purser does not connect to ${server} in ${source}, because it is a link-local or metadata address; set --server to another address`,
+      `Purser does not connect to ${server} in ${source}: the address is link-local, multicast, reserved, or that of a metadata service; set --server to another address`,
     );
   if (!allowLoopback && !addresses.every(createDialPolicy({ allowLoopback: false })))
     throw new StartError(`${server} in ${source} ${LOOPBACK}`);
 }
 
 const LOOPBACK =
-  'is an address of this machine, which the hub cannot reach; set --server to an address that the hub can reach (for a kind cluster, kind get kubeconfig --internal prints it), or set --allow-loopback if Purser runs on this machine';
+  'is an address of this machine, which the hub cannot reach; set --server to an address that the hub can reach (for a kind cluster, that in the output of kind get kubeconfig --internal --name CLUSTER), or set --allow-loopback if Purser runs on this machine';
 
 /** Returns the IP addresses of a host. Returns none if this machine cannot resolve the name, because the hub may be able to resolve it. */
 async function addressesOf(host: string, findAddresses: NameLookup): Promise<readonly string[]> {

@@ -50,8 +50,8 @@ function findFailingCondition(conditions: readonly ClusterCondition[]): ClusterC
 }
 
 /**
- * Returns the resourceVersion of a Cluster whose conditions are older than its registration, so that `waitUntilReady` ignores them;
- * undefined if the Cluster has no conditions. The Cluster must come from the response to the request that wrote the registration.
+ * Returns the resourceVersion of a Cluster with conditions, so that `waitUntilReady` ignores these; undefined if the Cluster has none. The
+ * conditions must be older than the registration: the Cluster was read before the registration was written, or returned by the write.
  */
 export function outdatedVersionOf({ metadata, status }: Stored<Cluster>): string | undefined {
   return status?.conditions === undefined ? undefined : metadata.resourceVersion;
@@ -67,4 +67,4 @@ function notReady(name: string, conditions: readonly ClusterCondition[]): Comman
   return new CommandError(`Cluster ${name} is not Ready yet: ${cause}`, ExitCode.notReady);
 }
 
-const NO_CONDITION = `Purser has not probed it. ${CHECK_PURSER}. Then check that Purser can read Secrets in the namespace of the credential`;
+const NO_CONDITION = `Purser has not probed the cluster. ${CHECK_PURSER}. Then check that Purser can read Secrets in the namespace of the credential`;

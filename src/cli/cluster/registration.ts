@@ -136,7 +136,9 @@ function checkSecret({ name, server }: TargetRegistration, secretName: Namespace
   const { servers } = pinsOf(found);
   if (clustersOf(found).includes(name) && servers.includes(serverUrl(server) ?? '')) return;
   const described = [...clustersOf(found), ...servers].join(', ') || 'no cluster';
-  throw nameTaken(`${text} already exists with a credential for ${described}, not for ${name} at ${server}`, name);
+  throw new CommandError(
+    `${text} already exists with a credential for ${described}, not for ${name} at ${server}; choose another name, or delete the Secret if no Cluster uses it`,
+  );
 }
 
 /** Returns the addresses and CAs that a Secret pins; none if the Secret is invalid. */

@@ -52,7 +52,7 @@ export async function removeCluster(removal: RemoveClusterOptions, host: Command
 }
 
 const REMAINS =
-  "Purser's service account and permissions remain on the target cluster. To remove them, run: purser print target-rbac | kubectl --context TARGET delete -f -\n";
+  "Purser's access to the target cluster remains. If no other registration uses the cluster, remove the access (add --namespaces or --user if the registration had them): purser print target-rbac | kubectl --context TARGET delete -f -\n";
 
 /** The objects of a registration on the hub; at least one of them exists. */
 interface Found {

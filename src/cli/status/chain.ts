@@ -99,7 +99,7 @@ function toServiceAccountLink({ token: { spec, status }, serviceAccount: checked
   if (issuedFor !== undefined && issuedFor !== checked.value.metadata.uid)
     return failed(
       'service account',
-      `Service account ${namespace}/${name} was re-created, so the token is no longer valid. Purser replaces it.`,
+      `Service account ${namespace}/${name} was re-created, so the token is no longer valid. Purser replaces the token.`,
     );
   return ok('service account', `${text} exists on the cluster`);
 }
@@ -134,7 +134,10 @@ function toSecretLink({ token: managed, secret: checked }: Evidence): Link {
   if ('needs' in checked) return unchecked('secret', checked.needs);
   if (checked.value === undefined) return failed('secret', `${name} does not exist.`);
   if (!isOwnedBy(checked.value.metadata, managed))
-    return failed('secret', `${name} is not owned by the ManagedToken. Delete the Secret, or choose another spec.secret.name.`);
+    return failed(
+      'secret',
+      `${name} is not owned by the ManagedToken. Choose another spec.secret.name, or delete the Secret if no other object owns it.`,
+    );
   return ok(
     'secret',
     `${name} holds ${Object.keys(checked.value.data ?? {})

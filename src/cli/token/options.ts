@@ -19,10 +19,7 @@ export function addTokenOptions(command: Command): Command {
     .addArgument(parsedArgument('<NAMESPACE/NAME>', 'service account on the cluster', checkedText(serviceAccount)))
     .addOption(audienceOption())
     .addOption(
-      parsedOption('--duration <DURATION>', 'lifetime of the token, at least 10m', checkedText(tokenLifetime)).default(
-        undefined,
-        'chosen by the cluster, usually 1h',
-      ),
+      parsedOption('--duration <DURATION>', 'lifetime of the token, at least 10m', checkedText(tokenLifetime)).default(undefined, '1h'),
     );
   return addFacadeOptions(command);
 }

@@ -38,5 +38,5 @@ async function apiAudiences(facade: FacadeClient, name: string): Promise<readonl
 /** Returns the audiences in the status of a cluster. Throws a StartError if there are none. */
 export function requireAudiences(audiences: readonly string[] | undefined, cluster: string): readonly string[] {
   if (audiences !== undefined && audiences.length > 0) return audiences;
-  throw new StartError(`the audiences of cluster ${cluster} are unknown. Set --audience, for example https://kubernetes.default.svc`);
+  throw new StartError(`the audiences of cluster ${cluster} are unknown. Set --audience to an audience that its API server accepts`);
 }

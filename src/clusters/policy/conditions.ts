@@ -116,7 +116,7 @@ const ROWS: Readonly<Record<(typeof Type)[keyof typeof Type], ProbedRow | Creden
     evaluateProbe: evaluateAuthorized,
   },
   CredentialFresh: {
-    meaning: "Purser's credential does not expire soon, and its renewal succeeds",
+    meaning: "Purser's credential does not expire soon, and its last renewal did not fail",
     events: 'failures',
     evaluateCredential: evaluateCredentialFresh,
   },
@@ -319,7 +319,7 @@ export function isSameFinding(a: Pick<Finding, 'status' | 'reason'>, b: Pick<Fin
 
 /** Returns the remedy for an expired service account token: the command that renews it, or a new credential. */
 function renewRemedy(cluster: string): string {
-  return `run purser cluster renew ${cluster} --context CONTEXT, or ${NEW_CREDENTIAL}`;
+  return `if spec.credential.renewal is Auto, run purser cluster renew ${cluster} --context CONTEXT; otherwise, ${NEW_CREDENTIAL}`;
 }
 
 const NEW_CREDENTIAL = 'write a new credential to the Secret that spec.authInfo.controller references';
@@ -343,20 +343,21 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   CredentialNotRetired:
     'write a token that the cluster accepts to the Secret that spec.authInfo.controller references, or set spec.credential.renewal to Auto',
   CredentialNotRevoked:
-    "apply deploy/target/access.yaml to the cluster, so that Purser may list and delete Secrets in its namespace there, or re-create Purser's service account with purser cluster revoke",
+    "if a permission is missing, apply deploy/target/access.yaml to the cluster; if spec.credential.renewal is Manual, set it to Auto; to revoke all tokens of Purser's service account, run purser cluster revoke NAME --context CONTEXT",
   ExpiryUnknown: 'keep track of the expiry yourself, or use a token that contains its expiry',
   DNSFailed: 'check the host name in serverEndpoints, and the DNS that Purser uses',
   ConnectionRefused: 'check that the API server is running, and that serverEndpoints has the correct port',
   Timeout: 'check that the API server is running, and that firewalls allow connections from Purser',
   TLSVerifyFailed:
-    "set caBundle to the cluster's certificate authority, and check that the certificate covers the address in serverEndpoints",
-  AddressNotAllowed: 'register an https address that is neither loopback nor link-local nor that of a metadata service',
+    "set caBundle to the cluster's certificate authority, and check that the certificate is valid for the address in serverEndpoints",
+  AddressNotAllowed:
+    'use an https URL without user, query or fragment; Purser does not connect to loopback, link-local, multicast or reserved addresses, or to metadata services',
   ResponseUntrusted: 'check that serverEndpoints points to a Kubernetes API server',
   Unreachable: 'check that the API server is running, and check the network between the API server and Purser',
   ProxyUnreachable: `check that the proxy is running, and check its certificate and ${PROXY_URL}`,
   ProxyRejected: `check that the proxy allows connections to the address in serverEndpoints; check the user and password in ${PROXY_URL}`,
   CredentialMissing:
-    'set spec.authInfo.controller to a Secret with the keys token (or serviceAccount, or tls.crt and tls.key), server, ca.crt and cluster',
+    'correct spec.authInfo.controller, or the Secret that it references, which needs the keys token (or serviceAccount, or tls.crt and tls.key), server, ca.crt and cluster',
   CredentialRejected: 'write a credential that the cluster accepts to the Secret that spec.authInfo.controller references',
   CredentialNotForCluster:
     'create the Secret that spec.authInfo.controller references, or add the name of the Cluster to the cluster key of the Secret if the Cluster may use the credential',
@@ -372,7 +373,7 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
     'apply deploy/target/access.yaml to the cluster; to limit Purser to some namespaces, list them in the namespaces key of the Secret, and apply the output of purser print target-rbac --namespaces',
   PermissionsUnknown: 'allow the service account to create selfsubjectreviews and selfsubjectaccessreviews, as system:basic-user does',
   NotReady: "run kubectl get --raw '/readyz?verbose' on the cluster",
-  Throttled: "raise the API server's limits for Purser's service account",
+  Throttled: 'check the API Priority and Fairness settings of the cluster for the user that Purser authenticates as',
   NotProbed: 'see the Authorized condition',
   NoResponse: 'see the Reachable condition',
   ProbeFailed: "check Purser's log and resource limits",

@@ -50,7 +50,7 @@ export interface CredentialHistory {
 }
 
 export type CredentialPlan =
-  /** `until` is undefined if only a change requires a step. */
+  /** `until` is the time of the next step; undefined if no step is due before an observed object changes. */
   | { readonly type: 'wait'; readonly until: number | undefined }
   | { readonly type: 'restore' }
   | { readonly type: 'deleteAnchors'; readonly anchors: readonly ReplacedAnchor[] }

@@ -4,9 +4,9 @@ import type { Subscription } from 'rxjs';
 import { type Permission, type RbacChange, RbacIndex, type RbacInformers, subjectsOf } from '../../access/rbac-index.ts';
 import { type User, userKeyOf } from '../../access/user.ts';
 import { Visibility } from '../../access/visibility.ts';
-import { ListReviews, type ListReviewsOptions, type OnVisibilityChange, Viewer } from './viewer.ts';
+import { ListPermissionReviews, type ListPermissionReviewsOptions, type OnVisibilityChange, Viewer } from './viewer.ts';
 
-export interface RbacAccessOptions extends ListReviewsOptions, RbacInformers {
+export interface RbacAccessOptions extends ListPermissionReviewsOptions, RbacInformers {
   readonly random: () => number;
 }
 
@@ -21,7 +21,7 @@ const MAX_PAUSE_MS = 2_000;
 export class RbacAccess {
   readonly #options: RbacAccessOptions;
   readonly #index: RbacIndex;
-  readonly #reviews: ListReviews;
+  readonly #reviews: ListPermissionReviews;
   readonly #viewers = new Map<string, Viewer>();
   readonly #bySubject = new Map<string, Set<Viewer>>();
   /** Number of index changes that have been evaluated for `#outdated`. */
@@ -43,7 +43,7 @@ export class RbacAccess {
     this.#everything = this.#withSalt(Visibility.everything);
     this.#index = new RbacIndex(permission);
     const { group, resource } = permission;
-    this.#reviews = new ListReviews(options, { resourceAttributes: { group, resource, verb: 'list' } });
+    this.#reviews = new ListPermissionReviews(options, { resourceAttributes: { group, resource, verb: 'list' } });
   }
 
   /** Follows the roles and bindings of the hub until unsubscribed. */

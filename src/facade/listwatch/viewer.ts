@@ -9,7 +9,7 @@ import type { Clock } from '../../std/clock.ts';
 import { SingleFlight } from '../../std/single-flight.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
-export interface ListReviewsOptions {
+export interface ListPermissionReviewsOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -29,14 +29,14 @@ const UNSETTLED_CACHE_MS = 250;
 const MAX_DECISIONS = 10_000;
 
 /** Cached SubjectAccessReviews for listing all objects. Failures are thrown and not cached. */
-export class ListReviews {
-  readonly #options: ListReviewsOptions;
+export class ListPermissionReviews {
+  readonly #options: ListPermissionReviewsOptions;
   readonly #attributes: ReviewAttributes;
   readonly #decisions = new Map<string, Decision>();
   readonly #pending = new SingleFlight<boolean>();
   #unsettledAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: ListReviewsOptions, attributes: ReviewAttributes) {
+  constructor(options: ListPermissionReviewsOptions, attributes: ReviewAttributes) {
     this.#options = options;
     this.#attributes = attributes;
   }
@@ -98,7 +98,7 @@ export type OnVisibilityChange = (visibility: Visibility) => void;
 
 export interface ViewerOptions {
   readonly user: User;
-  readonly reviews: ListReviews;
+  readonly reviews: ListPermissionReviews;
   /** Returns the current visibility by RBAC. */
   readonly byRules: () => Visibility;
   /** Visibility of a caller who may list all objects. */

@@ -63,7 +63,7 @@ const RESPONSE_METADATA: typeof METADATA = {
   ...(Object.fromEntries(Object.keys(METADATA).map((name) => [name, 'As in the request.'])) as typeof METADATA),
   name: 'Name of the service account.',
   namespace: 'Namespace of the service account.',
-  uid: 'UID of the service account; absent in a dry run if Purser has no permission to read the service account.',
+  uid: 'UID of the service account, if Purser knows it; otherwise as in the request.',
   creationTimestamp: 'Time of the response.',
 };
 
@@ -99,7 +99,8 @@ function specSchema(hasDefaultAudiences: boolean): OpenApiSchema {
         ...expirationSeconds,
         minimum: MIN_EXPIRATION_SECONDS,
         maximum: MAX_EXPIRATION_SECONDS,
-        description: 'Requested lifetime in seconds, 3600 by default; the cluster may grant a different lifetime.',
+        description:
+          'Requested lifetime in seconds, 3600 by default. Purser shortens it to the maximum of the installation, and the cluster may grant a different lifetime.',
       },
       boundObjectRef: {
         ...boundObjectRef,
@@ -148,7 +149,11 @@ const RESPONSE_SCHEMA = ((): OpenApiSchema => {
     ),
     spec: object('Effective request.', {
       audiences: { type: 'array', items: { type: 'string' }, minItems: 1, description: AUDIENCES },
-      expirationSeconds: { ...expirationSeconds, nullable: false, description: 'Granted lifetime in seconds.' },
+      expirationSeconds: {
+        ...expirationSeconds,
+        nullable: false,
+        description: 'Granted lifetime in seconds; in a dry run, the lifetime to request.',
+      },
       boundObjectRef: {
         ...boundObjectRef,
         description: `${BOUND_OBJECT} Null if the token is not bound.`,

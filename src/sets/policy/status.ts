@@ -165,7 +165,7 @@ function isPending(set: StoredSet, member: Member, now: number): boolean {
 function removalDetail({ metadata }: StoredSet, { count, value }: Extract<RemovalDecision, { type: 'paused' }>): string {
   const command = `kubectl annotate -n ${metadata.namespace} mts/${metadata.name} ${SetAnnotation.confirmRemoval}=${value} --overwrite`;
   const surplus = count === 1 ? '1 ManagedToken no longer has' : `${count} ManagedTokens no longer have`;
-  return `${surplus} a matching Cluster. Check the labels of the Clusters, spec.clusterSelector and the permission of the requester, or run ${command} to remove the ManagedTokens`;
+  return `${surplus} a Cluster that the selector matches and the requester may issue tokens for. Check the labels of the Clusters, spec.clusterSelector and the permission of the requester, or run ${command} to remove the ManagedTokens`;
 }
 
 function firstFailure({ clusterName, reason, message }: ManagedTokenSetFailure): string {

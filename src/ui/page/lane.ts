@@ -57,7 +57,7 @@ function laneTitle({ issuedAt, renewsAt, expiresAt }: Token): string {
   return lines.flatMap(([name, at]) => (at === undefined ? [] : [`${name}: ${formatTime(at)}`])).join('\n');
 }
 
-/** Returns the ticks in the time zone of the browser. */
+/** Returns the ticks of the time axis, in the time zone of the browser. */
 function localTicks(scale: Scale) {
   return toTicks(scale, MOST_TICKS, -new Date(scale.now).getTimezoneOffset() * 60_000);
 }

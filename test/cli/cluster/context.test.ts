@@ -67,7 +67,7 @@ describe('toRegistration', () => {
     'refuses %s, to which Purser never connects',
     async (server) => {
       expect(String(await register({ server, allowLoopback: true }))).toMatch(
-        /Purser does not connect to .* in --server, because it is a link-local or metadata address; set --server/,
+        /Purser does not connect to .* in --server: the address is link-local, .* or that of a metadata service; set --server/,
       );
     },
   );

@@ -91,7 +91,7 @@ describe('toSecret', () => {
     ['no readable authority', secretWith({ cluster: 'eu', server: EU.server, 'ca.crt': '-----' }), /credential for eu, not for eu at/],
   ])('refuses an existing Secret that describes %s', (_, found, problem) => {
     expect(() => toSecret(EU, SECRET, TOKEN, found)).toThrow(problem);
-    expect(() => toSecret(EU, SECRET, TOKEN, found)).toThrow(/choose another name, or run purser cluster remove eu first$/);
+    expect(() => toSecret(EU, SECRET, TOKEN, found)).toThrow(/choose another name, or delete the Secret if no Cluster uses it$/);
   });
 
   it('refuses the Secret of a ManagedToken, and a Secret that is being deleted', () => {

@@ -54,7 +54,7 @@ describe('purser token', () => {
     expect(await world.run('token target-1 deploy/deployer')).toMatchObject({
       code: 2,
       output: '',
-      stderr: 'purser: the audiences of cluster target-1 are unknown. Set --audience, for example https://kubernetes.default.svc\n',
+      stderr: 'purser: the audiences of cluster target-1 are unknown. Set --audience to an audience that its API server accepts\n',
     });
   });
 

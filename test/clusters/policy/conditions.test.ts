@@ -139,7 +139,7 @@ describe('evaluateCredential', () => {
     ['CredentialRenewalUntrusted', 'the token belongs to another user', 'Check that serverEndpoints'],
     ['CredentialNotStored', 'the Secret is immutable', 'Check that Purser may create, update and delete Secrets'],
     ['CredentialNotRetired', 'the token is rejected', 'Write a token that the cluster accepts'],
-    ['CredentialNotRevoked', 'cannot delete resource', 'Apply deploy/target/access.yaml'],
+    ['CredentialNotRevoked', 'cannot delete resource', 'If a permission is missing, apply deploy/target/access.yaml'],
   ] as const)('shows %s with cause, expiry and remedy', (reason, detail, remedy) => {
     const validity = { startsAt: NOW, expiresAt: NOW + DAY_MS };
     const found = fresh({ type: 'stored', validity, renewAt: NOW, failure: { reason, detail } });
@@ -150,7 +150,7 @@ describe('evaluateCredential', () => {
   it('names the command that repairs an expired token', () => {
     const expired = fresh({ type: 'stored', validity: { startsAt: NOW - DAY_MS, expiresAt: NOW }, cluster: 'prod-eu' });
     expect(expired?.message).toBe(
-      'The credential expired at 2026-03-01T12:00:00Z. Run purser cluster renew prod-eu --context CONTEXT, or write a new credential to the Secret that spec.authInfo.controller references.',
+      'The credential expired at 2026-03-01T12:00:00Z. If spec.credential.renewal is Auto, run purser cluster renew prod-eu --context CONTEXT; otherwise, write a new credential to the Secret that spec.authInfo.controller references.',
     );
   });
 

@@ -132,7 +132,7 @@ describe('toProfilesAspect', () => {
     expect(toProfilesAspect('Forbidden', { detail: 'detail' })).toEqual({
       status: 'False',
       reason: 'Forbidden',
-      message: 'Purser is not permitted to publish ClusterProfiles: detail.',
+      message: 'The hub forbids Purser to list or write ClusterProfiles: detail.',
     });
   });
 });

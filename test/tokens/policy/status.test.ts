@@ -199,7 +199,7 @@ describe('conditionsFor', () => {
 
   it('names the failure of the issuance in the message of Ready', () => {
     const [ready] = conditionsFor({ ...facts, token: 'none', superseded: 'SpecChanged', failure: unreachable }, [], NOON);
-    expect(ready?.message).toBe('No token has been issued for this spec yet (ClusterUnreachable): no address of prod-eu responds.');
+    expect(ready?.message).toBe('The Secret holds no valid token for this spec yet (ClusterUnreachable): no address of prod-eu responds.');
   });
 
   it('reports a missing permission completely, with the remedy for a protected namespace', () => {
