@@ -76,9 +76,17 @@ export class AnchorDeletions {
     return entries;
   }
 
-  /** Records the result of a deletion; `error` is undefined if the anchor was deleted. */
+  /** Starts deletions that the caller sends itself, so that no other run sends them. */
+  begin(entries: readonly AnchorEntry[]): void {
+    for (const entry of entries) this.#set({ type: 'running', entry });
+  }
+
+  /**
+   * Records the result of a deletion; `error` is undefined if the anchor was deleted. Ignores a deletion that is not running: its result
+   * could be taken for that of a later one.
+   */
   finish(entry: AnchorEntry, error: IssueError | undefined): void {
-    this.#set({ type: 'done', entry, error });
+    if (this.#deletions.get(locationKeyOf(entry))?.type === 'running') this.#set({ type: 'done', entry, error });
   }
 
   /** Drops the deletions of these entries that have started but have no result. */

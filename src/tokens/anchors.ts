@@ -181,7 +181,13 @@ async function deleteAnchors(run: TokenRun, token: StoredToken, entries: readonl
   for (const lane of new Set(free.filter((entry) => !isHere(entry)).map((entry) => lanes.get(entry) ?? ''))) {
     slot?.request(encodeDeletionKey({ tokenKey: key, lane }));
   }
-  await Promise.all(free.filter(isHere).map(async (entry) => deletions.finish(entry, await tryDeleteAt(run, token, entry))));
+  const here = free.filter(isHere);
+  deletions.begin(here);
+  try {
+    await Promise.all(here.map(async (entry) => deletions.finish(entry, await tryDeleteAt(run, token, entry))));
+  } finally {
+    deletions.abandon(here);
+  }
   return deletions.takeFailures(entries, clock.monotonic());
 }
 

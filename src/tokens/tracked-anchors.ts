@@ -21,7 +21,7 @@ export class TrackedAnchors {
     return !reported.has(location) && (source === 'recorded' || reported.size < MAX_ANCHORS);
   }
 
-  /** Records that an orphaned anchor was reported. Forgets the oldest report beyond 16: no status lists more anchors. */
+  /** Records that an orphaned anchor was reported. Forgets the oldest report beyond 16. */
   recordOrphanReport(location: string, source: OrphanSource): void {
     const reported = this.#reported[source].add(location);
     const [oldest] = reported;

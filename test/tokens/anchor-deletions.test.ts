@@ -15,6 +15,7 @@ describe('AnchorDeletions.takeFailures', () => {
     const error = new IssueError('ClusterTimeout');
     deletions.request(ELSEWHERE, 'lane', 0);
     expect(deletions.start('lane', () => true)).toEqual([ELSEWHERE]);
+    deletions.begin([HERE]);
     deletions.finish(HERE, undefined);
     expect(() => deletions.takeFailures([HERE, ELSEWHERE], 0)).toThrow(AnchorsPendingError);
     deletions.finish(ELSEWHERE, error);
@@ -26,6 +27,7 @@ describe('AnchorDeletions.takeFailures', () => {
   it('does not count a deletion as done that was dropped because its cluster changed lanes', () => {
     const deletions = new AnchorDeletions();
     deletions.request(ELSEWHERE, 'lane', 0);
+    deletions.begin([HERE]);
     deletions.finish(HERE, undefined);
     expect(deletions.start('lane', () => false)).toEqual([]);
 
@@ -38,6 +40,22 @@ describe('AnchorDeletions.takeFailures', () => {
     deletions.abandon(deletions.start('lane', () => true));
 
     expect(() => deletions.takeFailures([ELSEWHERE], 0)).toThrow(AnchorsPendingError);
+  });
+
+  it('does not send a deletion in its lane that another run sends already', () => {
+    const deletions = new AnchorDeletions();
+    deletions.request(HERE, 'lane', 0);
+    deletions.begin([HERE]);
+    expect(deletions.start('lane', () => true)).toEqual([]);
+  });
+
+  it('ignores the result of a deletion that nobody waits for any more', () => {
+    const deletions = new AnchorDeletions();
+    deletions.begin([HERE]);
+    deletions.finish(HERE, undefined);
+    expect(deletions.takeFailures([HERE], 0)).toEqual([]);
+    deletions.finish(HERE, undefined);
+    expect(deletions.has(HERE)).toBe(false);
   });
 
   it('returns a failure for a deletion that has waited too long for a slot', () => {
