@@ -212,8 +212,9 @@ const MAX_NAMESPACES = 10;
 export function namespacesToReview(tokens: readonly ManagedToken[], allowed: readonly string[] | undefined): readonly string[] {
   const wasIssued = ({ status }: ManagedToken) => status?.issuedAt !== undefined;
   const [issued, others] = [tokens.filter(wasIssued), tokens.filter((token) => !wasIssued(token))].map(namespacesOf);
-  const named = [...(issued ?? []), ...(others ?? [])];
-  const candidates = allowed === undefined ? named : [...named.filter((namespace) => allowed.includes(namespace)), ...allowed];
+  const named = [...new Set([...(issued ?? []), ...(others ?? [])])];
+  const listed = new Set(allowed);
+  const candidates = allowed === undefined ? named : [...named.filter((namespace) => listed.has(namespace)), ...listed];
   return [...new Set(candidates)].slice(0, MAX_NAMESPACES);
 }
 

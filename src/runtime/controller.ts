@@ -1,4 +1,4 @@
-// Controller: reconciles each key when it is due, at most once at a time, and requeues it.
+// Controller: reconciles each key when it is due, never two times concurrently, and requeues it on request or after a failure.
 
 import { Observable, type Subscriber } from 'rxjs';
 import type { Clock } from '../std/clock.ts';

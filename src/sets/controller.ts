@@ -37,7 +37,7 @@ import { SetAuthorizer } from './authorizer.ts';
 import { type SetInformers, SetView, selectsCluster } from './informers.ts';
 import { templateRequest } from './issue-request.ts';
 import { readyConditionOf } from './policy/plan.ts';
-import { childName, encodeTemplateTexts, type StoredSet } from './policy/template.ts';
+import { childName, encodeTemplateMetadata, type StoredSet } from './policy/template.ts';
 import { reconcileSet } from './reconcile.ts';
 import type { SetDeps } from './run.ts';
 import { TrackedSets } from './tracked-set.ts';
@@ -152,7 +152,13 @@ export function setTriggers(informers: SetInformers, { view, memory, authorizer 
     tokens.changes$.pipe(
       tap((change) => trackToken(change, view, memory)),
       filter(
-        anyOf<StoredToken>(generationChanged, annotationsChanged(SetAnnotation.templateDigest), textsChanged, ownerChanged, resultChanged),
+        anyOf<StoredToken>(
+          generationChanged,
+          annotationsChanged(SetAnnotation.templateDigest),
+          templateMetadataChanged,
+          ownerChanged,
+          resultChanged,
+        ),
       ),
       mergeItems(ownersOf),
       tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
@@ -216,7 +222,7 @@ function profileTriggers({ clusters, secrets, tokens }: SetInformers, { view, me
 }
 
 /** Matches a change to the labels or annotations that a ManagedToken has from the template. */
-const textsChanged = fieldChanged<StoredToken>(({ metadata }) => encodeTemplateTexts(metadata));
+const templateMetadataChanged = fieldChanged<StoredToken>(({ metadata }) => encodeTemplateMetadata(metadata));
 
 /** Matches a change to the controller that owns a ManagedToken. */
 const ownerChanged: Predicate<StoredToken> = (change) =>

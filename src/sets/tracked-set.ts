@@ -6,7 +6,7 @@ import { exponentialMs } from '../std/backoff.ts';
 import { digestOf } from '../std/digest.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { REMOVAL_WINDOW_MS } from './policy/removal.ts';
-import { encodeTemplateTexts, type StoredSet } from './policy/template.ts';
+import { encodeTemplateMetadata, type StoredSet } from './policy/template.ts';
 import { TrackedProfiles } from './tracked-profiles.ts';
 
 /** Tracked sets by UID. */
@@ -62,6 +62,8 @@ interface FailedWrite {
 }
 
 const BACKOFF = { initialMs: 5_000, maxMs: 300_000 };
+/** Maximum time for which a check of a ManagedToken that is no longer to be removed delays the next one, in milliseconds. */
+const MAX_KEPT_MS = 15_000;
 
 /** State of one set between runs. */
 export class TrackedSet {
@@ -164,9 +166,10 @@ export class TrackedSet {
     for (const map of [this.#failedWrites, this.#overridden]) {
       for (const name of map.keys()) if (!clusters.has(name)) map.delete(name);
     }
-    for (const [uid, { nextAt }] of this.checks) {
+    for (const [uid, checks] of this.checks) {
       if (surplus.has(uid)) continue;
-      if (nextAt > now && informed.has(uid)) this.checks.set(uid, { confirmedAt: [], nextAt });
+      const nextAt = Math.min(checks.nextAt, now + MAX_KEPT_MS);
+      if (nextAt > now && informed.has(uid)) this.checks.set(uid, { ...checks, confirmedAt: [], nextAt });
       else this.checks.delete(uid);
     }
     for (const uid of this.approved) if (!surplus.has(uid)) this.approved.delete(uid);
@@ -186,5 +189,5 @@ interface ObservedNames {
 
 /** Returns a text that changes with the parts of a ManagedToken that come from the template. */
 function stateOf(metadata: StoredToken['metadata']): string {
-  return `${metadata.generation} ${digestOf(encodeTemplateTexts(metadata))}`;
+  return `${metadata.generation} ${digestOf(encodeTemplateMetadata(metadata))}`;
 }

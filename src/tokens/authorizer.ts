@@ -166,20 +166,13 @@ export async function isRequesterAllowed(
   return allowed;
 }
 
-/** Returns whether the error only reports bindings to missing roles, which do not prevent a decision; several errors are in brackets. */
+/** Returns whether the error only reports bindings to missing roles, which do not prevent a decision. */
 function isHarmless(evaluationError: string): boolean {
-  return (
-    evaluationError === '' ||
-    evaluationError
-      .replace(/^\[(.*)\]$/s, '$1')
-      .split(', ')
-      .every(isMissingRole)
-  );
+  return evaluationError === '' || MISSING_ROLES.test(evaluationError);
 }
 
-function isMissingRole(error: string): boolean {
-  return /^(clusterrole|role)\.rbac\.authorization\.k8s\.io "[^"]*" not found$/.test(error);
-}
+/** One missing role, or several in brackets. The names of roles are quoted as in Go. */
+const MISSING_ROLES = /^\[?(?:(?:cluster)?role\.rbac\.authorization\.k8s\.io "(?:[^"\\]|\\.)*" not found(?:, )?)+\]?$/;
 
 /**
  * Returns the key of a review. Its decision applies only while the ManagedToken has the same key: the same requester, target and cluster

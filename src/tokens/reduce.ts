@@ -83,7 +83,7 @@ const SHARED_ANNOTATIONS = [
 ];
 
 /** Maximum estimated size of a Secret's metadata, in bytes: more than the labels and annotations of any spec and Purser's record need. */
-const MAX_METADATA_BYTES = 65_536;
+const MAX_METADATA_BYTES = 98_304;
 /** Maximum total length of Purser's annotations in a stub, in characters. */
 const MAX_OWN_LENGTH = 4_096;
 /** Maximum size of the claims in a stub. */

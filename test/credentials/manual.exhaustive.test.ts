@@ -104,7 +104,7 @@ describe('credential with renewal Manual', () => {
       expect([world.target.probedWith, await world.renewedToken()]).toEqual([renewed, renewed]);
       await world.shows('True ClusterReady', 'Ready');
       await world.wait(HOUR_MS, 10_000);
-      expect(await world.shows('False CredentialExpired')).toContain('Run purser cluster renew');
+      expect(await world.shows('False CredentialExpired')).toContain('run purser cluster renew');
       const supplied = world.target.issueToken();
       await world.register(supplied);
       await returnsTo(supplied);

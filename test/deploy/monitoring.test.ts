@@ -2,6 +2,7 @@
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { heartbeatMs } from '../../src/clusters/tracked-cluster.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { anchorsOf } from '../docs/documents.ts';
 import { readText } from '../support/repository.ts';
@@ -67,6 +68,15 @@ function isExisting(url: string): boolean {
 function metricsIn(expr: string): readonly string[] {
   return expr.match(/\b(purser|process|nodejs)_\w+/g) ?? [];
 }
+
+describe('PurserClusterNotProbed', () => {
+  it('fires later than two heartbeats of any fleet that is probed', () => {
+    const { expr = '' } = alerts.find(({ alert }) => alert === 'PurserClusterNotProbed') ?? {};
+    const [, seconds = '', rate = ''] = />\s*(\d+) \+ .* \/ ([\d.]+)/s.exec(expr) ?? [];
+    for (const clusters of [1, 1_000, 5_000, 100_000])
+      expect(Number(seconds) + clusters / Number(rate)).toBeGreaterThan(heartbeatMs(clusters) / 1_000 + 300);
+  });
+});
 
 describe('alerts', () => {
   it('queries only metrics that Purser exports in alerts', () => {

@@ -353,7 +353,7 @@ describe('purser cluster add', () => {
       1,
       /^cannot authenticate to the target cluster: credential plugin .*missing failed/,
     ],
-    ['an address without server', '--context silent-token', 1, /does not respond \(ECONNREFUSED\); check the network/],
+    ['an address without server', '--context silent-token', 1, /cannot connect to .* \(ECONNREFUSED\); check the network/],
     [
       'an untrusted certificate',
       '--context untrusted-token',

@@ -77,7 +77,7 @@ describe('TokenAuthorizer.review of a decision', () => {
       'a denial, with bindings to missing roles',
       {
         allowed: false,
-        evaluationError: '[clusterrole.rbac.authorization.k8s.io "x" not found, role.rbac.authorization.k8s.io "y" not found]',
+        evaluationError: '[clusterrole.rbac.authorization.k8s.io "x, \\"y" not found, role.rbac.authorization.k8s.io "y" not found]',
       },
     ],
   ])('denies the permission for a decision with %s', async (_name, status) => {

@@ -68,11 +68,12 @@ describe('reduceSecret', () => {
   });
 
   it('keeps the largest labels and annotations that the CRD permits in a spec, with the record of Purser', () => {
-    const keyed = (prefix: string, count: number, length: number) =>
-      Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`.padEnd(317, 'k'), 'v'.repeat(length)]));
-    const { metadata, ...secret } = secretWith(4 * KILOBYTE);
-    const annotations = { ...metadata.annotations, ...keyed('a', 16, 1_024) };
-    const allowed = { ...secret, metadata: { ...metadata, labels: keyed('l', 48, 63), annotations } };
+    const keyed = (prefix: string, count: number, value: string) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`.padEnd(317, 'k'), value]));
+    // The record names the keys once more, and quotes are escaped.
+    const { metadata, ...secret } = secretWith(26 * KILOBYTE);
+    const annotations = { ...metadata.annotations, ...keyed('a', 16, '"'.repeat(1_024)) };
+    const allowed = { ...secret, metadata: { ...metadata, labels: keyed('l', 48, 'v'.repeat(63)), annotations } };
     expect(reduceSecret(allowed)).toMatchObject({ metadata: { labels: allowed.metadata.labels, annotations } });
     expect(reduceSecret(allowed).isTooLarge).toBeUndefined();
   });
@@ -83,7 +84,7 @@ describe('reduceSecret', () => {
     const conflict = findConflict({ token: TOKEN, secret });
     expect(conflict && secretConflictFailure(conflict)).toEqual({
       reason: 'SecretConflict',
-      message: `The metadata of Secret ${TOKEN.metadata.name} exceeds 64 KiB. Remove labels and annotations that Purser did not set.`,
+      message: `The metadata of Secret ${TOKEN.metadata.name} exceeds 96 KiB. Remove labels and annotations that Purser did not set.`,
     });
   });
 });

@@ -39,7 +39,7 @@ function explainStatus(peer: Peer, error: StatusError): string {
   const { reason } = statusFailure(error);
   if (reason === 'CredentialRejected')
     return `the ${role} rejects the credential of ${contextText(peer)}; log in again, or check ${choice}`;
-  if (reason === 'TargetForbidden')
+  if (reason === 'TargetForbidden' || text.includes('attempting to grant RBAC permissions'))
     return `the ${role} responded: ${text}; grant the user of ${contextText(peer)} this permission, or check ${choice}`;
   if (hasReason(error, 'Conflict', 'AlreadyExists')) return `the ${role} responded: ${text}; run the command again`;
   if (isMissingNamespace(error)) return `the ${role} responded: ${text}; create the namespace, or correct the option that names it`;

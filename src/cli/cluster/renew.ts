@@ -2,7 +2,7 @@
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { ClusterConditionType, CredentialSecretKey, RenewalAnnotation, RenewCredentialAnnotation } from '../../api/names.ts';
-import { Secrets } from '../../api/resources.ts';
+import { Secrets, type Stored } from '../../api/resources.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { ignoreReasons } from '../../kubernetes/status.ts';
 import { digestOf } from '../../std/digest.ts';
@@ -53,12 +53,16 @@ export interface RenewAllOptions extends Pick<RenewCredentialOptions, 'hub' | 't
 export async function renewAll({ hub, timeoutMs, findTarget }: RenewAllOptions, host: CommandHost): Promise<void> {
   const clusters = (await readClusters(hub, undefined, host)).filter(isRenewable);
   const failures: CommandError[] = [];
+  const renew = async (cluster: Stored<Cluster>): Promise<void> => {
+    const { name } = cluster.metadata;
+    if (await usesNoToken(hub, cluster, host)) return host.print(`Cluster ${name} has no token to renew.\n`);
+    const target = await findTarget(cluster.spec.orchestratorApiEndpoints.serverEndpoints.map(({ serverAddress }) => serverAddress));
+    await renewCredential({ name, hub, target, timeoutMs }, host);
+  };
   const renewNext = async (): Promise<void> => {
     for (let cluster = clusters.pop(); cluster !== undefined; cluster = clusters.pop()) {
       const { name } = cluster.metadata;
-      if (await usesNoToken(hub, cluster, host)) continue;
-      const target = await findTarget(cluster.spec.orchestratorApiEndpoints.serverEndpoints.map(({ serverAddress }) => serverAddress));
-      await renewCredential({ name, hub, target, timeoutMs }, host).catch((error: unknown) => {
+      await renew(cluster).catch((error: unknown) => {
         if (!(error instanceof CommandError)) throw error;
         host.warn(`Cluster ${name}: ${toVisibleLine(error.message)}\n`);
         failures.push(error);

@@ -139,6 +139,6 @@ function selectServer({ metadata, spec }: Cluster, given: string | undefined, ow
   const servers = serversFor(serverEndpoints, ownAddress);
   const selected = given === undefined ? servers[0] : servers.find((server) => server === given);
   if (selected !== undefined) return selected;
-  if (given === undefined) throw new CommandError(`the cluster ${metadata.name} has no usable address. Correct the Cluster on the hub`);
+  if (servers.length === 0) throw new CommandError(`the cluster ${metadata.name} has no usable address. Correct the Cluster on the hub`);
   throw new StartError(`${given} is not an address of the cluster ${metadata.name}. Set --server to one of ${servers.join(', ')}`);
 }

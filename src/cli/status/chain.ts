@@ -106,6 +106,7 @@ function toServiceAccountLink({ token: { spec, status }, serviceAccount: checked
 
 function toTokenLink({ token: managed, secret: checked, isAccepted }: Evidence, now: number): Link {
   if ('needs' in checked) return unchecked('token', checked.needs);
+  if (checked.value === undefined) return failed('token', 'There is no token, because the Secret does not exist.');
   const text = tokenTextOf(checked.value);
   if (text === '') return failed('token', `The Secret contains no token. ${ROTATE}`);
   const claims = parseTokenClaims(text);

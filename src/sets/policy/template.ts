@@ -20,16 +20,16 @@ export interface StoredSet extends Stored<ManagedTokenSet> {
 /** Name and labels of a Cluster. */
 export interface ClusterLabels {
   readonly name: string;
-  readonly labels?: Texts | undefined;
+  readonly labels?: StringMap | undefined;
 }
 
 /** The ManagedToken of a cluster, as the template describes it. */
 export interface RenderedToken {
   readonly name: string;
   readonly spec: ManagedToken['spec'];
-  readonly labels: Texts;
+  readonly labels: StringMap;
   /** Annotations, including the digest. */
-  readonly annotations: Texts;
+  readonly annotations: StringMap;
   /** Digests of the template and of the parts that the ManagedToken has from the template, joined with a hyphen. */
   readonly digest: string;
 }
@@ -37,7 +37,7 @@ export interface RenderedToken {
 /** Result of rendering; `problem` is a sentence without a capital letter or full stop. */
 export type Rendering = { readonly rendered: RenderedToken } | { readonly problem: string };
 
-type Texts = Readonly<Record<string, string>>;
+type StringMap = Readonly<Record<string, string>>;
 
 const MAX_NAME_LENGTH = 253;
 const MAX_LABEL_LENGTH = 63;
@@ -54,8 +54,8 @@ export function childName(setName: string, clusterName: string): string {
 /** Renders a cluster's ManagedToken from the template of the set. */
 export function renderToken({ metadata, spec: { template } }: StoredSet, cluster: ClusterLabels): Rendering {
   const { secret, ...spec } = template.spec;
-  const labelsOf = (texts: Texts = {}) => mapTexts(texts, (text) => fit(replacePlaceholders(text, cluster), MAX_LABEL_LENGTH));
-  const annotationsOf = (texts: Texts = {}) => mapTexts(texts, (text) => replacePlaceholders(text, cluster));
+  const labelsOf = (texts: StringMap = {}) => mapValues(texts, (text) => fit(replacePlaceholders(text, cluster), MAX_LABEL_LENGTH));
+  const annotationsOf = (texts: StringMap = {}) => mapValues(texts, (text) => replacePlaceholders(text, cluster));
   const secretName = secret.name === undefined ? undefined : fit(replacePlaceholders(secret.name, cluster), MAX_NAME_LENGTH);
   const renderedSecret = {
     ...secret,
@@ -95,7 +95,7 @@ export function recordedTemplateDigest({ annotations }: ObjectMeta): string | un
 
 /** Returns the digest of the parts that a ManagedToken has from the template; for a rendering, or for a ManagedToken from the informer. */
 export function contentDigest({ spec, metadata }: { readonly spec: ManagedToken['spec']; readonly metadata: TemplateMetadata }): string {
-  return shortDigest(goJson([spec, encodeTemplateTexts(metadata)]));
+  return shortDigest(goJson([spec, encodeTemplateMetadata(metadata)]));
 }
 
 /** Returns the content digest in the digest of a rendering. */
@@ -104,17 +104,17 @@ export function contentDigestOf(digest: string): string | undefined {
 }
 
 /**
- * Encodes the labels and annotations of a template as one text. `metadata` is that of a rendering, or of a ManagedToken as the informer
- * keeps it, without the labels and annotations that users have set.
+ * Encodes the labels and annotations that come from a template, for comparison; replaces long values with digests. The argument is the
+ * metadata of a rendering, or of a ManagedToken as the informer keeps it, without the labels and annotations that users have set.
  */
-export function encodeTemplateTexts({ labels = {}, annotations = {} }: TemplateMetadata): string {
+export function encodeTemplateMetadata({ labels = {}, annotations = {} }: TemplateMetadata): string {
   const own = Object.entries(annotations).filter(([key]) => !key.startsWith(`${TokensGroup}/`));
   return goJson([labels, Object.fromEntries(own.map(([key, value]) => [key, digestIfLong(value)]))]);
 }
 
 interface TemplateMetadata {
-  readonly labels?: Texts;
-  readonly annotations?: Texts;
+  readonly labels?: StringMap;
+  readonly annotations?: StringMap;
 }
 
 /** Replaces `{{cluster}}` and `{{label "name"}}`; a label that the Cluster lacks is empty. */
@@ -134,20 +134,20 @@ function fit(text: string, maxLength: number): string {
   return `${cut}-${hexOf(text).slice(0, HASH_LENGTH)}`;
 }
 
-function mapTexts(texts: Texts, change: (text: string) => string): Texts {
+function mapValues(texts: StringMap, change: (text: string) => string): StringMap {
   return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, change(text)]));
 }
 
-function labelsProblem(field: string, texts: Texts = {}): string | undefined {
+function labelsProblem(field: string, texts: StringMap = {}): string | undefined {
   return firstProblem(field, texts, labelValueProblems);
 }
 
-function annotationsProblem(field: string, texts: Texts = {}): string | undefined {
+function annotationsProblem(field: string, texts: StringMap = {}): string | undefined {
   const tooLong = `must have at most ${MAX_ANNOTATION_LENGTH} characters`;
   return firstProblem(field, texts, (text) => (Array.from(text).length > MAX_ANNOTATION_LENGTH ? [tooLong] : []));
 }
 
-function firstProblem(field: string, texts: Texts, problemsOf: (text: string) => readonly string[]): string | undefined {
+function firstProblem(field: string, texts: StringMap, problemsOf: (text: string) => readonly string[]): string | undefined {
   for (const [key, text] of Object.entries(texts)) {
     const problem = problemOf(`${field}[${key}]`, text, problemsOf);
     if (problem !== undefined) return problem;

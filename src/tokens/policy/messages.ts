@@ -74,7 +74,7 @@ export function invalidSpecFailure(problems: readonly string[]): TokenFailure {
 export function secretConflictFailure({ name, owner, isClaimed, isTooLarge, isOverBudget }: SecretConflict): TokenFailure {
   const remedy = 'Choose another spec.secret.name.';
   const message = (() => {
-    if (isTooLarge) return `The metadata of Secret ${name} exceeds 64 KiB. Remove labels and annotations that Purser did not set.`;
+    if (isTooLarge) return `The metadata of Secret ${name} exceeds 96 KiB. Remove labels and annotations that Purser did not set.`;
     if (isOverBudget) return `Purser does not write Secret ${name}, because ${OVER_BUDGET}`;
     if (owner === undefined) return `The ManagedToken does not own Secret ${name}. Delete the Secret, or choose another spec.secret.name.`;
     if (isClaimed) return `The older ManagedToken ${owner} also uses Secret ${name}. ${remedy}`;

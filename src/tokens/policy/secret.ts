@@ -112,7 +112,7 @@ function encodeTexts(texts: SecretTexts): Record<string, string> {
   return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
 }
 
-type Texts = Readonly<Record<string, string>>;
+type StringMap = Readonly<Record<string, string>>;
 type OwnerReference = NonNullable<ObjectMeta['ownerReferences']>[number];
 
 /** Metadata of a Secret that Purser sets. */
@@ -135,13 +135,13 @@ export function desiredMetadata({ token, record, cluster, existing = {} }: Metad
   const dropped = parseTemplate(existing.annotations?.[Annotation.template]);
   return {
     labels: {
-      ...foreignTexts(existing.labels, dropped.labels),
+      ...foreignEntries(existing.labels, dropped.labels),
       ...template.labels,
       [Label.managedBy]: LabelValue.managedBy,
       ...outputLabels(outputs),
     },
     annotations: {
-      ...foreignTexts(existing.annotations, dropped.annotations),
+      ...foreignEntries(existing.annotations, dropped.annotations),
       ...template.annotations,
       ...templateAnnotation(template),
       ...encodeRecord(record, token),
@@ -151,7 +151,7 @@ export function desiredMetadata({ token, record, cluster, existing = {} }: Metad
 }
 
 /** Returns the labels that `labelsFromCluster` selects, except those that the Cluster does not have. */
-function copiedLabels({ spec }: StoredToken, cluster: Cluster | undefined): Texts {
+function copiedLabels({ spec }: StoredToken, cluster: Cluster | undefined): StringMap {
   const labels = cluster?.metadata.labels ?? {};
   const copied = (spec.secret.argocd?.labelsFromCluster ?? []).map((key) => [key, Object.hasOwn(labels, key) ? labels[key] : undefined]);
   return Object.fromEntries(copied.filter(([, value]) => value !== undefined));
@@ -161,8 +161,8 @@ function copiedLabels({ spec }: StoredToken, cluster: Cluster | undefined): Text
 export function hasMetadata(existing: ObjectMeta, { labels, annotations, ownerReferences }: TokenMetadata): boolean {
   const owners = existing.ownerReferences ?? [];
   return (
-    sameTexts(existing.labels ?? {}, labels) &&
-    sameTexts(existing.annotations ?? {}, annotations) &&
+    hasSameEntries(existing.labels ?? {}, labels) &&
+    hasSameEntries(existing.annotations ?? {}, annotations) &&
     owners.length === ownerReferences.length &&
     ownerReferences.every((wanted) => owners.some((owner) => sameOwner(owner, wanted)))
   );
@@ -176,7 +176,7 @@ export function isReserved(key: string): boolean {
 
 const RESERVED = ['kubernetes.io', 'k8s.io', 'argocd.argoproj.io', 'purser.dev'];
 
-function withoutReserved(texts: Texts): Texts {
+function withoutReserved(texts: StringMap): StringMap {
   return Object.fromEntries(Object.entries(texts).filter(([key]) => !isReserved(key)));
 }
 
@@ -184,7 +184,7 @@ function withoutReserved(texts: Texts): Texts {
  * Returns the labels or annotations that neither Purser nor the spec has set; `dropped` contains the keys that Purser set for the spec at
  * its last write.
  */
-function foreignTexts(texts: Texts = {}, dropped: readonly string[]): Texts {
+function foreignEntries(texts: StringMap = {}, dropped: readonly string[]): StringMap {
   const isForeign = (key: string) => !key.startsWith(`${TokensGroup}/`) && !isOutputLabel(key) && !dropped.includes(key);
   return Object.fromEntries(Object.entries(texts).filter(([key]) => isForeign(key)));
 }
@@ -194,7 +194,7 @@ interface TemplateKeys {
   readonly annotations: readonly string[];
 }
 
-function templateAnnotation({ labels, annotations }: { readonly labels: Texts; readonly annotations: Texts }): Texts {
+function templateAnnotation({ labels, annotations }: { readonly labels: StringMap; readonly annotations: StringMap }): StringMap {
   const keys: TemplateKeys = { labels: Object.keys(labels).sort(), annotations: Object.keys(annotations).sort() };
   return keys.labels.length + keys.annotations.length === 0 ? {} : { [Annotation.template]: JSON.stringify(keys) };
 }
@@ -236,7 +236,7 @@ function sameOwner(a: OwnerReference, b: OwnerReference): boolean {
   );
 }
 
-function sameTexts(a: Texts, b: Texts): boolean {
+function hasSameEntries(a: StringMap, b: StringMap): boolean {
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && a[key] === b[key]);
 }

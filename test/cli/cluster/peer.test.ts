@@ -27,6 +27,12 @@ describe('callPeer', () => {
       'the target cluster responded: User "a" cannot patch resource "namespaces" in API group ""; grant the user of context "eu" this permission, or check the context of the target cluster',
     ],
     [
+      '403 for permissions that the user does not have',
+      TARGET,
+      statusError('Forbidden', 'user "a" is attempting to grant RBAC permissions not currently held'),
+      'the target cluster responded: user "a" is attempting to grant RBAC permissions not currently held; grant the user of context "eu" this permission, or check the context of the target cluster',
+    ],
+    [
       '403 of an admission plugin',
       TARGET,
       statusError('Forbidden', 'secrets "a" is forbidden: exceeded quota: small'),

@@ -6,6 +6,7 @@ import type { Peer } from '../../../src/cli/cluster/peer.ts';
 import { type RenewAllOptions, renewAll, renewCredential } from '../../../src/cli/cluster/renew.ts';
 import type { CommandHost } from '../../../src/cli/command.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
+import { statusError } from '../../../src/kubernetes/status.ts';
 import { CredentialWorld } from '../../credentials/credential-world.ts';
 import { CREDENTIALS } from '../../tokens/token-world.ts';
 
@@ -137,7 +138,37 @@ describe('renewAll', () => {
     }
     await world.run();
     expect(await renewFleet(async () => undefined)).toBeUndefined();
-    expect(printed).toMatch(/^Purser renewed its credential for Cluster c\d+; [^\n]*\n$/);
+    const lines = printed.split('\n').sort();
+    expect(lines).toEqual([
+      '',
+      'Cluster serviceaccount has no token to renew.',
+      'Cluster tls.crt has no token to renew.',
+      expect.stringMatching(/^Purser renewed its credential for Cluster c\d+; /),
+    ]);
+  });
+
+  it('renews the other credentials if a Secret cannot be read', async () => {
+    await world.begin();
+    await world.addCluster('denied', {}, 'denied');
+    await world.run();
+    const { admin } = world.hub;
+    const get: KubeClient['get'] = async (resource, name, options) => {
+      if (name.name === 'denied') throw statusError('Forbidden', 'User "a" cannot get resource "secrets"');
+      return await admin.get(resource, name, options);
+    };
+    const client = new Proxy(admin, {
+      get: (target, key) => {
+        if (key === 'get') return get;
+        const value: unknown = Reflect.get(target, key);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    });
+    const result = await run((hub, host) =>
+      renewAll({ hub: { ...hub, client }, timeoutMs: 60_000, findTarget: async () => undefined }, host),
+    );
+    expect(result).toMatchObject({ message: 'credentials not renewed: 1; see the causes above' });
+    expect(printed).toMatch(/^Cluster denied: the hub responded: User "a" cannot get/m);
+    expect(printed).toMatch(/^Purser renewed its credential for Cluster c\d+; /m);
   });
 
   it('reports each credential that is not renewed, and exits with the code of the worst failure', async () => {

@@ -73,6 +73,7 @@ describe('toLinks', () => {
       { serviceAccount: { value: stored({ ...account, metadata: { ...account.metadata, uid: 'other' } }) } },
       'was re-created',
     ],
+    ['a missing Secret', 'token', { secret: { value: undefined } }, 'There is no token, because the Secret does not exist'],
     ['a Secret without a token', 'token', { secret: { value: { ...secret, data: {} } } }, 'The Secret contains no token'],
     ['a rejected token', 'token', { isAccepted: { value: false } }, 'The cluster rejects the token'],
     [

@@ -35,11 +35,12 @@ function readField(target: Open, reader: ProtobufReader, { name, goName, schema 
   if (wireType !== expected && !isPacked) throw new Error(`proto: wrong wireType = ${wireType} for field ${goName}`);
   const previous = target[name];
   const value = isPacked ? decodePacked(reader.delimited(), schema, previous) : valueOf(reader, schema, previous);
+  // A list or map has an entry now; isZero would count all entries for each that is added, which takes quadratic time.
   if (!isCollection(schema) && isZero(value, schema)) delete target[name];
   else if (value !== undefined) target[name] = value;
 }
 
-/** Returns whether a field is a list or a map. In a message, such a field is never empty; counting entries each time would be quadratic. */
+/** Returns whether a field is a list or a map. */
 function isCollection({ items, additionalProperties }: Schema): boolean {
   return items !== undefined || typeof additionalProperties === 'object';
 }
