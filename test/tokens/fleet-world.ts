@@ -132,6 +132,10 @@ export class FleetTarget {
 
 let count = 0;
 
+function tokenOf({ data }: Secret): string {
+  return Buffer.from(data?.['token'] ?? '', 'base64').toString();
+}
+
 /** Sockets of the hub and the targets, which outlive the worlds of a test file. */
 export class FleetWires {
   world: FleetWorld | undefined;
@@ -323,7 +327,12 @@ export class FleetWorld {
 
   /** Tokens in Secrets of the hub, as text. */
   stored(): readonly string[] {
-    return [...this.hub.secrets.values()].map(({ data }) => Buffer.from(data?.['token'] ?? '', 'base64').toString());
+    return [...this.hub.secrets.values()].map(tokenOf);
+  }
+
+  /** Returns the tokens in Secrets that have an owner. */
+  owned(): readonly string[] {
+    return [...this.hub.secrets.values()].filter(({ metadata }) => metadata.ownerReferences !== undefined).map(tokenOf);
   }
 
   async close(): Promise<void> {
