@@ -62,6 +62,26 @@ describe('checkHistory', () => {
     ],
     ['reports a Secret that outlives its permission', [at(0, { type: 'grant', token: 'a', allowed: false }), sample(50, 'x')], ['I11']],
     ['reports removal of a valid token', [sample(1, 'x'), sample(2, undefined, { ready: 'False' })], ['I12']],
+    [
+      'accepts removal of a token whose permission was withdrawn and granted again between two samples',
+      [
+        sample(1, 'x'),
+        at(2, { type: 'grant', token: 'a', allowed: false }),
+        at(19, { type: 'grant', token: 'a', allowed: true }),
+        sample(20, undefined, { ready: 'False' }),
+      ],
+      [],
+    ],
+    [
+      'reports removal of a token whose permission was granted again before the last sample with the token',
+      [
+        at(1, { type: 'grant', token: 'a', allowed: false }),
+        at(2, { type: 'grant', token: 'a', allowed: true }),
+        sample(3, 'x'),
+        sample(4, undefined, { ready: 'False' }),
+      ],
+      ['I12'],
+    ],
   ])('%s', (_, history, invariants) => {
     expect(findInvariants(...history)).toEqual(invariants);
   });

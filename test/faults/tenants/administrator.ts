@@ -8,7 +8,7 @@ import type { Sight, Verdict } from '../history.ts';
 import { textOf } from '../prober.ts';
 import { buildServiceAccount, DEPLOY } from '../seed.ts';
 import { GUESTS, HOSTILE_NAMESPACES } from './names.ts';
-import { GUEST_TOKENS, type PoliteToken, readPoliteToken } from './polite.ts';
+import { GUEST_TOKENS, type PoliteToken, readPoliteToken, tryReadPoliteToken } from './polite.ts';
 import { decodeClaims, readBoundSecret } from './token-text.ts';
 import {
   allowBuilder,
@@ -60,7 +60,11 @@ async function withdrawGuest(bench: Bench, token: PoliteToken): Promise<void> {
 
 async function waitForToken(bench: Bench, token: PoliteToken, isSo: (held: string) => boolean): Promise<void> {
   const endAt = Date.now() + WAIT_LIMIT_MS;
-  while (!isSo(await readPoliteToken(bench, token)) && Date.now() < endAt) await delay(500);
+  const isDone = async () => {
+    const held = await tryReadPoliteToken(bench, token);
+    return held !== undefined && isSo(held);
+  };
+  while (!(await isDone()) && Date.now() < endAt) await delay(500);
 }
 
 /** Withdraws the only permission of the hostile writer of ManagedTokens; its revocable tokens must become invalid. */

@@ -51,9 +51,14 @@ export async function createPolite(bench: Bench, { namespace, name, cluster, spe
   });
 }
 
-/** Returns the token in a well-behaved tenant's Secret, or an empty string if there is none. */
-export async function readPoliteToken(bench: Bench, { namespace, name }: PoliteToken): Promise<string> {
-  return textOf(await bench.hub.api.find(paths.secrets(namespace, name)).catch(() => undefined));
+/** Returns the token in a well-behaved tenant's Secret, or an empty string if there is none or the hub does not respond. */
+export async function readPoliteToken(bench: Bench, token: PoliteToken): Promise<string> {
+  return (await tryReadPoliteToken(bench, token)) ?? '';
+}
+
+/** Returns the token in a well-behaved tenant's Secret: an empty string if there is none, and undefined if the hub does not respond. */
+export async function tryReadPoliteToken(bench: Bench, { namespace, name }: PoliteToken): Promise<string | undefined> {
+  return await bench.hub.api.find(paths.secrets(namespace, name)).then(textOf, () => undefined);
 }
 
 const ROTATE_EVERY_MS = 700;
