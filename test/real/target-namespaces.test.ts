@@ -26,7 +26,9 @@ it('has permission to issue tokens in the named namespace only', async () => {
   expect(await mayIssue('kube-system')).toBe('no');
 });
 
-it('reports a Cluster as Ready that no ManagedToken names yet', async () => {
+it('reports a Cluster as Ready that no ManagedToken names yet, if its Secret lists the namespace', async () => {
+  const patch = JSON.stringify({ stringData: { namespaces: 'deploy' } });
+  await world.kubectl('patch', '-n', 'purser-system', 'secret', 'target-1-credential', '--type=merge', '-p', patch);
   await world.waitFor(CLUSTER, '--for=condition=Ready');
 });
 
