@@ -49,7 +49,7 @@ describe('AnchorDeletions.takeFailures', () => {
     expect(deletions.start('lane', () => true)).toEqual([]);
   });
 
-  it('ignores the result of a deletion that nobody waits for any more', () => {
+  it('ignores the result of a deletion whose result was taken', () => {
     const deletions = new AnchorDeletions();
     deletions.begin([HERE]);
     deletions.finish(HERE, undefined);

@@ -47,8 +47,9 @@ export interface RenewAllOptions extends Pick<RenewCredentialOptions, 'hub' | 't
 }
 
 /**
- * Renews the tokens of all Clusters except those with manual renewal; client certificates and federation have none. Supplies a new token if a context has an address of the Cluster:
- * after a restore of the hub, the stored tokens may have expired. Attempts all renewals, then throws a CommandError if any of them failed.
+ * Renews the tokens of all Clusters except those with manual renewal; client certificates and federation have none. Supplies a new token
+ * if a context has an address of the Cluster: after a restore of the hub, the stored tokens may have expired. Attempts all renewals, then
+ * throws a CommandError if any of them failed.
  */
 export async function renewAll({ hub, timeoutMs, findTarget }: RenewAllOptions, host: CommandHost): Promise<void> {
   const clusters = (await readClusters(hub, undefined, host)).filter(isRenewable);
