@@ -210,7 +210,9 @@ const MAX_NAMESPACES = 10;
  * cluster becomes Ready.
  */
 export function namespacesToReview(tokens: readonly ManagedToken[], allowed: readonly string[] | undefined): readonly string[] {
-  const wasIssued = ({ status }: ManagedToken) => status?.issuedAt !== undefined;
+  // After a change of the spec, the status describes a token of another cluster or namespace.
+  const wasIssued = ({ metadata, status }: ManagedToken) =>
+    status?.issuedAt !== undefined && status.observedGeneration === metadata.generation;
   const [issued, others] = [tokens.filter(wasIssued), tokens.filter((token) => !wasIssued(token))].map(namespacesOf);
   const named = [...new Set([...(issued ?? []), ...(others ?? [])])];
   const listed = new Set(allowed);

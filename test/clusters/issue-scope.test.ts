@@ -24,6 +24,13 @@ describe('namespacesToReview', () => {
     expect(namespaces[0]).toBe('z');
   });
 
+  it('prefers no namespace that a spec names only since its token was issued', () => {
+    const issued = { issuedAt: '2026-01-01T00:00:00Z', observedGeneration: 1 };
+    const at = (namespace: string, generation: number) => ({ ...tokenFor(namespace, issued), metadata: { generation } });
+    const crowd = Array.from({ length: 10 }, (_, index) => at(`a${index}`, 2) as ManagedToken);
+    expect(namespacesToReview([...crowd, at('z', 1) as ManagedToken], undefined)[0]).toBe('z');
+  });
+
   it('returns no namespaces without ManagedTokens', () => expect(namespacesToReview([], undefined)).toEqual([]));
 
   it('returns the namespaces in the credential Secret without ManagedTokens, so that a new cluster becomes Ready', () =>
