@@ -1,7 +1,7 @@
 // Assembles the façade: authentication, limits, routes and the server.
 
 import { Subscription } from 'rxjs';
-import { Authorizer, PROTECTED_NAMESPACES } from '../access/issue-permission.ts';
+import { PROTECTED_NAMESPACES } from '../access/issue-permission.ts';
 import { PROBE_INTERVAL_MS } from '../clusters/policy/health.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
@@ -21,6 +21,7 @@ import { createOpenApiDocument } from './openapi.ts';
 import type { PublicDocument, Route } from './router.ts';
 import { createFacadeServer, type FacadeServer, type ServerOptions } from './server.ts';
 import { Audit } from './tokens/audit.ts';
+import { Authorizer } from './tokens/authorizer.ts';
 import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
 import { TokenRequestParser } from './tokens/request-parser.ts';
 import { createPageDocuments } from './web-page.ts';

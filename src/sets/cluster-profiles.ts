@@ -12,9 +12,9 @@ import { forEachBounded } from '../std/bounded.ts';
 import { cleanMessage } from '../std/clean-message.ts';
 import type { PinnedEndpoints } from '../targets/endpoints.ts';
 import { ignoreIssueError } from '../targets/issue-error.ts';
+import { outputsOf } from '../tokens/observe.ts';
 import { isOwnedBy, secretNameOf, toOutputsDigest, toSecretDigest } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
-import { outputsOf } from '../tokens/run.ts';
 import { ownerReference } from './children.ts';
 import { controllerKeyOf } from './informers.ts';
 import {

@@ -8,7 +8,9 @@ import { BoundedCache } from '../std/bounded-cache.ts';
 import type { Clock } from '../std/clock.ts';
 import { redactSecret } from '../std/sensitive.ts';
 import { Once } from '../std/single-flight.ts';
+import { admit, type Breaker, type CallOutcome, CLOSED, settle } from './circuit-breaker.ts';
 import { secretsOf, type TargetCredential } from './credential.ts';
+import { EndpointChoice } from './endpoint-choice.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
 import type { HubIdentity } from './hub.ts';
 import {
@@ -251,110 +253,8 @@ interface CallParameters {
 
 const DEADLINE_MS = 10_000;
 
-/**
- * State of the circuit breaker of a target: after repeated failures, requests pause, then one request tests the cluster before other
- * requests resume. Times are on the monotonic clock.
- */
-export type Breaker =
-  | { readonly type: 'closed'; readonly failures: number }
-  | { readonly type: 'open'; readonly until: number; readonly pauseMs: number }
-  /** One request tests the cluster. */
-  | { readonly type: 'probing'; readonly since: number; readonly pauseMs: number };
-
-/** Outcome of a call; `abandoned` is neither success nor failure of the cluster. */
-export type CallOutcome = 'success' | 'failure' | 'abandoned';
-
-/** The initial state, in which all requests are sent. */
-export const CLOSED: Breaker = { type: 'closed', failures: 0 };
-
-/** The state after a request is admitted, or the time in milliseconds that it must wait. */
-type BreakerAdmission = { readonly breaker: Breaker } | { readonly breaker?: never; readonly waitMs: number };
-
-/** Admits a request or makes it wait. The caller of an admitted request must call `settle` with its outcome. */
-export function admit(breaker: Breaker, now: number): BreakerAdmission {
-  if (breaker.type === 'closed') return { breaker };
-  if (breaker.type === 'probing') return { waitMs: probeWaitMs(now - breaker.since) };
-  if (now < breaker.until) return { waitMs: breaker.until - now };
-  return { breaker: { type: 'probing', since: now, pauseMs: breaker.pauseMs } };
-}
-
-/** Outcome of an admitted request, with the state of the circuit breaker that admitted it. */
-interface Settlement {
-  readonly admitted: Breaker;
-  readonly outcome: CallOutcome;
-}
-
-/** Returns the state after a request. Failures of requests that were sent before the circuit opened are ignored. */
-export function settle(breaker: Breaker, { admitted, outcome }: Settlement, now: number): Breaker {
-  if (outcome === 'success') return CLOSED;
-  if (breaker.type === 'open') return breaker;
-  if (breaker.type === 'probing') return admitted === breaker ? reopen(breaker.pauseMs, outcome, now) : breaker;
-  if (outcome === 'abandoned') return breaker;
-  const failures = breaker.failures + 1;
-  return failures < THRESHOLD ? { type: 'closed', failures } : open(FIRST_PAUSE_MS, now);
-}
-
-const THRESHOLD = 5;
-const FIRST_PAUSE_MS = 5_000;
-const MAX_PAUSE_MS = 60_000;
-const MIN_WAIT_MS = 1_000;
-
-/** Returns the time to wait for the result of a test request: as long as the test has lasted, because successful tests are fast. */
-function probeWaitMs(sinceMs: number): number {
-  return Math.min(Math.max(sinceMs, MIN_WAIT_MS), MAX_PAUSE_MS);
-}
-
-/** Returns the breaker after a failed test. After an abandoned test, the next request tests the cluster. */
-function reopen(pauseMs: number, outcome: Exclude<CallOutcome, 'success'>, now: number): Breaker {
-  return outcome === 'abandoned' ? { type: 'open', until: now, pauseMs } : open(Math.min(pauseMs * 2, MAX_PAUSE_MS), now);
-}
-
-function open(pauseMs: number, now: number): Breaker {
-  return { type: 'open', until: now + pauseMs, pauseMs };
-}
-
 /** Returns the outcome of a failed call for the circuit breaker. */
 function outcomeOf(error: unknown): CallOutcome {
   if (error instanceof StatusError) return isOutage(error) ? 'failure' : 'success';
   return error instanceof TransportError ? 'failure' : 'abandoned';
 }
-
-/** Tracks which of several addresses works. Times are on the monotonic clock. */
-export class EndpointChoice {
-  readonly #servers: readonly string[];
-  #active = 0;
-  /** Time of the last failure of the preferred address. */
-  #failedAt = 0;
-
-  /** Creates a choice between servers in order of preference. */
-  constructor(servers: readonly string[]) {
-    this.#servers = servers;
-  }
-
-  /** The address that is tried first; undefined if there is none. */
-  get active(): string | undefined {
-    return this.#servers[this.#active];
-  }
-
-  /** Returns the addresses to try: the active one first, or the preferred one first if its last failure was at least RETURN_MS ago. */
-  order(now: number): readonly string[] {
-    const isReturnDue = this.#active !== 0 && now - this.#failedAt >= RETURN_MS;
-    const [preferred, active] = [this.#servers[0], this.#servers[this.#active]];
-    const first = isReturnDue ? [preferred, active] : [active];
-    return [...new Set([...first, ...this.#servers])].filter((server) => server !== undefined);
-  }
-
-  /** Makes the address that responded the active one. */
-  recordSuccess(server: string): void {
-    this.#active = this.#servers.indexOf(server);
-  }
-
-  /** Makes the next address active if the active one failed. */
-  recordFailure(server: string, now: number): void {
-    const index = this.#servers.indexOf(server);
-    if (index === 0) this.#failedAt = now;
-    if (index === this.#active) this.#active = (index + 1) % this.#servers.length;
-  }
-}
-
-const RETURN_MS = 300_000;

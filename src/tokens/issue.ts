@@ -15,6 +15,7 @@ import { checkAcceptedByAPI } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';
 import { recordAnchor, unlistedEvents } from './anchors.ts';
 import { unrevokedEvents } from './events.ts';
+import { outputsOf, withRegistration } from './observe.ts';
 import { type OutputContent, outputsForAPI } from './outputs/outputs.ts';
 import { recordedAnchor } from './policy/anchors.ts';
 import { type IssuePlan, planToken, type SecretWrite, type TokenPlan } from './policy/plan.ts';
@@ -22,7 +23,7 @@ import { createRecord, requestOf, type TokenRecord, toIssuanceDigest } from './p
 import { desiredSecret, toDataDigest, toOutputsDigest, toSecretDigest } from './policy/secret.ts';
 import { areAudiencesAllowed, type StoredToken } from './policy/spec.ts';
 import { type EvaluatedToken, evaluateToken, type TokenObservation, type TokenState } from './policy/state.ts';
-import { outputsOf, type Step, type TokenRun, withRegistration } from './run.ts';
+import type { Step, TokenRun } from './run.ts';
 import { isRepair, pausedStep, recordRepair, refetchSecret, stripSecret, writeSecret } from './secrets.ts';
 import { handleRefusal } from './withdrawal.ts';
 

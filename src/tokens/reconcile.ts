@@ -14,6 +14,7 @@ import { AnchorsPendingError, SLOT_WAIT_MS } from './anchor-deletions.ts';
 import { ANCHOR_RETRY_MS, pruneAnchors, release, revoke } from './anchors.ts';
 import { auditStep, countIssuance, eventsOf, shortenedEvents } from './events.ts';
 import { checkOutputs, issue, writeIssued } from './issue.ts';
+import { observe, outputsOf, withRegistration } from './observe.ts';
 import type { OutputContent } from './outputs/outputs.ts';
 import { formerAnchors } from './policy/anchors.ts';
 import { type HoldPlan, planToken, type RewritePlan, type TokenPlan } from './policy/plan.ts';
@@ -22,18 +23,7 @@ import { deriveTokenState, type EvaluatedToken, evaluateToken, hasCurrentToken, 
 import { desiredStatus } from './policy/status.ts';
 import { laneOfCluster, SHARED_LANE } from './priority.ts';
 import { reduceSecret, tokenOf } from './reduce.ts';
-import {
-  failedStep,
-  latestToken,
-  observe,
-  outputsOf,
-  RUN_MS,
-  type Step,
-  type TokenDeps,
-  type TokenRun,
-  toFailure,
-  withRegistration,
-} from './run.ts';
+import { failedStep, latestToken, RUN_MS, type Step, type TokenDeps, type TokenRun, toFailure } from './run.ts';
 import { deleteSecrets, pausedStep, readSecret, recordRepair, refetchSecret, repairPauseMs, stripSecret } from './secrets.ts';
 import type { VerificationResult } from './verification.ts';
 import { handleRefusal, hideCluster, withoutCluster } from './withdrawal.ts';

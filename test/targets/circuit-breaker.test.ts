@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { array, assert, constantFrom, nat, property, tuple } from 'fast-check';
-import { admit, type Breaker, type CallOutcome, CLOSED, settle } from '../../src/targets/target.ts';
+import { admit, type Breaker, type CallOutcome, CLOSED, settle } from '../../src/targets/circuit-breaker.ts';
 
 /** Returns the breaker after these simultaneous outcomes. */
 function after(outcomes: readonly CallOutcome[], breaker: Breaker = CLOSED, now = 0): Breaker {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { EndpointChoice } from '../../src/targets/target.ts';
+import { EndpointChoice } from '../../src/targets/endpoint-choice.ts';
 
 describe('EndpointChoice', () => {
   const MINUTE = 60_000;

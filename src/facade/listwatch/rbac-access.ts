@@ -4,7 +4,11 @@ import type { Subscription } from 'rxjs';
 import { type Permission, type RbacChange, RbacIndex, type RbacInformers, subjectsOf } from '../../access/rbac-index.ts';
 import { type User, userKeyOf } from '../../access/user.ts';
 import { Visibility } from '../../access/visibility.ts';
-import { ListPermissionReviews, type ListPermissionReviewsOptions, type OnVisibilityChange, Viewer } from './viewer.ts';
+import type { Clock } from '../../std/clock.ts';
+import { ListPermissionReviews, type ListPermissionReviewsOptions } from './list-permission-reviews.ts';
+
+/** Receives the new visibility. */
+type OnVisibilityChange = (visibility: Visibility) => void;
 
 export interface RbacAccessOptions extends ListPermissionReviewsOptions, RbacInformers {
   readonly random: () => number;
@@ -148,5 +152,116 @@ export class RbacAccess {
     if (since === this.#changes) return;
     for (const [subject, viewers] of this.#bySubject)
       if (this.#index.hasChanged(subject, since)) for (const viewer of viewers) this.#outdated.add(viewer);
+  }
+}
+
+interface ViewerOptions {
+  readonly user: User;
+  readonly reviews: ListPermissionReviews;
+  /** Returns the current visibility by RBAC. */
+  readonly byRules: () => Visibility;
+  /** Visibility of a caller who may list all objects. */
+  readonly everything: Visibility;
+  /** Initial visibility. */
+  readonly visibility: Visibility;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Called when the last follower has unsubscribed. */
+  readonly onUnused: () => void;
+}
+
+/**
+ * Interval between reviews after a negative decision, in milliseconds. It delays only permissions that authorizers other than RBAC grant.
+ */
+const RECHECK_DENIED_MS = 30_000;
+/** Validity of a positive decision while the hub does not respond, in milliseconds. */
+const PATIENCE_MS = 10_000;
+const RETRY_MS = 1_000;
+
+/** The visibility of one caller, which all watches of the caller follow. */
+class Viewer {
+  readonly user: User;
+  readonly #options: ViewerOptions;
+  readonly #followers = new Set<OnVisibilityChange>();
+  #visibility: Visibility;
+  /** Last visibility by RBAC, which `update` compares with the current one. */
+  #rules: Visibility;
+  #cancel: () => void = () => {};
+  #confirmedAt: number;
+  /** Number of the latest review; results of earlier ones are ignored. */
+  #reviewNumber = 0;
+  #isOver = false;
+
+  constructor(options: ViewerOptions) {
+    this.#options = options;
+    this.user = options.user;
+    this.#visibility = options.visibility;
+    this.#rules = options.byRules();
+    this.#confirmedAt = options.clock.monotonic();
+    this.#schedule();
+  }
+
+  get visibility(): Visibility {
+    return this.#visibility;
+  }
+
+  /** Calls `onVisibilityChange` on every change of the visibility until the returned function is called. */
+  follow(onVisibilityChange: OnVisibilityChange): () => void {
+    this.#followers.add(onVisibilityChange);
+    return () => {
+      if (!this.#followers.delete(onVisibilityChange) || this.#followers.size > 0) return;
+      this.#isOver = true;
+      this.#cancel();
+      this.#options.onUnused();
+    };
+  }
+
+  /** Updates the visibility if RBAC grants different objects than at the last update. */
+  update(): void {
+    const before = this.#rules;
+    const now = this.#readRules();
+    if (now === before || now.equals(before)) return;
+    if (now.isEverything || !this.#visibility.isEverything) this.#show(now);
+    // Another authorizer may still allow everything. Without a review, the caller would get DELETED and ADDED for all objects.
+    else if (before.isEverything) void this.#review();
+  }
+
+  #readRules(): Visibility {
+    this.#rules = this.#options.byRules();
+    return this.#rules;
+  }
+
+  async #review(): Promise<void> {
+    const { reviews, everything, clock } = this.#options;
+    this.#cancel();
+    const number = ++this.#reviewNumber;
+    try {
+      const allowed = await reviews.review(this.user);
+      if (this.#reviewNumber !== number) return;
+      this.#confirmedAt = clock.monotonic();
+      this.#show(allowed ? everything : this.#readRules());
+    } catch {
+      if (this.#reviewNumber !== number) return;
+      if (clock.monotonic() - this.#confirmedAt >= PATIENCE_MS) this.#show(this.#readRules());
+      this.#schedule(RETRY_MS);
+    }
+  }
+
+  #show(visibility: Visibility): void {
+    const before = this.#visibility;
+    this.#visibility = visibility;
+    this.#schedule();
+    if (before === visibility) return;
+    for (const onVisibilityChange of this.#followers) onVisibilityChange(visibility);
+  }
+
+  /** Schedules the next review, unless RBAC allows everything: the RBAC watch reports changes. */
+  #schedule(ms?: number): void {
+    const { clock, random, reviews } = this.#options;
+    this.#cancel();
+    this.#cancel = () => {};
+    if (this.#isOver || this.#readRules().isEverything) return;
+    const periodMs = this.#visibility.isEverything ? reviews.cacheMs : RECHECK_DENIED_MS;
+    this.#cancel = clock.wakeAfter(ms ?? periodMs * (1 - random() / 5), () => void this.#review());
   }
 }

@@ -2,7 +2,7 @@
 // the audit log.
 
 import { clusterSetOf } from '../../access/cluster-set.ts';
-import type { Authorizer, IssueTarget } from '../../access/issue-permission.ts';
+import type { IssueTarget } from '../../access/issue-permission.ts';
 import { RegistryGroup } from '../../api/names.ts';
 import { FailureReason } from '../../api/reasons.ts';
 import { type ApiObject, Pods, type Resource, Secrets, ServiceAccounts } from '../../api/resources.ts';
@@ -36,6 +36,7 @@ import type { TokenSource } from '../../targets/target.ts';
 import { recheckToken } from '../authenticate.ts';
 import type { Endpoint, FacadeRequest } from '../request.ts';
 import type { Audit, AuditedRequest } from './audit.ts';
+import type { Authorizer } from './authorizer.ts';
 import type { ParsedTokenRequest, TokenRequestParser } from './request-parser.ts';
 
 export interface TokenEndpointOptions {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { outputsOf } from '../../src/tokens/observe.ts';
 import { toOutputsDigest } from '../../src/tokens/policy/secret.ts';
-import { outputsOf } from '../../src/tokens/run.ts';
 import { aToken } from '../support/builders.ts';
 
 const ENDPOINTS = { servers: ['https://one.example.com'], caBundle: 'Q0E=' };

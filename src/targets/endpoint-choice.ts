@@ -1,0 +1,41 @@
+// The choice among the addresses of a target: the one that works, and the preferred one again after a while.
+
+/** Tracks which of several addresses works. Times are on the monotonic clock. */
+export class EndpointChoice {
+  readonly #servers: readonly string[];
+  #active = 0;
+  /** Time of the last failure of the preferred address. */
+  #failedAt = 0;
+
+  /** Creates a choice between servers in order of preference. */
+  constructor(servers: readonly string[]) {
+    this.#servers = servers;
+  }
+
+  /** The address that is tried first; undefined if there is none. */
+  get active(): string | undefined {
+    return this.#servers[this.#active];
+  }
+
+  /** Returns the addresses to try: the active one first, or the preferred one first if its last failure was at least RETURN_MS ago. */
+  order(now: number): readonly string[] {
+    const isReturnDue = this.#active !== 0 && now - this.#failedAt >= RETURN_MS;
+    const [preferred, active] = [this.#servers[0], this.#servers[this.#active]];
+    const first = isReturnDue ? [preferred, active] : [active];
+    return [...new Set([...first, ...this.#servers])].filter((server) => server !== undefined);
+  }
+
+  /** Makes the address that responded the active one. */
+  recordSuccess(server: string): void {
+    this.#active = this.#servers.indexOf(server);
+  }
+
+  /** Makes the next address active if the active one failed. */
+  recordFailure(server: string, now: number): void {
+    const index = this.#servers.indexOf(server);
+    if (index === 0) this.#failedAt = now;
+    if (index === this.#active) this.#active = (index + 1) % this.#servers.length;
+  }
+}
+
+const RETURN_MS = 300_000;
