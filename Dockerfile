@@ -25,7 +25,7 @@ RUN npm run build \
  && find dist node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.[cm]ts' -o -name '*.tsbuildinfo' -o -name '*.md' \) ! -iname 'licen[cs]e*' -delete \
  && find node_modules -type d -empty -delete
 
-# Adds jemalloc, because malloc of glibc keeps the memory of closed connections and of unused parts of buffers. apt verifies the package
+# Adds jemalloc, because the malloc of glibc keeps the memory of closed connections and of unused parts of buffers. apt verifies the package
 # with the signatures of Debian, and keeps its own files in /runtime.
 FROM ${NODE_IMAGE} AS runtime
 WORKDIR /runtime
@@ -53,7 +53,7 @@ COPY deploy/target ./deploy/target
 COPY deploy/components/federation/access.yaml ./deploy/components/federation/access.yaml
 COPY deploy/samples/cluster.yaml ./deploy/samples/cluster.yaml
 ENV NODE_ENV=production
-# jemalloc returns freed pages to the kernel at once, and uses no huge pages, because a sparsely used buffer would keep a whole one.
+# jemalloc returns freed pages to the kernel at once. It uses no huge pages, because a sparsely used buffer would occupy a whole huge page.
 ENV LD_PRELOAD=/usr/lib/libjemalloc.so.2
 ENV MALLOC_CONF=narenas:1,dirty_decay_ms:0,muzzy_decay_ms:0,thp:never
 USER 65532:65532
@@ -61,8 +61,8 @@ EXPOSE 7444 7445
 # Node opens no debugger on SIGUSR1, writes no environment variables to diagnostic reports, and has no __proto__ property, through which
 # input could change the prototype of all objects.
 # The five memory options are those of `npm start`. By default, the heap of Node grows to several times the size of live objects, small
-# garbage collections use several threads, and Node never returns the memory of a peak. The memory saver would also make the space for new
-# objects so small that each token through the façade takes more CPU time.
+# garbage collections use several threads, and Node never returns the memory of a peak. The semi-space options are needed because memory
+# saver mode makes the space for new objects so small that each token through the façade takes more CPU time.
 # Node may read only its own files, files below /var/run/secrets, /etc/hosts, files that you mount below /etc/purser, such as a
 # kubeconfig or a certificate, and the files of /proc/self with the metrics of the process, but not /proc/self/root, which contains every
 # other file. It may not write files or start programs.

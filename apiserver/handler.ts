@@ -17,7 +17,7 @@ export interface HandlerDeps {
   readonly authenticators: Authenticators;
   readonly policy: Policy;
   now(): number;
-  /** Resolves when all state that a response can contain is on disk. */
+  /** Resolves when all state that a response can contain is on disk; rejects after a failed commit. */
   whenDurable(): Promise<void>;
   /** Handles an authorized request. */
   endpoint(request: ApiRequest): Promise<Reply>;

@@ -27,7 +27,7 @@ export interface Listener extends Pick<ListeningServer, 'port'> {
 /** Maximum time for active requests to finish when the server stops, in milliseconds. */
 const CLOSE_MS = 1_000;
 
-/** Starts to listen. Rejects if the port is in use. */
+/** Starts to listen. Rejects if the port cannot be used. */
 export async function listenForRequests(options: ListenerOptions): Promise<Listener> {
   const { handle, tls, report } = options;
   const activeRequests = new Set<AbortController>();

@@ -25,7 +25,7 @@ export interface ResourceRequest {
   readonly parts: readonly string[];
 }
 
-/** A request for a path that is not a resource: discovery, health, OpenAPI. */
+/** A request for a path that is not a resource, such as discovery, health or OpenAPI. */
 export interface PathRequest {
   readonly type: 'path';
   readonly verb: string;
@@ -41,7 +41,7 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/** Parses the verb and the resource or path of a request. `path` is percent-decoded, like Go's URL.Path; outer slashes are ignored. */
+/** Parses the verb and the resource or path of a request. Ignores slashes around `path`, which is percent-decoded like Go's URL.Path. */
 export function parseRequestInfo(method: string, path: string, query: URLSearchParams): RequestInfo {
   const [prefix, ...segments] = path.replace(/^\/+|\/+$/g, '').split('/');
   // The core group has no name in paths.

@@ -48,7 +48,7 @@ const HOST = '127.0.0.1';
 /** Starts a server on a data folder. Throws a DataFolderError for an unusable folder, and the socket's error for a port in use. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   // kube-apiserver does not start with such a configuration either.
-  if (options.trusts?.url === options.issuer) throw new Error('the trusted issuer must differ from the issuer of the server');
+  if (options.trusts?.url === options.issuer) throw new Error("the trusted issuer must differ from the server's own issuer");
   const journal = openJournal(options.folder);
   let closeStorage = async () => journal.close();
   try {

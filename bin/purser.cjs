@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Launcher of `purser` and `kubectl purser`. Written in ES2018 and CommonJS, so that an older Node can run it and start the Node that npm
-// installed. In a checkout it runs the sources, in the package the compiled files.
+// installed. In a checkout, the launcher runs the sources; in the package, it runs the compiled files.
 'use strict';
 
 const { existsSync } = require('fs');
@@ -28,7 +28,7 @@ function launchCommand(args) {
   runPurser(args);
 }
 
-/** Hides a warning of Node. In a checkout, the web UI is served from its sources, whose types Node strips with an experimental function. */
+/** Hides Node's warnings that start with `beginning`. In a checkout, Node strips the types of the web UI with an experimental function. */
 function hideWarning(beginning) {
   const { emitWarning } = process;
   process.emitWarning = (warning, ...rest) => {
@@ -36,7 +36,7 @@ function hideWarning(beginning) {
   };
 }
 
-/** Returns the path of the Node that npm installs on Linux; undefined elsewhere. */
+/** Returns the path of the Node that npm installs on Linux as an optional dependency; undefined if it is not installed. */
 function installedNode() {
   try {
     return require.resolve(`node-linux-${process.arch}/bin/node`);
@@ -50,7 +50,7 @@ function installedNode() {
 function launchWith(node, args) {
   if (node === undefined) {
     process.stderr.write(
-      `purser: requires Node ${NEEDED}, found ${process.version}; install Node ${NEEDED} from nodejs.org or, on Linux, run npm install with --include=optional\n`,
+      `purser: requires Node ${NEEDED}, found ${process.version}. Install Node ${NEEDED} from nodejs.org or, on Linux, run npm install with --include=optional\n`,
     );
     process.exit(2);
   }

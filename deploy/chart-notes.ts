@@ -19,7 +19,8 @@ Callers reach the fa√ßade at https://{{ $.Values.facade.ingress.host }}. The fa√
 {{- end }}
 {{- if not $.Values.admission.enabled }}
 
-Warning: the admission policies are disabled. Users who may update Clusters can also change their addresses and credentials.
+Warning: the admission policies are disabled, so users who may update Clusters can also change the addresses and credentials of Clusters.
+To enable the policies, set admission.enabled to true.
 {{- end }}
 {{- if eq $.Values.image.repository "purser" }}
 

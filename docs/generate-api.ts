@@ -170,10 +170,12 @@ function secretSection(): string {
   return `## Contents of the Secret
 
 The Secret of a ManagedToken is in the namespace of the ManagedToken, has the type \`Opaque\`, is owned by the ManagedToken, and is
-deleted with it. Purser writes a token and its annotations in one request. After the token has expired, Purser removes the keys that
-contain it (${tokenKeys()
+deleted with it. Purser writes a token and its annotations in one request. When Purser removes the token, for example after the token
+has expired, the Secret keeps only keys under which an output stores a value without the token, such as \`server\`. Purser removes the
+keys that contain the token (${tokenKeys()
     .map((key) => `\`${key}\``)
-    .join(', ')}) and the keys of \`spec.secret.keys\`, but keeps the other keys of the outputs.
+    .join(', ')}) and all other keys, including those of
+\`spec.secret.keys\`.
 
 ${table(['key', 'output', 'meaning'], keys)}
 The Secret has the label \`${Label.managedBy}: ${LabelValue.managedBy}\`, and the labels and annotations in \`spec.secret\`.

@@ -12,7 +12,7 @@ import { systemClock } from './std/clock.ts';
 import { omitUndefined } from './std/omit-undefined.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 
-/** Maximum time for the shutdown, in milliseconds: shorter than the Deployment's termination grace period without its preStop hook, 35 seconds. */
+/** Maximum time for the shutdown, in milliseconds. After its preStop hook, the Deployment leaves 35 seconds until the process is killed. */
 const STOP_MS = 30_000;
 /** Maximum time for running reconciles to finish at shutdown, in milliseconds. */
 const DRAIN_MS = 20_000;
@@ -59,9 +59,9 @@ async function startOnCluster(config: Config, log: Logger): Promise<App> {
   } catch (cause) {
     const [problem, remedy] =
       kubeConfig === undefined
-        ? ['no cluster to run on', 'set KUBECONFIG, or run Purser in a pod']
-        : [`cannot use KUBECONFIG=${kubeConfig}`, 'correct the file or KUBECONFIG'];
-    throw new StartError(`${problem}: ${(cause as Error).message}; ${remedy}`, { cause });
+        ? ['no cluster to run on', 'Set KUBECONFIG, or run Purser in a pod']
+        : [`cannot use KUBECONFIG=${kubeConfig}`, 'Correct the file or KUBECONFIG'];
+    throw new StartError(`${problem}: ${(cause as Error).message}. ${remedy}`, { cause });
   }
 }
 

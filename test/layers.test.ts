@@ -178,7 +178,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ['kubernetes', 'std'],
     packages: ['@marcbachmann/cel-js', 'jose', 're2js'],
     node: true,
-    purpose: 'the embedded API server: meets its clients only on the wire, never imports kube',
+    purpose: 'the embedded API server; its clients reach it only over HTTPS, so it never imports kube',
   },
   'apiserver/dev': {
     imports: ['api', 'apiserver', 'app', 'cli', 'config', 'facade', 'kube', 'kubernetes', 'main', 'std', 'telemetry'],

@@ -18,7 +18,7 @@ export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 /** Reader of stored objects. The namespace is empty for cluster-scoped kinds. */
 export interface ObjectSource {
   get(group: string, plural: string, namespace: string, name: string): KubeObject | undefined;
-  /** Returns the objects of one namespace, or of all. Every call returns the same reference for an unchanged object. */
+  /** Returns the objects of one namespace, or of all namespaces. Every call returns the same reference for an unchanged object. */
   list(group: string, plural: string, namespace?: string): readonly KubeObject[];
 }
 

@@ -57,7 +57,7 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   const served = await app.ready.catch((error: unknown) => {
     throw toListenError(error, config);
   });
-  await publish(servers.hub, served.facade, config).catch((error: unknown) => log.warn({ error }, 'façade not published'));
+  await publish(servers.hub, served.facade, config).catch((error: unknown) => log.warn({ error }, 'façade access not published'));
   closing.defer(() => readyFile.remove());
   await readyFile.write({
     ...summary(hub),

@@ -65,7 +65,7 @@ const ISSUER_DISCOVERY = {
   subjects: [{ kind: 'Group', apiGroup: RBAC_GROUP, name: 'system:unauthenticated' }],
 };
 
-/** Creates the samples that use the first target. */
+/** Creates the samples of the hub. Their ManagedTokens use the first target. */
 export async function addHubSamples(hub: KubeClient): Promise<void> {
   for (const name of SAMPLES) await applyMissing(hub, await readManifests(`deploy/samples/${name}.yaml`));
 }

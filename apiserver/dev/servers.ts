@@ -123,14 +123,14 @@ async function listenOnLastPort(name: string, options: ServerOptions): Promise<A
 }
 
 function listenOn(port: number, name: string, { folder, tokens, log, trusts }: ServerOptions): Promise<ApiServer> {
-  const report = (error: unknown) => log.error({ server: name, error }, 'local API server failed unexpectedly');
+  const report = (error: unknown) => log.error({ server: name, error }, 'unexpected error in local API server');
   const issuer = name === HUB ? HUB_ISSUER : ISSUER;
   return startApiServer({ folder: folder.pathOf(name), port, issuer, tokens: usersByToken(tokens[name] ?? {}), trusts, report });
 }
 
 /** Returns a StartError for errors that the user can correct, and any other error unchanged. */
 function toStartError(error: unknown, apiPort: number): unknown {
-  if (error instanceof DataFolderError) return new StartError(`${error.message} (see --data-dir)`, { cause: error });
+  if (error instanceof DataFolderError) return new StartError(`${error.message} (see --data-dir).`, { cause: error });
   return toListenError(error, { apiPort, facadePort: 0, metricsPort: 0 });
 }
 

@@ -95,8 +95,8 @@ function openApiDocument(kinds: readonly Kind[]): object {
   return {
     openapi: '3.0.0',
     info: { title: 'Kubernetes', version: 'unversioned' },
-    paths: sorted(parts.flatMap(({ paths }) => Object.entries(paths))),
-    components: { schemas: sorted(parts.flatMap(({ schemas }) => Object.entries(schemas))) },
+    paths: toSortedObject(parts.flatMap(({ paths }) => Object.entries(paths))),
+    components: { schemas: toSortedObject(parts.flatMap(({ schemas }) => Object.entries(schemas))) },
   };
 }
 
@@ -117,7 +117,7 @@ function openApiOf(kind: Kind): OpenApi {
   return { paths: pathsOf(kind), schemas: Object.fromEntries(schemas) };
 }
 
-function sorted(entries: readonly (readonly [string, object])[]): Readonly<Record<string, object>> {
+function toSortedObject(entries: readonly (readonly [string, object])[]): Readonly<Record<string, object>> {
   return Object.fromEntries([...entries].sort(([a], [b]) => compareUtf8(a, b)));
 }
 

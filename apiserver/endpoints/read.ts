@@ -63,7 +63,7 @@ const CHUNK_LENGTH = 64 * 1024;
 async function* encodeEvents(batches: AsyncIterable<readonly WatchEvent[]>, view: View): AsyncGenerator<string> {
   let isFirst = true;
   for await (const events of batches) {
-    // No event contains a list, so a watch for lists ends before its first event.
+    // No event contains a list, so a watch that requests lists ends before its first event.
     if (view.as?.kind === 'PartialObjectMetadataList') return;
     let chunk = '';
     for (const event of events) {

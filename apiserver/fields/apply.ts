@@ -124,7 +124,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Returns `merged` without the fields that the applier owned in `last` and that no owner has in `ownerships`. */
+/** Returns `merged` without the fields that the applier owned in `last` and that no entry of `ownerships` contains. */
 function withoutAbandoned(merged: TypedObject, ownerships: Ownerships, last: Ownership | undefined): TypedObject {
   if (last === undefined || last.fields.size === 0) return merged;
   const { type, value } = merged;

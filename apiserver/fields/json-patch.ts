@@ -101,7 +101,7 @@ class Draft {
   }
 }
 
-/** Returns the error for operations that do not apply; kube-apiserver states no reason. */
+/** Returns the error for operations that do not apply; kube-apiserver does not name the cause. */
 function rejected(): Error {
   return statusError('Invalid', 'the server rejected our request due to an error in our request', {});
 }

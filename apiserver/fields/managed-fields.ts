@@ -76,7 +76,7 @@ function previousOwnerships({ live, next, subresource }: TrackedUpdate): Ownersh
   return decodeManagedFields(live?.metadata.managedFields);
 }
 
-export interface OwnersChange {
+export interface OwnershipChange {
   /** Owners after the change. */
   readonly ownerships: Ownerships;
   /** Fields that other owners lose, by owner. */
@@ -89,7 +89,7 @@ export function changeOwners(
   old: TypedObject,
   next: TypedObject,
   { ownerships, self, typing }: { readonly ownerships: Ownerships; readonly self: string; readonly typing: Typing },
-): OwnersChange {
+): OwnershipChange {
   const comparison = compareTyped(old, next, typing);
   const remaining = new Map<string, Ownership>();
   const taken = new Map<string, FieldSet>();

@@ -29,7 +29,7 @@ export interface MapType {
 
 /** Returns the merge type of objects with this schema, including apiVersion, kind and metadata. */
 export function objectType(schema: Schema): MergeType {
-  return cached(OBJECTS, schema, () => (schema.go ? mergeType(schema) : mergeType(withObjectMeta(schema))));
+  return getOrCreate(OBJECTS, schema, () => (schema.go ? mergeType(schema) : mergeType(withObjectMeta(schema))));
 }
 
 /** Returns the part of a type that applies to a value. */
@@ -63,7 +63,7 @@ const UNTYPED: MergeType = {
 const DEDUCED: MergeType = { ...UNTYPED, map: { atomic: false, field: () => undefined, values: () => DEDUCED } };
 
 function mergeType(schema: Schema): MergeType {
-  return cached(TYPES, schema, () => {
+  return getOrCreate(TYPES, schema, () => {
     if (schema.go?.codec === 'raw') return UNTYPED;
     switch (schema.type) {
       case 'object':
@@ -123,7 +123,7 @@ function withObjectMeta(schema: Schema): Schema {
   return { ...schema, properties: { ...schema.properties, apiVersion: text(), kind: text(), metadata: OBJECT_META } };
 }
 
-function cached<T>(cache: WeakMap<Schema, T>, schema: Schema, create: () => T): T {
+function getOrCreate<T>(cache: WeakMap<Schema, T>, schema: Schema, create: () => T): T {
   const found = cache.get(schema);
   if (found !== undefined) return found;
   const type = create();

@@ -77,7 +77,7 @@ function fieldsOf(map: MapType, value: unknown): FieldSet {
   return fieldSet(nodes);
 }
 
-/** Returns the set, extended by all declared fields that have members below them. */
+/** Returns the set with all declared fields that have members below them. */
 export function withDeclaredFields(type: MergeType, set: FieldSet): FieldSet {
   return mapNodes(set, (node, element) => {
     if (node.children.size === 0) return node;

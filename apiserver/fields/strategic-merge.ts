@@ -84,7 +84,7 @@ function mergeEntries(theirs: readonly unknown[], mine: readonly unknown[], fiel
   return entries;
 }
 
-/** Sorts entries as in `order`. Entries that it does not contain remain before the entries that followed them in `theirs`. */
+/** Sorts entries as in `order`. Entries that `order` does not contain remain before the entries that followed them in `theirs`. */
 function arrange(
   entries: readonly unknown[],
   { theirs, order }: { readonly theirs: readonly unknown[]; readonly order: readonly unknown[] },

@@ -35,7 +35,7 @@ export function ruleProblem({ rule = '', reason, fieldPath: path = '', ...rest }
 
 interface Node {
   readonly value: Value;
-  /** Old value at the same path; undefined on create and below lists. */
+  /** Old value at the same path; undefined for a new value and below lists. */
   readonly old: Value | undefined;
   readonly schema: Schema;
   readonly path: string;
@@ -118,7 +118,7 @@ function prepareExpression(node: unknown): boolean {
   return Object.values(node).reduce<boolean>((found, child) => prepareExpression(child) || found, false);
 }
 
-/** Converts a value for CEL: integers to bigints, times to dates, base64 to bytes. Omits null fields and fields outside the schema. */
+/** Converts a value for CEL: integers to bigints, times to dates, base64 to bytes. Omits null and undeclared fields of structs. */
 function toCel(value: Value, schema: Schema | undefined): unknown {
   if (isList(value)) return value.map((item) => toCel(item, schema?.items));
   if (isFields(value)) {

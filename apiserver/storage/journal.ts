@@ -122,7 +122,7 @@ function prepareFolder(folder: string): boolean {
   if (entries.includes(FILE)) return true;
   const foreign = entries.find((name) => !name.startsWith(`${FILE}${DRAFT}`));
   if (foreign === undefined) return false;
-  throw new DataFolderError(`${folder} is not a data folder of Purser (it contains ${foreign}); choose another one`);
+  throw new DataFolderError(`${folder} is not a data folder of Purser (it contains ${foreign}). Choose another folder`);
 }
 
 /** Checks an existing file without writing to it. */
@@ -135,11 +135,11 @@ function inspect(file: string): void {
     closeSync(descriptor);
   }
   const isOurs = header.toString('latin1', 0, 15) === 'SQLite format 3' && header.readUInt32BE(68) === APPLICATION_ID;
-  if (!isOurs) throw new DataFolderError(`${file} was not written by Purser; choose another data folder`);
+  if (!isOurs) throw new DataFolderError(`${file} was not written by Purser. Choose another data folder`);
   const format = header.readUInt32BE(60);
   if (format !== FORMAT)
     throw new DataFolderError(
-      `${file} has format ${format}, but this version of Purser reads format ${FORMAT}; choose another data folder`,
+      `${file} has format ${format}, but this version of Purser reads format ${FORMAT}. Choose another data folder`,
     );
   const reader = new DatabaseSync(file, { readOnly: true });
   try {
@@ -179,14 +179,14 @@ const DAMAGE: ReadonlySet<unknown> = new Set([11, 26]);
 function toDataFolderError(file: string, error: unknown): DataFolderError {
   const message = messageOf(error);
   if (message.includes('locked'))
-    return new DataFolderError(`${file} is in use by another process; stop it or choose another data folder`, { cause: error });
+    return new DataFolderError(`${file} is in use by another process. Stop that process, or choose another data folder`, { cause: error });
   const { errcode } = error as Error & { readonly errcode?: number };
   if (DAMAGE.has(errcode)) return damaged(file, message, error);
   return new DataFolderError(`cannot use ${file}: ${message}`, { cause: error });
 }
 
 function damaged(file: string, reason: string, cause?: unknown): DataFolderError {
-  return new DataFolderError(`${file} is damaged and was not changed (${reason}); choose another data folder`, { cause });
+  return new DataFolderError(`${file} is damaged and was not changed (${reason}). Choose another data folder`, { cause });
 }
 
 /** Parses a stored object; integers that a number cannot represent exactly become bigints. */

@@ -43,7 +43,7 @@ export class ObjectStore {
   #durableRevision: number;
   /** Writes of this turn of the event loop, which are not on disk yet. */
   #batch: Change[] = [];
-  /** Length of the JSON written since the revision `#mark`. */
+  /** Length of the JSON written since the revision `#mark`, in characters. */
   #written = 0;
   #mark: number;
   #commit: Promise<void> | undefined;
@@ -81,7 +81,7 @@ export class ObjectStore {
     return this.#collection(resource).get(key);
   }
 
-  /** Returns the objects of one namespace, or of all, in the order of their keys. */
+  /** Returns the objects of one namespace, or of all namespaces, in the order of their keys. */
   list(resource: string, namespace?: string): readonly StoredObject[] {
     const collection = this.#collection(resource);
     return collection.keys(namespace).map((key) => collection.get(key) as StoredObject);
@@ -101,7 +101,7 @@ export class ObjectStore {
     return past.keys(namespace).map((key) => past.get(key) as StoredObject);
   }
 
-  /** Returns the resources that have or had objects. */
+  /** Returns the resources that were read or written, including resources without objects. */
   resources(): readonly string[] {
     return [...this.#collections.keys()];
   }
@@ -274,7 +274,7 @@ class Collection {
     return this.#objects.entries();
   }
 
-  /** Returns the sorted keys of one namespace or of all. */
+  /** Returns the sorted keys of one namespace, or of all namespaces. */
   keys(namespace?: string): readonly string[] {
     this.#sorted ??= [...this.#objects.keys()].sort(byteOrder);
     if (namespace === undefined) return this.#sorted;

@@ -1,4 +1,4 @@
-// The server on a full disk. A trigger in the database simulates the disk: it fails transactions in the same way.
+// The server on a full disk. A trigger in the database simulates the full disk: transactions fail in the same way.
 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

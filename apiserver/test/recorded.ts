@@ -1,4 +1,4 @@
-// Recorded requests and responses of a real kube-apiserver.
+// Recorded requests to a real kube-apiserver, with the responses from it.
 
 import { readFileSync } from 'node:fs';
 
@@ -16,13 +16,13 @@ export interface Exchange {
 type RecordingFile = 'token-requests' | 'resources';
 
 /** Returns the exchanges of a recording. */
-export function recorded(file: RecordingFile): readonly Exchange[] {
+export function readRecording(file: RecordingFile): readonly Exchange[] {
   return JSON.parse(readFileSync(new URL(`../../test/golden/${file}.json`, import.meta.url), 'utf8'));
 }
 
 /** Returns one exchange of a recording. Throws an Error for an unknown name. */
 export function exchange(file: RecordingFile, name: string): Exchange {
-  const found = recorded(file).find((each) => each.name === name);
+  const found = readRecording(file).find((each) => each.name === name);
   if (found === undefined) throw new Error(`${name} is not recorded`);
   return found;
 }

@@ -76,7 +76,7 @@ function parsePatch(body: Buffer, type: Patch['type']): JsonNode {
   }
 }
 
-/** Decodes the patched document. Throws 422 if it is not an object of the kind. */
+/** Decodes the patched document. Throws 422 if it is not an object of the kind, or if strict validation fails. */
 function decodePatched({ problems, quoted, decode }: PatchResult, validation: FieldValidation, writer: Writer): KubeObject {
   const { object, strictErrors } = decodeOrReject(decode, quoted);
   const found = [...new Set([...problems, ...strictErrors])];

@@ -73,7 +73,7 @@ function checkUid({ kind, name }: RequestTarget, { metadata: { uid } }: KubeObje
   throw conflict(resourceName(kind), name, detail);
 }
 
-/** Throws 400 unless the object has the name of the URL. */
+/** Returns the object. Throws 400 unless it has the name in the URL. */
 export function checkName(object: KubeObject, name: string): KubeObject {
   const own = object.metadata.name ?? '';
   if (own === '') throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
@@ -82,8 +82,8 @@ export function checkName(object: KubeObject, name: string): KubeObject {
 }
 
 /**
- * Returns the object, with the live object's resourceVersion if it has none. Throws 409 if its resourceVersion is not that of the live
- * object, and 422 if the kind requires one and it is missing.
+ * Returns the object, with the live object's resourceVersion if it has none. Throws 409 for a resourceVersion other than that of the live
+ * object, 500 for a malformed one, and 422 if the kind requires one and it is missing.
  */
 function checkVersion(kind: Kind, name: string, next: KubeObject, live: StoredObject): KubeObject {
   const { resourceVersion = '' } = next.metadata;

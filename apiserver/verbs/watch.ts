@@ -39,12 +39,12 @@ export async function watchObjects(api: Api, request: WatchRequest): Promise<Asy
     return once([{ type: 'ERROR', status: error.status }]);
   }
   await waitForCommits(api);
-  // No await may separate this from the subscription: changes in between would be lost.
+  // No await may separate `startOf` from the subscription: changes in between would be lost.
   const start = startOf(api, request, from);
   if (start === undefined) return once([{ type: 'ERROR', status: tooOld(api, kind, from) }]);
   const queue = new WatchQueue<WatchEvent>(MAX_BACKLOG, start.events);
   const stops: (() => void)[] = [];
-  // `signal` calls this too: `drain` never runs if the caller disconnects before the first read.
+  // `signal` also calls `end`: `drain` never runs if the caller disconnects before the first read.
   const end = () => {
     queue.close();
     for (const stop of stops.splice(0)) stop();

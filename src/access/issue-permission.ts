@@ -29,8 +29,8 @@ export interface ReviewedTarget extends IssueTarget {
 }
 
 /**
- * Namespaces that are protected by default: a rule for a whole cluster or set does not cover their service accounts. A rule must name the
- * namespace or the service account.
+ * Namespaces that are protected by default: a rule with resourceNames must name the namespace or the service account; a name of a whole
+ * cluster or set does not cover the service accounts in these namespaces.
  */
 export const PROTECTED_NAMESPACES: readonly string[] = ['kube-system', 'kube-public', 'kube-node-lease'];
 
@@ -40,12 +40,12 @@ export function exactNameOf({ cluster, namespace, serviceAccount }: IssueTarget)
 }
 
 /**
- * Returns the reason why a rule for the whole cluster does not cover the namespace, for messages about a missing permission. Returns an
- * empty string if the namespace is not protected.
+ * Returns the reason why the name of a whole cluster or set in a rule does not cover the namespace, for messages about a missing
+ * permission. Returns an empty string if the namespace is not protected.
  */
 export function explainProtection({ namespace }: IssueTarget, protectedNamespaces: readonly string[]): string {
   return protectedNamespaces.includes(namespace)
-    ? `namespace ${namespace} is protected: a rule must name the namespace or the service account`
+    ? `namespace ${namespace} is protected: a rule with resourceNames must name the namespace or the service account`
     : '';
 }
 

@@ -149,7 +149,7 @@ export class RbacIndex {
   /** Returns the names that the permission covers for a user. */
   namesFor(user: User): Visibility {
     if (user.groups.includes(SUPERUSERS)) return Visibility.everything;
-    // Users of a namespace can invent names: those that no binding names share the view of their groups.
+    // Users of a namespace can invent user names. Users that no binding names share the view of their groups.
     const subjects = subjectsOf(user).filter((subject) => this.#boundRoles.has(subject));
     // An identity provider may permit any character in names.
     const key = JSON.stringify(subjects);

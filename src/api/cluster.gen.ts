@@ -58,7 +58,7 @@ export interface ClusterAuthInfo {
  */
 export interface ClusterController {
   /**
-   * Kind of the credential. Secret: the keys of the Secret contain the credential (token, or tls.crt and tls.key) or, for a cluster that trusts tokens issued by the hub, the name of a service account on the hub (serviceAccount). Other keys limit the use of the credential: addresses (server), CAs (ca.crt: PEM certificates, or the word system for public CAs), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces). The optional key proxy contains the URL of a proxy for all connections to the cluster. ServiceAccount: the cluster is the hub. Only the Cluster that the --hub-cluster option names can have this kind. For this Cluster, Purser uses its own connection to the hub, and never connects to the addresses in serverEndpoints.
+   * Kind of the credential. Secret: the keys of the Secret contain the credential (token, or tls.crt and tls.key) or, for a cluster that trusts tokens issued by the hub, the name of a service account on the hub (serviceAccount). Other keys limit the use of the credential: addresses (server), CAs (ca.crt: PEM certificates, or the word system for public CAs), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces). The optional key proxy contains the URL of a proxy for all connections to the cluster. ServiceAccount: the cluster is the hub. Purser accepts this kind only for the Cluster that the --hub-cluster option names. For this Cluster, Purser uses its own connection to the hub, and never connects to the addresses in serverEndpoints.
    */
   readonly kind: 'Secret' | 'ServiceAccount';
   /**

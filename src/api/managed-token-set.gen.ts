@@ -99,7 +99,7 @@ export interface ManagedTokenSetTemplateSpec {
   readonly expirationSeconds: number;
   readonly boundObjectRef?: ManagedTokenSetTemplateBoundObjectRef;
   /**
-   * Name of the service account that requests the token. It is on the hub, in the namespace of the ManagedToken. RBAC must grant this service account the verb issue on clusters/token in the API group registry.purser.dev, for the resource name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>. For a Cluster with the label registry.purser.dev/set, set:<set> can replace <cluster>. For a namespace in the --protected-namespaces option, such as kube-system, the resource name must include the namespace. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.
+   * Name of the service account that requests the token. It is on the hub, in the namespace of the ManagedToken. RBAC must grant this service account the verb issue on clusters/token in the API group registry.purser.dev, for the resource name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>. For a Cluster with the label registry.purser.dev/set, set:<set> can replace <cluster>. A namespace in the --protected-namespaces option, such as kube-system, is covered only by a resource name that includes the namespace, or by a rule without resource names. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.
    */
   readonly requesterServiceAccountName: string;
   readonly rotation: ManagedTokenSetTemplateRotation;

@@ -93,6 +93,7 @@ export const RecordKeySecret = {
   key: 'key',
 } as const;
 
+/** Annotations of ManagedTokens, and of the Secrets that Purser writes for them. */
 export const Annotation = {
   /** On a ManagedToken, by users: a new value requests a new token immediately. */
   rotate: `${TokensGroup}/rotate`,
@@ -174,7 +175,7 @@ export const CredentialSecretKey = {
   clientKey: 'tls.key',
   /** Addresses that the credential, and tokens issued with it, may be sent to. Required. */
   server: 'server',
-  /** PEM certificates of the CAs that sign the certificates of the servers at these addresses, or `system` for public CAs. Required. */
+  /** PEM certificates of the CAs that sign the certificates of the servers in the key `server`, or `system` for public CAs. Required. */
   authority: 'ca.crt',
   /** Names of the Clusters that may use the credential. Required. */
   cluster: 'cluster',
@@ -184,7 +185,7 @@ export const CredentialSecretKey = {
   proxy: 'proxy',
 } as const;
 
-/** Audience of the tokens that Purser requests from the hub for a cluster: this prefix, followed by the address of the cluster. */
+/** Prefix of the audience of tokens that Purser requests from the hub for a cluster; the address of the cluster follows. */
 export const OwnAudiencePrefix = 'purser:';
 
 /** Names of Purser's own service accounts on the hub, as in the manifests and in the chart. */

@@ -1,7 +1,7 @@
 // Reasons of conditions and events, which are also fields of log lines and labels of metrics. They are part of the API. Each reason has a
 // sentence for messages and documentation, without a capital letter or full stop.
 
-/** Reasons for a ManagedToken's Ready condition, except failures. */
+/** Reasons for the conditions of a ManagedToken, except those in FailureReason and AlertReason. */
 export const ReadyReason = {
   Issued: 'the Secret holds a valid token for this spec',
   Pending: 'the Secret holds no valid token for this spec yet',
@@ -28,7 +28,7 @@ export const IssueReason = {
   TokenRejected: 'the target cluster rejects the token',
 } as const;
 
-/** Reasons why a token could not be issued, verified or written. */
+/** Reasons why a token could not be issued, written, verified or revoked. */
 export const FailureReason = {
   ClusterNotFound: 'the Cluster was not found',
   ClusterUnreachable: 'the connection to the cluster failed',
@@ -112,7 +112,7 @@ export const RenewalEventReason = {
   CredentialRetired: 'Purser switched back to the credential in the registered Secret, which Purser does not renew',
 } as const;
 
-/** Reasons of events that alert operators. */
+/** Reasons of other Warning events on ManagedTokens. MassWithdrawal, RemovalDelayed and WithdrawalPending are also used in conditions. */
 export const AlertReason = {
   MassWithdrawal: 'removal of Secrets is paused: tokens of many namespaces lost permission within a minute',
   RemovalDelayed: 'removal of Secrets is delayed by ten minutes: more than 20 tokens of the namespace lost permission within a minute',

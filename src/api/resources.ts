@@ -44,7 +44,7 @@ export interface ApiObject<M extends ObjectMeta = ObjectMeta> {
   readonly metadata: M;
 }
 
-/** An object from an API server, which has a name, a uid and a resourceVersion. KubeClient rejects objects without them. */
+/** An object from an API server, with a name, a uid and a resourceVersion. KubeClient rejects objects without them. */
 export type Stored<T extends ApiObject> = T & { readonly metadata: StoredIdentity };
 
 /** A model of client-node with metadata. */

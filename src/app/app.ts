@@ -173,7 +173,7 @@ function createFacadeComponents(
   const { hub } = parts;
   const { namespaces, facadeAnnotations: annotationPrefixes, memoryBytes, drainMs } = settings;
   const { roles, bindings } = informers;
-  const { registered } = new Registry(informers);
+  const { registered: findRegistration } = new Registry(informers);
   const onProblem = (problem: ListWatchProblem, forbiddenRemedy: string) => logProblem(log, problem, forbiddenRemedy);
   const lists = createLists({
     lists: LISTS,
@@ -188,8 +188,8 @@ function createFacadeComponents(
     annotationPrefixes,
     watchLimits: computeWatchLimits(memoryBytes),
   });
-  metrics.observeWatches(() => lists.watching());
-  const served = createFacade({ ...parts, registered, clock, log, settings, metrics, lists, certificate });
+  metrics.observeWatches(() => lists.countWatches());
+  const served = createFacade({ ...parts, findRegistration, clock, log, settings, metrics, lists, certificate });
   const graceMs = drainMs / 4;
   return [
     {

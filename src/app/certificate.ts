@@ -10,7 +10,7 @@ import {
   logFailureOnce,
   type ServingCertificate,
 } from '../facade/certificate.ts';
-import { createHubCertificateSource, serviceDnsNamesOf } from '../facade/certificate-secret.ts';
+import { createHubCertificateSource, toServiceDnsNames } from '../facade/certificate-secret.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import { retryUntilDone } from '../std/backoff.ts';
@@ -26,7 +26,7 @@ export function selectCertificateSource(options: CertificateOptions, hub: KubeCl
   if (name !== undefined)
     return logFailureOnce(createHubCertificateSource({ hub, namespace, name, mayIssue, access: accessOf(settings), clock }), log);
   return facadeCertificate === undefined
-    ? createSelfSignedCertificateSource([...serviceDnsNamesOf(namespace), hostname()], clock.now())
+    ? createSelfSignedCertificateSource([...toServiceDnsNames(namespace), hostname()], clock.now())
     : async () => facadeCertificate;
 }
 

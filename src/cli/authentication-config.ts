@@ -85,9 +85,9 @@ const FILE = 'Write this file to the control plane nodes, and start kube-apiserv
 /** Returns the flags for kube-apiserver before 1.30. Throws a StartError for options that the flags do not support. */
 function renderFlags(trust: Trust): string {
   const { issuer, subject, audiences, discoveryUrl, caFile } = trust;
-  if (audiences.length > 1) throw new StartError('before Kubernetes 1.30, an API server accepts only one audience; set --server once');
+  if (audiences.length > 1) throw new StartError('before Kubernetes 1.30, an API server accepts only one audience. Set --server once');
   if (discoveryUrl !== undefined)
-    throw new StartError('before Kubernetes 1.30, an API server reads the discovery document only at the issuer URL; omit --discovery-url');
+    throw new StartError('before Kubernetes 1.30, an API server reads the discovery document only at the issuer URL. Omit --discovery-url');
   return `${renderInstructions(trust, 'Start kube-apiserver with these flags.')}--oidc-issuer-url=${issuer}
 --oidc-client-id=${audiences[0]}
 --oidc-username-claim=sub
@@ -99,7 +99,7 @@ ${caFile === undefined ? '' : `--oidc-ca-file=${caFile}\n`}`;
 function renderInstructions({ issuer, isDistinct, subject }: Trust, use: string): string {
   const local = isClusterLocalIssuer(issuer) && !isDistinct ? LOCAL_ISSUER : '';
   return `# Makes the target cluster accept tokens that the hub issues for one service account and for audiences derived from
-# this cluster's addresses. ${use}
+# the target cluster's addresses. ${use}
 # The issuer must differ from --service-account-issuer of the target cluster.
 ${local}# The target cluster reads the hub's discovery document and keys without authentication. Allow this on the hub:
 #   kubectl --context HUB create clusterrolebinding purser-issuer-discovery \\
@@ -109,11 +109,11 @@ ${local}# The target cluster reads the hub's discovery document and keys without
 }
 
 function sameIssuer(issuer: string): string {
-  return `hub and target cluster have the same issuer, ${issuer}, so the target cluster cannot trust tokens issued by the hub. Set --service-account-issuer of the hub's API server to its own URL`;
+  return `the hub and the target cluster have the same issuer, ${issuer}, so the target cluster cannot trust tokens issued by the hub. Set --service-account-issuer of the hub's API server to the hub's own URL`;
 }
 
-const LOCAL_ISSUER = `# WARNING: many clusters have this issuer by default. If the target cluster has it, too, its kube-apiserver does not start with this
-# configuration: first set --service-account-issuer of the hub to the hub's own URL.
+const LOCAL_ISSUER = `# WARNING: many clusters have this issuer by default. If the target cluster has the same issuer, its kube-apiserver does not start with
+# this configuration: first set --service-account-issuer of the hub to the hub's own URL.
 `;
 
 async function readCA(path: string): Promise<string> {

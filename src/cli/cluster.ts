@@ -59,16 +59,16 @@ function addCommand(host: CommandHost): Command {
       "Register a target cluster: create Purser's service account and permissions on it, create a credential Secret and a Cluster on the hub, and wait until the Cluster is Ready.",
     )
     .addArgument(nameArgument('<NAME>'))
-    .addOption(targetContextOption('context of the target cluster, for a user who may create cluster roles').makeOptionMandatory())
+    .addOption(targetContextOption(TARGET_CONTEXT).makeOptionMandatory())
     .addOption(hubContextOption())
     .addOption(kubeconfigOption())
     .addOption(ownNamespaceOption())
     .addOption(issuableNamespacesOption())
     .addOption(singleOption('--server <URL>', ADDRESS, anyText).default(undefined, 'the address of the context'))
-    .option('--allow-loopback', 'accept an address of this machine, if Purser runs here with --allow-loopback')
+    .option('--allow-loopback', 'accept a loopback address; Purser must run on this machine with --allow-loopback')
     .addOption(repeatableOption('--label <KEY=VALUE>', 'label of the Cluster', label))
     .addOption(setOption())
-    .option('--federated', 'store no credential: the target cluster trusts tokens issued by the hub')
+    .option('--federated', 'store no token: the target cluster must trust tokens issued by the hub')
     .addOption(singleOption('--service-account <NAME>', FEDERATED, federatedServiceAccount).default(undefined, FederatedServiceAccount))
     .option('--dry-run', 'send no requests, and print the objects for both clusters, with TOKEN in place of the token')
     .addOption(outputOption(['yaml', 'json']))
@@ -96,8 +96,8 @@ function addCommand(host: CommandHost): Command {
 /** Throws a StartError if an option is set without the option that it requires. */
 function checkCombination({ serviceAccount, federated, output, dryRun }: AddOptions): void {
   if (serviceAccount !== undefined && federated !== true)
-    throw new StartError('--service-account needs --federated; set --federated, or omit --service-account');
-  if (output !== undefined && dryRun !== true) throw new StartError('--output needs --dry-run');
+    throw new StartError('--service-account needs --federated. Set --federated, or omit --service-account');
+  if (output !== undefined && dryRun !== true) throw new StartError('--output needs --dry-run. Set --dry-run, or omit --output');
 }
 
 async function registrationFor(connections: Connections, name: string, options: AddOptions): Promise<TargetRegistration> {
@@ -108,6 +108,8 @@ async function registrationFor(connections: Connections, name: string, options: 
   return await toRegistration({ ...options, name, namespace, labels, context });
 }
 
+const TARGET_CONTEXT =
+  'context of the target cluster; its user needs permission to create service accounts, tokens, ClusterRoles and bindings';
 const ADDRESS = 'address at which Purser reaches the target cluster';
 const FEDERATED = "with --federated, service account in Purser's namespace on the hub; the target cluster must accept its tokens";
 
@@ -169,7 +171,8 @@ function renewCommand(host: CommandHost): Command {
   return command.action(async (name: string | undefined, options: SharedOptions & { readonly all?: true }) => {
     const { context, timeout: timeoutMs = 0 } = options;
     if ((name === undefined) !== (options.all === true)) throw new StartError('set either the name of a Cluster or --all');
-    if (name === undefined && context !== undefined) throw new StartError('--context is for one Cluster; omit it with --all');
+    if (name === undefined && context !== undefined)
+      throw new StartError('--context is for one Cluster, but --all selects all Clusters. Omit --context or --all');
     await using connections = await connect(host, options);
     const { renewAll, renewCredential } = await import('./cluster/renew.ts');
     const hub = await openHub(connections, options.hubContext);
@@ -181,7 +184,8 @@ function renewCommand(host: CommandHost): Command {
   });
 }
 
-const SUPPLY = "context of the target cluster; if set, issues a new token for Purser's service account there and writes it into the Secret";
+const SUPPLY =
+  "context of the target cluster; if set, the command issues a new token for Purser's service account there and writes it into the credential Secret";
 
 function revokeCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'revoke', "revoke Purser's earlier tokens for a cluster")
@@ -204,7 +208,8 @@ function revokeCommand(host: CommandHost): Command {
   });
 }
 
-const RECREATE = "context of the target cluster; if set, also re-creates Purser's service account there, which revokes all of its tokens";
+const RECREATE =
+  "context of the target cluster; if set, the command also re-creates Purser's service account there, which revokes all tokens of the service account";
 
 interface RemoveOptions extends SharedOptions {
   readonly purgeTarget?: true;

@@ -37,7 +37,7 @@ export function parsedOption<T>(flags: string, description: string, parser: Pars
 export function singleOption<T>(flags: string, description: string, parser: Parser<T>): Option {
   const option = new Option(flags, description);
   return option.argParser((text: string, earlier: T | undefined) => {
-    if (earlier !== undefined) throw new StartError(`${option.long} is set twice; set it once`);
+    if (earlier !== undefined) throw new StartError(`${option.long} is set twice. Set the option once`);
     return parseValue(option, parser, text);
   });
 }
@@ -99,7 +99,7 @@ class CommandLine extends Command {
     if (misspelled !== undefined) return describeUnknownWord('option', misspelled, this.createHelp().visibleOptions(this).map(longName));
     const unknown = /^error: unknown option '(--?\w[^'=]*)/.exec(message)?.[1];
     const isOfCommand = commandsOf(this).some(({ options }) => options.some(({ long, short }) => unknown === long || unknown === short));
-    return unknown !== undefined && isOfCommand ? `${unknown} is an option of a command; write it after the command name` : message;
+    return unknown !== undefined && isOfCommand ? `${unknown} is an option of a command. Write it after the command name` : message;
   }
 
   /** Rejects missing values first: commander would read the next option as the value. */
@@ -133,7 +133,7 @@ export function describeUnknownWord(type: 'command' | 'option', word: string, kn
   return `unknown ${type} '${word}'${similar === undefined ? '' : `; did you mean ${similar}?`}`;
 }
 
-/** Returns a message for an option with a missing or unexpected value; undefined if `arg` is correct. `next` is the next argument. */
+/** Returns a message for an option with a missing or unexpected value; undefined for any other argument. `next` is the next argument. */
 function valueProblem(options: readonly Option[], arg: string, next: string | undefined): string | undefined {
   const [flag = '', inline] = arg.startsWith('--') ? arg.split(/=(.*)/s) : [arg];
   const option = options.find(({ long, short }) => long === flag || short === flag);

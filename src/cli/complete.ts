@@ -88,10 +88,10 @@ function findSubject({ command, args, pending }: Line, last: string): { readonly
   const [flag, inline] = splitFlag(last);
   const option = inline === undefined ? undefined : findOption(command, flag);
   if (option !== undefined) return { kind: kindOfValue(option), typed: inline ?? '' };
-  return { kind: last.startsWith('-') ? fixed(optionsOf(command)) : kindOfArgument(command, args), typed: last };
+  return { kind: last.startsWith('-') ? toFixedKind(optionsOf(command)) : kindOfArgument(command, args), typed: last };
 }
 
-function fixed(candidates: readonly Candidate[]): Kind {
+function toFixedKind(candidates: readonly Candidate[]): Kind {
   return { type: 'fixed', candidates };
 }
 
@@ -109,16 +109,16 @@ function kindOfValue({ argChoices, flags }: Option): Kind {
 }
 
 function kindOfArgument(command: Command, args: readonly string[]): Kind {
-  if (command.commands.length > 0) return fixed(args.length > 0 ? [] : commandsOf(command));
+  if (command.commands.length > 0) return toFixedKind(args.length > 0 ? [] : commandsOf(command));
   const declared: readonly Argument[] = command.registeredArguments;
   const argument = declared[args.length] ?? declared.findLast(({ variadic }) => variadic);
-  if (argument === undefined) return fixed([]);
-  if (argument.name() === 'COMMAND') return fixed(commandsOf(findCommand(command.parent as Command, args)));
+  if (argument === undefined) return toFixedKind([]);
+  if (argument.name() === 'COMMAND') return toFixedKind(commandsOf(findCommand(command.parent as Command, args)));
   return kindOf(argument.argChoices, argument.name() === 'NAME' ? `${command.parent?.name()} NAME` : argument.name());
 }
 
 function kindOf(choices: readonly string[] | undefined, placeholder: string): Kind {
-  if (choices !== undefined) return fixed(choices.map((choice) => [choice, '']));
+  if (choices !== undefined) return toFixedKind(choices.map((choice) => [choice, '']));
   return placeholder === 'FILE' || placeholder === 'DIR' ? { type: 'files' } : { type: 'names', placeholder };
 }
 

@@ -17,7 +17,7 @@ export function completionCommand(host: CommandHost): Command {
   return command.action((shell: keyof typeof SCRIPTS) => host.print(SCRIPTS[shell]));
 }
 
-/** Script for bash. It splits COMP_LINE at spaces, because bash splits COMP_WORDS also at `:` and `=`, which context names can contain. */
+/** Script for bash. It splits COMP_LINE at spaces, because bash also splits COMP_WORDS at `:` and `=`, which context names can contain. */
 const BASH = `# bash completion for purser
 _purser() {
   local line=\${COMP_LINE:0:COMP_POINT} words candidates directive current prefix
@@ -31,7 +31,7 @@ _purser() {
   unset "candidates[\${#candidates[@]}-1]"
   ((directive & 4)) && compopt +o default
   ((directive & 2)) && compopt -o nospace
-  # Readline replaces only the part after the last character of COMP_WORDBREAKS.
+  # Readline replaces only the part after the last character that COMP_WORDBREAKS contains.
   [[ $current == --*=* ]] && current=\${current#*=}
   [[ $COMP_WORDBREAKS == *:* ]] && prefix=\${current%"\${current##*:}"}
   candidates=("\${candidates[@]%%$'\\t'*}")

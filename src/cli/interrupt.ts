@@ -5,11 +5,11 @@ import { redactTokens } from '../std/sensitive.ts';
 import type { Host } from './program.ts';
 import { removeInvisible } from './visible-text.ts';
 
-/** Handles SIGINT and SIGTERM until `release` is called. */
+/** Handler of signals and uncaught errors, active until `release` is called. */
 export interface InterruptHandler {
   /** Aborted by SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
-  /** Stops the handling, for a program that handles the signals itself. */
+  /** Stops the handling, for a program that handles signals and uncaught errors itself. */
   release(): void;
 }
 
@@ -17,8 +17,8 @@ export interface InterruptHandler {
 export const INTERRUPTED = 130;
 
 /**
- * Makes SIGINT and SIGTERM abort a command: the process exits with 130 within a second. Exits with 141 if the reader of the output has
- * exited, and with 1 on any other uncaught error.
+ * Makes SIGINT and SIGTERM abort a command: the process exits with 130 within a second, or at once on a second signal. Exits with 141 if
+ * the reader of the output has exited, and with 1 on any other uncaught error.
  */
 export function handleInterrupts(host: Host, clock: Clock): InterruptHandler {
   const stopping = new AbortController();
@@ -51,7 +51,7 @@ function uncaughtText(error: unknown): string {
   return 'syscall' in error ? error.message : (error.stack ?? error.message);
 }
 
-/** Exit code of a program that SIGPIPE terminates. Node.js ignores this signal and throws EPIPE. */
+/** Exit code of a program that SIGPIPE terminates. Node.js ignores this signal and reports EPIPE. */
 const BROKEN_PIPE = 141;
 
 /** Returns whether the reader of the output, such as `head`, has exited. */

@@ -8,12 +8,15 @@ import { addExamples, defineCommand } from './command-line.ts';
 import { contextOption, kubeconfigOption, namespaceOption, type SharedOptions, timeoutOption } from './options.ts';
 import type { TokenAction } from './token-actions.ts';
 
-/** Returns the name in `mt/NAME`, `managedtoken/NAME` or `NAME`. Throws a StartError for any other text. */
+/**
+ * Returns the name in `NAME` or `TYPE/NAME`. TYPE is `mt`, `managedtoken` or `managedtokens`, with or without an API group. Throws a
+ * StartError for any other string.
+ */
 export function parseManagedTokenName(text: string): string {
   const [resource = '', name = '', ...rest] = text.includes('/') ? text.split('/') : ['mt', text];
   const [kind = ''] = resource.split('.');
   if (!['mt', 'managedtoken', 'managedtokens'].includes(kind.toLowerCase()) || dns1123SubdomainProblems(name).length > 0 || rest.length > 0)
-    throw new StartError(`${JSON.stringify(text)} is not a ManagedToken; write mt/NAME, and select its namespace with -n`);
+    throw new StartError(`${JSON.stringify(text)} is not the name of a ManagedToken. Write mt/NAME, and select its namespace with -n`);
   return name;
 }
 

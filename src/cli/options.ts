@@ -45,7 +45,10 @@ export function hubContextOption(): Option {
 
 /** Defines `-n`. */
 export function namespaceOption(): Option {
-  return parsedOption('-n, --namespace <NS>', 'namespace', namespace).default(undefined, 'the namespace of the context');
+  return parsedOption('-n, --namespace <NS>', 'namespace of the ManagedTokens', namespace).default(
+    undefined,
+    'the namespace of the context',
+  );
 }
 
 /** Defines `--namespace` for commands that register clusters. */
@@ -66,7 +69,7 @@ export function setOption(): Option {
 /** Parses a label value that is not empty. */
 const labelValue: Parser<string> = (text) => {
   if (text === '' || labelValueProblems(text).length > 0)
-    throw new ValueError('a name of at most 63 letters, digits, dots, hyphens and underscores');
+    throw new ValueError('a name of at most 63 letters, digits, dots, hyphens and underscores that starts and ends with a letter or digit');
   return text;
 };
 
@@ -79,7 +82,7 @@ export const federatedServiceAccount: Parser<string> = (text) => {
 
 /** Defines `-A`. */
 export function allNamespacesOption(): Option {
-  return new Option('-A, --all-namespaces', 'all namespaces');
+  return new Option('-A, --all-namespaces', 'check all namespaces');
 }
 
 /** Defines `-o`, which accepts one of `formats`; the value is undefined if the option is not set. */

@@ -26,9 +26,10 @@ export interface ProgramOptions {
 }
 
 /**
- * Runs the program that `start` returns until SIGINT or SIGTERM, then stops it and exits with 0; a second signal exits immediately. The
- * first signal also aborts the AbortSignal that `start` receives. Prints a StartError on one line and exits with 2. Exits with 1 on any
- * other error, so that Kubernetes restarts the process.
+ * Runs the program that `start` returns until SIGINT or SIGTERM, then stops it and exits with 0, also if `stop` fails or takes too long; a
+ * second signal exits immediately with 130. The first signal also aborts the AbortSignal that `start` receives. If `start` fails, prints a
+ * StartError on one line and exits with 2, and exits with 1 for any other error, so that Kubernetes restarts the process. Returns without
+ * exiting if `start` returns undefined.
  */
 export async function runProgram(
   options: ProgramOptions,

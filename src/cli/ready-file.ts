@@ -21,7 +21,7 @@ export async function prepareReadyFile(path: string | undefined): Promise<ReadyF
     await rm(path, { force: true });
     await access(dirname(path), constants.W_OK);
   } catch (cause) {
-    throw new StartError(`cannot write ${path} (${(cause as Error).message}); choose another --ready-file`, { cause });
+    throw new StartError(`cannot write ${path} (${(cause as Error).message}). Choose another --ready-file`, { cause });
   }
   let isWritten = false;
   return {

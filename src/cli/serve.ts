@@ -37,7 +37,7 @@ export function devCommand(host: CommandHost, programs: Programs): Command {
   });
   return command.action(async () => {
     const config = readConfig(command, host);
-    if (programs.dev === undefined) throw new StartError('purser dev is not part of the image; install the npm package purser');
+    if (programs.dev === undefined) throw new StartError('purser dev is not part of the image. Install the npm package purser');
     host.print(startingText(config.clusters));
     await programs.dev(config);
   });
@@ -72,7 +72,7 @@ function addOptions(command: Command, isHidden: (option: ServeOption) => boolean
 /** Returns the settings from the command line and the environment. Throws a StartError for invalid settings. */
 function readConfig(command: Command, host: CommandHost): Config {
   const [unexpected] = command.args;
-  if (unexpected !== undefined) command.error(`unexpected argument ${JSON.stringify(unexpected)}; with npm, write options after --`);
+  if (unexpected !== undefined) command.error(`unexpected argument ${JSON.stringify(unexpected)}. With npm, write options after --`);
   try {
     return parseConfig(readGivenOptions(command), host.env);
   } catch (error) {

@@ -30,7 +30,7 @@ export async function requestChange(change: TokenChange, host: CommandHost): Pro
   const { check, patch, isDone, done } = ACTIONS[action];
   const title = `ManagedToken ${namespace}/${name}`;
   const found = await ignoreReasons(hub.get(ManagedTokens, { namespace, name }), 'NotFound');
-  if (found === undefined) throw new CommandError(`${title} was not found; list ManagedTokens with kubectl get managedtokens -A`);
+  if (found === undefined) throw new CommandError(`${title} was not found. List ManagedTokens with kubectl get managedtokens -A`);
   const problem = check?.(found);
   if (problem !== undefined) throw new CommandError(`${title} ${problem}`);
   const value = new Date(host.clock.now()).toISOString();
@@ -51,7 +51,7 @@ interface Action {
 
 const ACTIONS: Readonly<Record<TokenAction, Action>> = {
   rotate: {
-    check: ({ spec }) => (spec.rotation.suspend ? 'is suspended; resume it with purser resume' : undefined),
+    check: ({ spec }) => (spec.rotation.suspend ? 'is suspended. Resume it with purser resume' : undefined),
     patch: (value) => ({ metadata: { annotations: { [Annotation.rotate]: value } } }),
     isDone: (token, value) => token.status?.lastRotateRequest === value && isReady(token),
     done: (token, now) => `has a new token, ${expiryClause(token, now, 'which')}`,
@@ -60,7 +60,7 @@ const ACTIONS: Readonly<Record<TokenAction, Action>> = {
     check: ({ spec }) =>
       spec.revocation === 'BoundSecret'
         ? undefined
-        : 'does not have spec.revocation BoundSecret, so its token cannot be revoked; the token is valid until it expires',
+        : 'does not have spec.revocation BoundSecret, so its token cannot be revoked. The token is valid until it expires',
     patch: (value) => ({ metadata: { annotations: { [Annotation.revoke]: value } } }),
     isDone: (token, value) => token.status?.lastRevokeRequest === value && (token.spec.rotation.suspend || isReady(token)),
     done: (token, now) =>
@@ -86,7 +86,9 @@ function isReady({ status }: ManagedToken): boolean {
   return status?.conditions?.some(({ type, status: value }) => type === TokenConditionType.ready && value === 'True') === true;
 }
 
-/** Returns a clause about the token, with its subject. A suspended ManagedToken may have no token, or one that has expired. */
+/**
+ * Returns a clause about the token's expiry. `subject` names the token. A suspended ManagedToken may have no token, or an expired token.
+ */
 function expiryClause({ status }: ManagedToken, now: number, subject: string): string {
   const at = parseTimestamp(status?.expirationTimestamp);
   if (at === undefined) return 'it has no current token';

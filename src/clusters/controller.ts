@@ -232,7 +232,7 @@ function factsAfter(known: TrackedCluster, { version, apiAudiences }: ProbeResul
   return { version: version ?? known.version, apiAudiences: apiAudiences ?? known.apiAudiences };
 }
 
-/** Returns the interval of probes, which grows while the credential is rejected; a new credential triggers the Cluster. */
+/** Returns the interval of probes, which grows while the credential is rejected; a new credential triggers a probe. */
 function backoffMs(rejections: number, { probeIntervalMs, accessIntervalMs }: ProbeSettings): number {
   return exponentialMs(Math.max(rejections - 1, 0), { initialMs: probeIntervalMs, maxMs: Math.max(probeIntervalMs, accessIntervalMs) });
 }

@@ -1,5 +1,6 @@
-// A probe of a cluster: /readyz each time, and at longer intervals the version, and Purser's identity and permissions on the cluster. If a
-// cluster rejects tokens issued by the hub, Purser also sends an access review to the hub.
+// A probe of a cluster: /readyz each time, and at longer intervals the version, Purser's identity and permissions on the cluster and, for a
+// federated cluster, the audiences of the API server. If a cluster rejects tokens issued by the hub, Purser also sends an access review to
+// the hub.
 
 import { parseAccessDecision, reviewAccess } from '../access/hub-review.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
@@ -37,7 +38,7 @@ export interface IssueScope {
 export interface ProbeResult {
   /** Failure of /readyz; undefined if the cluster is ready. */
   readonly fault?: Fault | undefined;
-  /** Duration of the last /readyz request, in milliseconds; undefined if the cluster did not respond. */
+  /** Duration of the last /readyz request, in milliseconds; undefined if it failed with a reason other than NotReady. */
   readonly latencyMs?: number | undefined;
   /** Identity and permissions; undefined if they were not checked. */
   readonly access?: IssueScope | undefined;
@@ -71,7 +72,7 @@ export async function probe(
   return { fault, latencyMs, access, version, apiAudiences: isReviewed ? await findAPIAudiences(prober, signal) : undefined };
 }
 
-/** Converts the error of a request to the target to a Fault. Rethrows errors that do not come from a target. */
+/** Converts a StatusError or an IssueError of a request to the target into a Fault. Rethrows other errors. */
 export function toFault(error: unknown): Fault {
   if (error instanceof StatusError) return toStatusFault(error);
   if (!(error instanceof IssueError)) throw error;
@@ -149,7 +150,7 @@ async function requestReadiness({ transport }: KubeClient, options: CallOptions)
   throw error;
 }
 
-/** Returns the names of the failed checks in the body of a /readyz response. */
+/** Returns a phrase with up to five failed checks in the body of a /readyz response; empty if there are none. */
 function failedChecks(body: string): string {
   const names = [...body.slice(0, 8_192).matchAll(/^\[-\]([\w./-]{1,63}) /gm)].map(([, name]) => name);
   return names.length === 0 ? '' : `failed checks: ${names.slice(0, 5).join(', ')}`;
@@ -205,9 +206,9 @@ async function checkAccess(prober: TargetCaller, namespaces: () => readonly stri
 const MAX_NAMESPACES = 10;
 
 /**
- * Returns the namespaces to review if Purser may not issue tokens in all namespaces: at most 10, those that tokens were issued for first.
- * `allowed` are the namespaces in the credential Secret. They are reviewed even before the first ManagedToken names them, so that a new
- * cluster becomes Ready.
+ * Returns the namespaces to review if Purser may not issue tokens in all namespaces: at most 10, beginning with those for which tokens were
+ * issued. `allowed` are the namespaces in the credential Secret. They are reviewed even before the first ManagedToken names them, so that a
+ * new cluster becomes Ready.
  */
 export function namespacesToReview(tokens: readonly ManagedToken[], allowed: readonly string[] | undefined): readonly string[] {
   // After a change of the spec, the status describes a token of another cluster or namespace.

@@ -51,7 +51,7 @@ export async function writeStatus(
   const { hub, clock, recorder } = deps;
   const { cluster } = registered;
   const { health } = tracked;
-  // Health that was restored from an earlier term is not written before a probe confirms it.
+  // Health that was restored from an earlier term is not written before the first probe of this term.
   if (tracked.probedAt === undefined || health === undefined) return;
   const now = clock.now();
   const previous = cluster.status ?? {};

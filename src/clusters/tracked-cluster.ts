@@ -29,7 +29,7 @@ export interface TrackedCluster {
    * Audiences of a federated cluster's API server; empty if the server does not state them, undefined before the first review of this term.
    */
   apiAudiences: readonly string[] | undefined;
-  /** Duration of the last /readyz request, in milliseconds; undefined if the cluster did not respond. */
+  /** Duration of the last /readyz request, in milliseconds; undefined if it failed with a reason other than NotReady. */
   latencyMs: number | undefined;
   activeEndpoint: string | undefined;
   /** Conditions of the last reconcile. Changes that other writers make to the status are ignored. */
@@ -69,8 +69,8 @@ export class TrackedClusters {
   #nextFirstProbeAt = -Infinity;
 
   /**
-   * Returns the state of a cluster. A changed registration resets most of the state. A renewed token resets it only if the cluster rejected
-   * the former token, because the credential controller has verified the new token.
+   * Returns the state of a cluster. A changed registration resets most of the state. A renewed token, which the credential controller has
+   * verified, resets the state only if the cluster rejected the former token.
    */
   track(registered: RegisteredCluster): TrackedCluster {
     const { name, uid } = registered.cluster.metadata;

@@ -30,7 +30,7 @@ export interface Config {
   readonly facadeUi: boolean;
   readonly facadeTlsCert: string | undefined;
   readonly facadeTlsKey: string | undefined;
-  /** Name of the Secret with the certificate and key; undefined if there is none. */
+  /** Name of the Secret with the façade's certificate and key; undefined if there is none. */
   readonly facadeTlsSecret: string | undefined;
   readonly metricsPort: number;
   /** Authorization for /metrics; undefined for the default of the command. */
@@ -53,7 +53,7 @@ export interface Config {
   readonly components: Value<'components'>;
   /** Namespaces to read cluster credentials from. */
   readonly credentialNamespaces: readonly string[];
-  /** Namespaces on target clusters that an RBAC rule must name; a rule for a whole cluster or set does not cover them. */
+  /** Namespaces on target clusters that a rule with resourceNames must name; a rule for a whole cluster or set does not cover them. */
   readonly protectedNamespaces: readonly string[];
   /** Maximum lifetime of a token, in seconds; longer requested lifetimes are shortened. */
   readonly maxExpirationSeconds: number;
@@ -64,8 +64,8 @@ export interface Config {
   /** Hosts to reach without the proxy, as in NO_PROXY. */
   readonly noProxy: string | undefined;
   /**
-   * Minimum interval between scheduled TokenReviews of an issued token; 0 disables these and the TokenReviews of one sampled token per
-   * cluster.
+   * Minimum interval between scheduled TokenReviews of an issued token; 0 disables these and the TokenReviews of tokens that Purser samples
+   * for each cluster.
    */
   readonly verifyIntervalMs: number;
   /** Interval between probes of each cluster's /readyz. */
@@ -78,7 +78,7 @@ export interface Config {
   readonly allowLoopback: boolean;
   /** Flags and environment variables that are set but apply to the local run only. */
   readonly localOnly: readonly string[];
-  /** Environment variables with Purser's prefix that belong to no option. */
+  /** Environment variables with Purser's prefix that Purser does not know, each with the most similar known variable, if there is one. */
   readonly unknownVariables: readonly string[];
 }
 

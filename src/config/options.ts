@@ -96,7 +96,7 @@ export const OPTIONS = {
     default: '100',
     parse: integer(1_000_000),
     description:
-      'requests per second allowed for each façade caller, with bursts of twice as many (0 disables); the service accounts of a namespace count as one caller',
+      'requests per second allowed for each façade caller, with bursts of twice as many (0 disables the limit); the service accounts of a namespace count as one caller',
   },
   'no-facade-http2': { parse: flag, description: 'serve the façade over HTTP/1.1 only; watches then use more memory' },
   'no-facade-ui': { parse: flag, description: 'do not serve the web UI at /ui/ of the façade' },
@@ -146,7 +146,7 @@ export const OPTIONS = {
     value: 'NS',
     default: 'purser-system',
     parse: namespace,
-    description: 'namespace that Purser runs in and keeps its Lease in',
+    description: 'namespace of Purser and of its Lease',
   },
   namespaces: {
     value: 'NS,NS',
@@ -171,7 +171,8 @@ export const OPTIONS = {
     value: 'NS,NS',
     default: 'kube-system,kube-public,kube-node-lease',
     parse: namespaces,
-    description: 'namespaces on target clusters that an RBAC rule must name; a rule for a whole cluster or set does not cover them',
+    description:
+      'namespaces on target clusters that a rule with resourceNames must name; a rule for a whole cluster or set does not cover them',
   },
   'max-token-lifetime': {
     value: 'DURATION',

@@ -1,4 +1,4 @@
-// The reconcile of one credential: observes, plans and executes steps until nothing is due.
+// The reconcile of one credential: observes, plans and executes steps until nothing is due, or a few steps were executed.
 
 import type { Result } from '../runtime/controller.ts';
 import { IssueError, type IssueFailure } from '../targets/issue-error.ts';
@@ -64,7 +64,7 @@ async function executeStep(run: CredentialRun, step: Step): Promise<void> {
 
 const STEPS = { renew, recover, revoke, retire } as const;
 
-/** Records a failed step and delays the next attempt. A failed deletion of anchors, even for a revocation, delays only deletions. */
+/** Records a failed step and delays the next attempt. A failed deletion of anchors or revocation delays only deletions and revocations. */
 function recordFailure({ state, token, clock, random }: CredentialRun, step: CredentialPlan['type'], error: unknown): void {
   const now = clock.monotonic();
   const spread = 1 + random() / 10;

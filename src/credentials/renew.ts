@@ -1,5 +1,5 @@
 // Renewal of one credential: requests a token for Purser's own service account, proves that the cluster accepts it, and stores it on the
-// hub. The token in use stays valid until the anchor that it is bound to is deleted.
+// hub. The token in use stays valid until it expires, or the anchor that it is bound to is deleted.
 
 import { RenewalEventReason } from '../api/reasons.ts';
 import { type Secret, Secrets, type Stored } from '../api/resources.ts';
@@ -205,14 +205,14 @@ async function findAnchors(
     return await listOwnAnchors(target, { namespace, registeredUID: credential.metadata.uid }, signal);
   } catch (error) {
     if (!(error instanceof IssueError) || error.reason !== 'TargetForbidden') throw error;
-    log.info({ key }, 'anchors not listed: the cluster forbids it');
+    log.info({ key }, 'anchors not listed: the cluster forbids lists of Secrets');
     return [];
   }
 }
 
 /**
- * Checks the new token on the cluster, over a new connection. Throws an IssueError if the cluster does not accept the token, or if it
- * belongs to another user.
+ * Checks the new token on the cluster, over a new connection. Throws an IssueError if the cluster does not accept the token, or if the
+ * token belongs to another user.
  */
 async function proveNewToken(
   { clients, signal }: CredentialRun,
@@ -239,7 +239,7 @@ function toRecord(run: CredentialRun, { grant, anchor, found }: Obtained): Renew
     revokeRequest: revokeRequestOf(run.credential) ?? run.record?.revokeRequest,
     revoked: run.record?.revoked,
     anchor,
-    replaced: replacedAnchors(run, anchor, found),
+    replaced: collectReplacedAnchors(run, anchor, found),
   };
 }
 
@@ -247,7 +247,7 @@ function toRecord(run: CredentialRun, { grant, anchor, found }: Obtained): Renew
  * Returns the anchors to delete after the overlap: those recorded in the Secret to overwrite, and in later and former Secrets that the hub
  * has lost, and those found on the cluster. Logs the anchors beyond the maximum number in a record.
  */
-export function replacedAnchors(
+export function collectReplacedAnchors(
   { renewed, state, clock, log, key }: CredentialRun,
   current: OwnAnchor | undefined,
   found: readonly OwnAnchor[] = [],

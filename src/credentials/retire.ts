@@ -12,15 +12,15 @@ import { toRenewedSecret } from '../targets/policy/renewed-secret.ts';
 import { parseTokenClaims } from '../targets/policy/token-claims.ts';
 import type { RegisteredCluster } from '../targets/registry.ts';
 import { findOwnUsername } from '../targets/reviews.ts';
-import { MIN_WRITE_INTERVAL_MS, replacedAnchors, versionOf, writeRenewed } from './renew.ts';
+import { collectReplacedAnchors, MIN_WRITE_INTERVAL_MS, versionOf, writeRenewed } from './renew.ts';
 import type { CredentialRun } from './run.ts';
 
-/** Removes the renewed token from the hub if the cluster accepts the registered credential; throws an IssueError otherwise. */
+/** Removes the renewed token from the hub if the cluster accepts the registered credential. Throws an IssueError if a step fails. */
 export async function retire(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const { state, credential, record, clock, log, key, users, recorder } = run;
   if (record === undefined) return;
   await proveRegistered(run, registered);
-  const replaced = replacedAnchors(run, undefined);
+  const replaced = collectReplacedAnchors(run, undefined);
   const retired = { ...record, retiredAt: toWholeSecond(clock.now()), anchor: undefined, replaced };
   await writeRenewed(run, toRenewedSecret(credential, undefined, retired));
   state.deletedAnchors.clear();
@@ -51,7 +51,7 @@ export async function removeRecord({ hub, renewed, state, clock, signal }: Crede
 
 /**
  * Checks the registered credential on the cluster; sends a token over a new connection. Throws an IssueError if the cluster does not accept
- * the credential, or if it belongs to a different user than the renewed token.
+ * the credential, or if the credential belongs to a different user than the renewed token.
  */
 async function proveRegistered({ clients, credential, renewed, signal }: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const supplied = readCredential(credential);

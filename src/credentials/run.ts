@@ -127,7 +127,7 @@ function trackLatest(
   const known = ignoreIssueError(() => readRenewed(credential, state.latest));
   const record = renewed && parseRenewal(renewed, credential.metadata.uid);
   if (isLater(known?.record, onHub?.record.renewedAt ?? record?.retiredAt, now)) return { secret: state.latest, isLost: true };
-  // Kept for its anchors: this renewed token is not in use, because it succeeds a former registered token, and the hub may lose it.
+  // Kept for its record of anchors, which the hub may lose: the token of this Secret renewed a former registered token, and is not in use.
   if (onHub === undefined) state.former = (record && renewed) ?? state.latest ?? state.former;
   state.latest = onHub && renewed;
   return { secret: renewed, isLost: false };

@@ -17,21 +17,21 @@ export interface TrackedCredential {
   /** Digest of a token that does not belong to a service account; empty if there is none. */
   foreignDigest: string;
   readonly deletedAnchors: Set<string>;
-  /** Digest of the token whose renewal failed last; empty before the first failure. */
+  /** Digest of the token in use at the last failed step other than an anchor deletion or a revocation; empty before the first failure. */
   failedDigest: string;
-  /** Time of the last failed renewal, on the monotonic clock. */
+  /** Time of the last failed step other than an anchor deletion or a revocation, on the monotonic clock. */
   failedAt: number;
-  /** Number of consecutive failed renewals. */
+  /** Number of consecutive failed steps other than anchor deletions and revocations. */
   failures: number;
-  /** Failure of the last renewal; undefined after a success. */
+  /** Failure of the last step other than an anchor deletion or a revocation; undefined after a success. */
   failure: RenewalFailure | undefined;
-  /** Earliest time of the next renewal, on the monotonic clock. */
+  /** Earliest time of the next renewal or return to the registered token, on the monotonic clock. */
   renewNotBefore: number;
-  /** Number of consecutive failed anchor deletions. */
+  /** Number of consecutive failed anchor deletions and revocations. */
   deleteFailures: number;
-  /** Failure of the last anchor deletion; undefined after a success. */
+  /** Failure of the last anchor deletion or revocation; undefined after a success. */
   deleteFailure: RenewalFailure | undefined;
-  /** Earliest time of the next anchor deletion, on the monotonic clock. */
+  /** Earliest time of the next anchor deletion or revocation, on the monotonic clock. */
   deleteNotBefore: number;
   /** Number of writes that restored the Secret since the last renewal. */
   restores: number;
@@ -57,8 +57,8 @@ export class TrackedCredentials {
   }
 
   /**
-   * Returns the failure of a credential whose renewal, or else anchor deletion, failed at least twice in a row; undefined otherwise,
-   * because single failures are usually transient.
+   * Returns the failure to report for a credential: that of a step or, if there is none, of an anchor deletion or revocation, after at
+   * least two failures in a row. Returns undefined after fewer failures, because single failures are usually transient.
    */
   failureOf(key: string): RenewalFailure | undefined {
     const { failures = 0, failure, deleteFailures = 0, deleteFailure } = this.#credentials.get(key) ?? {};

@@ -58,10 +58,10 @@ export class ActiveRequests {
     return socket.destroyed || this.#detached.has(socket);
   }
 
-  /** Tracks a request until its response or its connection is closed. */
+  /** Returns the exchange of a new request, and tracks the request until its response or its connection is closed. */
   begin(message: IncomingMessage, response: ServerResponse): Exchange {
     const startedAt = this.#clock.monotonic();
-    const endings = isHttp2(response) ? undefined : this.#endingsOf(message.socket);
+    const endings = isHttp2(response) ? undefined : this.#trackEndings(message.socket);
     const forget = () => {
       // Node keeps the response of an HTTP/2 stream in memory while the stream is open, and this listener would keep the exchange.
       response.off('close', onClose);
@@ -85,10 +85,10 @@ export class ActiveRequests {
   }
 
   /**
-   * Returns the functions to call when a connection closes: Node does not close the responses of a detached connection, such as one with a
-   * CONNECT request.
+   * Returns the set of functions to call when a connection closes: Node does not close the responses of a detached connection, such as one
+   * with a CONNECT request.
    */
-  #endingsOf(socket: Socket): Set<() => void> {
+  #trackEndings(socket: Socket): Set<() => void> {
     const known = this.#endings.get(socket);
     if (known !== undefined) return known;
     const endings = new Set<() => void>();

@@ -74,7 +74,7 @@ export class Authenticator {
     this.#signedTokens = new SignedTokens(options);
   }
 
-  /** Returns the caller. Throws 400, 401, 429 or 503. */
+  /** Returns the caller. Throws 400, 401, 429 or 503, or the reason of the aborted signal. */
   async authenticate({ rawHeaders, address }: Credentials, signal: AbortSignal): Promise<Caller> {
     const token = parseBearerToken(rawHeaders);
     if (token === undefined) throw unauthorized();
@@ -119,7 +119,7 @@ export class Authenticator {
     const username = this.#known.get(tokenId);
     if (username !== undefined) return use === 'stream' ? UNLIMITED : this.#reviewLimit.admitKnown(username);
     const admission = this.#reviewLimit.admit(address);
-    const signedFor = admission.waitMs > 0 ? this.#signedTokens.userOf(token) : undefined;
+    const signedFor = admission.waitMs > 0 ? this.#signedTokens.findUsername(token) : undefined;
     return signedFor === undefined ? admission : this.#reviewLimit.admitSigned(signedFor);
   }
 
@@ -244,10 +244,10 @@ class SignedTokens {
   }
 
   /**
-   * Returns the username in a token that the hub has signed and that has not expired. Returns undefined for any other token, and before the
-   * first keys have arrived.
+   * Returns the username in a service account token that the hub has signed and that has not expired. Returns undefined for any other
+   * token, and before the first keys have arrived.
    */
-  userOf(token: string): string | undefined {
+  findUsername(token: string): string | undefined {
     this.#refresh();
     const { subject = '', expiresAt = Infinity } = parseTokenClaims(token) ?? {};
     if (serviceAccountNamespace(subject) === undefined || expiresAt <= this.#options.clock.now()) return undefined;

@@ -147,7 +147,7 @@ export class BodyStream {
     socket.once('close', cancel);
   }
 
-  /** Asks the writer to end the body. */
+  /** Calls `end` of the writer, or of the next writer if there is none yet. */
   stop(): void {
     this.#isStopped = true;
     this.#source?.end();

@@ -16,7 +16,7 @@ export interface HubCertificateOptions {
   readonly namespace: string;
   /** Name of the Secret. */
   readonly name: string;
-  /** True if this process issues a missing certificate, and renews certificates that Purser's CA issued. */
+  /** True if this process creates a missing Secret, renews certificates that Purser's CA issued, and publishes `access` and the CA. */
   readonly mayIssue: boolean;
   /** Settings of the façade that callers need. */
   readonly access: FacadeAccess;
@@ -24,13 +24,13 @@ export interface HubCertificateOptions {
 }
 
 /** Returns the DNS names of the façade's Service. */
-export function serviceDnsNamesOf(namespace: string): readonly string[] {
+export function toServiceDnsNames(namespace: string): readonly string[] {
   return ['', `.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.cluster.local`].map((suffix) => `${SERVICE}${suffix}`);
 }
 
 /**
- * Returns a source that reads the certificate from the Secret at most every ten minutes, or on the next call after a failure. The source
- * rejects while the Secret has no certificate and this process issues none.
+ * Returns a source that reads the Secret at most once every ten minutes, and again on the next call after a failure. The source rejects
+ * while the Secret has no certificate or no key, and, unless `mayIssue` is true, while the Secret does not exist.
  */
 export function createHubCertificateSource(options: HubCertificateOptions): CertificateSource {
   let known: { readonly certificate: Promise<ServingCertificate>; readonly at: number } | undefined;
@@ -64,7 +64,7 @@ async function readOrIssue(options: HubCertificateOptions): Promise<ServingCerti
   return certificate;
 }
 
-/** Issues a missing certificate, renews a certificate that Purser's CA has issued and that expires soon, and returns the Secret. */
+/** Creates a missing Secret, renews a certificate that Purser's CA has issued and that expires soon, and returns the Secret. */
 async function renewIfDue(options: HubCertificateOptions, found: Secret | undefined): Promise<Secret> {
   const isCurrent = found !== undefined && (!isIssuedByPurser(found) || isFresh(found, options.clock.now()));
   return isCurrent ? found : await issue(options, found);
@@ -88,7 +88,7 @@ const LABELS = { 'app.kubernetes.io/name': 'purser' };
 
 function createData(namespace: string, old: Secret | undefined, now: number): Record<string, string> {
   const authority = reusableAuthority(old, now) ?? createAuthority(now);
-  const { certificate, key } = issueServerCertificate(authority, [...serviceDnsNamesOf(namespace), ...LOCAL_NAMES], now);
+  const { certificate, key } = issueServerCertificate(authority, [...toServiceDnsNames(namespace), ...LOCAL_NAMES], now);
   const texts = {
     'tls.crt': `${certificate}${authority.certificate}`,
     'tls.key': key,
@@ -107,7 +107,8 @@ function reusableAuthority(secret: Secret | undefined, now: number): Certificate
 }
 
 /**
- * Returns true if the CA in the Secret signed the certificate: another controller may replace only the certificate and leave Purser's CA.
+ * Returns true if the CA key in the Secret signed the certificate: another controller may replace the certificate, and keep the key of
+ * Purser's CA.
  */
 function isIssuedByPurser(secret: Secret): boolean {
   if (secret.data?.['ca.key'] === undefined) return false;

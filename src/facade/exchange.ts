@@ -129,7 +129,7 @@ export class Exchange implements FacadeRequest {
 
   readonly warn = (text: string): void => void this.warnings.push(text);
 
-  /** Returns the first header with this lowercase name, as Kubernetes does for repeated headers. */
+  /** Returns the value of the first header with this lowercase name, as Kubernetes does for repeated headers. */
   header(name: string): string | undefined {
     const { rawHeaders } = this.message;
     for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -174,7 +174,7 @@ export class Exchange implements FacadeRequest {
     else this.#releaseSeat = release;
   }
 
-  /** Sends the response. Never rejects: a failure closes the connection. */
+  /** Sends the response. Never rejects: a failure closes the connection or the HTTP/2 stream. */
   async send(reply: FacadeReply): Promise<void> {
     const { response } = this;
     if (response.destroyed || response.headersSent) return;
@@ -195,7 +195,7 @@ export class Exchange implements FacadeRequest {
     }
   }
 
-  /** Ends a stream because the server stops; closes the connection after any other response. */
+  /** Ends a streamed response, and closes an HTTP/1.1 connection after any other response. Called when the server begins to stop. */
   stop(): void {
     if (this.#isStreaming) this.#abandon();
     else if (!this.response.headersSent) this.#closeAfterResponse();
@@ -232,13 +232,13 @@ export class Exchange implements FacadeRequest {
       this.#isStreaming = true;
       // Streams have their own limits.
       this.#releaseSeat();
-      response.writeHead(reply.status, this.#headersOf(reply));
+      response.writeHead(reply.status, this.#createHeaders(reply));
       if (!this.isMultiplexed) sendHead(response);
       await ('write' in reply ? reply.write(response, () => this.#takeOver()) : pipeline(reply.body as AsyncIterable<string>, response));
       if (!isLast && this.#stream === undefined) response.end();
     } else {
       const body = toBytes(reply.body);
-      response.writeHead(reply.status, this.#headersOf(reply, body.length));
+      response.writeHead(reply.status, this.#createHeaders(reply, body.length));
       const sent = message.method === 'HEAD' ? undefined : body;
       if (sent !== undefined) recordWrite(message.socket, sent.length);
       if (!isLast) response.end(sent);
@@ -261,7 +261,7 @@ export class Exchange implements FacadeRequest {
   }
 
   /** Returns the headers of a response. `length` is the size of the body, in bytes; undefined for a streamed body. */
-  #headersOf({ headers }: FacadeReply, length?: number): OutgoingHttpHeaders {
+  #createHeaders({ headers }: FacadeReply, length?: number): OutgoingHttpHeaders {
     const all: Record<string, string | number | readonly string[]> = {
       'audit-id': this.requestId,
       'cache-control': 'no-cache, private',
@@ -275,8 +275,8 @@ export class Exchange implements FacadeRequest {
   }
 
   /**
-   * Discards the body for up to a second. Otherwise, the kernel would reset the connection because of the unread bytes, and the client
-   * would lose the response.
+   * Discards up to 1 MiB of the body, for up to a second. Otherwise, the kernel would reset the connection because of the unread bytes, and
+   * the client would lose the response.
    */
   #discardBody(): Promise<void> {
     const { message, clock } = this;
@@ -309,7 +309,8 @@ function checkHeaders({ headers, rawHeaders }: IncomingMessage): void {
   const [authority = hosts[0]] = valuesOf(rawHeaders, ':authority');
   if (authority === undefined) throw badRequest('the request has no Host header');
   // Node uses the first Host header; a proxy may use another one.
-  if (hosts.length > 1 || (hosts[0] ?? authority) !== authority) throw badRequest('the request has more than one Host header');
+  if (hosts.length > 1 || (hosts[0] ?? authority) !== authority)
+    throw badRequest('the request has more than one Host header, or a Host header that differs from :authority');
   if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect))
     throw unclassified('the value of the Expect header is not supported', 417);
   // Node accepts any list that ends in `chunked`; a proxy may parse it differently, and find another request in the body.

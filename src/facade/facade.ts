@@ -22,7 +22,7 @@ import type { PublicDocument, Route } from './router.ts';
 import { createFacadeServer, type FacadeServer, type ServerOptions } from './server.ts';
 import { Audit } from './tokens/audit.ts';
 import { Authorizer } from './tokens/authorizer.ts';
-import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
+import { createTokenEndpoint, toIssueTarget } from './tokens/endpoint.ts';
 import { TokenRequestParser } from './tokens/request-parser.ts';
 import { createPageDocuments } from './web-page.ts';
 
@@ -42,11 +42,10 @@ export interface FacadeSettings {
   readonly facadeHttp2?: boolean;
   /** True to serve the web UI at /ui/; false if undefined. */
   readonly facadeUi?: boolean;
-  /** Prefixes of Cluster annotations that are public; none by default. */
+  /** Prefixes of public Cluster annotations; none by default. */
   readonly facadeAnnotations?: readonly string[];
   /**
-   * Protected namespaces on target clusters: a token for a service account in such a namespace requires an RBAC rule that names the
-   * namespace or the service account.
+   * Namespaces on target clusters that an RBAC rule with resourceNames must name; a rule for a whole cluster or set does not cover them.
    */
   readonly protectedNamespaces?: readonly string[];
   /** Maximum lifetime of tokens, in seconds; unlimited by default. */
@@ -61,7 +60,7 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly hub: KubeClient;
   readonly clients: ClusterClients;
   /** Returns a Cluster and Purser's credential for it, or undefined if the Cluster does not exist. */
-  readonly registered: (cluster: string) => RegisteredCluster | undefined;
+  readonly findRegistration: (cluster: string) => RegisteredCluster | undefined;
   readonly certificate: CertificateSource;
   readonly clock: Clock;
   readonly log: Logger;
@@ -136,7 +135,7 @@ function assembleServer(options: FacadeOptions, certificate: ServingCertificate,
   });
 }
 
-function tokenRoute({ hub, clients, registered, clock, log, settings, metrics }: FacadeOptions): Route {
+function tokenRoute({ hub, clients, findRegistration, clock, log, settings, metrics }: FacadeOptions): Route {
   const { facadePath = PATH, protectedNamespaces = PROTECTED_NAMESPACES, probeIntervalMs = PROBE_INTERVAL_MS } = settings;
   const { facadeDefaultAudiences: defaultAudiences = [], facadeAudiences: ownAudiences = [] } = settings;
   const authorizer = new Authorizer({ hub, clock, log, protectedNamespaces });
@@ -145,7 +144,7 @@ function tokenRoute({ hub, clients, registered, clock, log, settings, metrics }:
   return {
     method: 'POST',
     path: `/${facadePath}/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token`,
-    endpoint: createTokenEndpoint({ authorizer, clients, registered, parser, audit, clock, probeIntervalMs }),
-    onRejected: (request, error) => audit.recordRejectedEarly(request, { target: issueTargetOf(request.params) }, error),
+    endpoint: createTokenEndpoint({ authorizer, clients, findRegistration, parser, audit, clock, probeIntervalMs }),
+    onRejected: (request, error) => audit.recordRejectedEarly(request, { target: toIssueTarget(request.params) }, error),
   };
 }

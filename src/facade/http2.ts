@@ -1,5 +1,5 @@
 // HTTP/2 connections of the façade. A Kubernetes client sends all requests of its process on one connection, so an additional watch needs
-// only the memory of a stream, and not of a TLS connection.
+// only the memory of a stream, and not that of a TLS connection.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {

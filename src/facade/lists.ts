@@ -74,7 +74,7 @@ const BUDGET_REMEDY =
   'split or delete the largest objects in the namespace; for budgets and their effects, see "Limits of the façade" in docs/operating.md';
 
 /** The endpoints of all lists. */
-export interface Lists extends Pick<ListEndpoints, 'routes' | 'watching' | 'run'> {
+export interface Lists extends Pick<ListEndpoints, 'routes' | 'countWatches' | 'run'> {
   /** Public descriptions of the lists. */
   readonly listings: readonly Listing[];
 }
@@ -93,7 +93,7 @@ export function createLists<L extends ListsByInformer>(all: ListsOptions<L>): Li
   return {
     listings,
     routes: created.flatMap(({ routes }) => routes),
-    watching: () => created.reduce((sum, list) => sum + list.watching(), 0),
+    countWatches: () => created.reduce((sum, list) => sum + list.countWatches(), 0),
     run() {
       const running = new Subscription();
       for (const list of created) running.add(list.run());

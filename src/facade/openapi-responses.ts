@@ -66,7 +66,10 @@ type ErrorCode = CommonCode | keyof OwnErrors;
 
 /** Errors of all operations. */
 const COMMON: readonly CommonCode[] = ['400', '401', '405', '406', '408', '417', '429', '431', '500'];
-/** Errors of requests that Node.js has not received in time, or cannot parse. Their responses are always JSON, and have no Audit-Id. */
+/**
+ * Errors of requests that Node.js has not received in time, or whose headers are too large. Over HTTP/1.1, their responses are always JSON,
+ * and have no Audit-Id.
+ */
 const UNPARSED: ReadonlySet<ErrorCode> = new Set(['408', '431']);
 
 /** Returns the error responses of an operation: the common ones, those with codes in `more`, and its own. */
@@ -91,7 +94,7 @@ function errorResponse(code: ErrorCode, method: string, description: string): Op
     headers: {
       ...(!isUnparsed && { 'Audit-Id': auditId }),
       'Cache-Control': cacheControl('no-cache, private'),
-      ...headersOfCode(code, method),
+      ...createErrorHeaders(code, method),
     },
     content: isUnparsed ? json : { ...json, 'application/yaml': json['application/json'] },
   };
@@ -99,7 +102,7 @@ function errorResponse(code: ErrorCode, method: string, description: string): Op
 
 const RETRY_AFTER = header('Time to wait before a retry, in seconds.', { type: 'integer', minimum: 1 });
 
-function headersOfCode(code: ErrorCode, method: string): Readonly<Record<string, Header>> {
+function createErrorHeaders(code: ErrorCode, method: string): Readonly<Record<string, Header>> {
   if (code === '405') return { Allow: header('Method that the path allows.', { type: 'string', enum: [method] }) };
   return HEADERS[code] ?? {};
 }

@@ -44,9 +44,9 @@ export interface StreamedReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * Writes the body after the headers. Returns when all is written, or the client has disconnected. To continue the body after the request
-   * has ended, calls `takeOver`, and writes the rest to the returned stream. The headers of such a response must contain
-   * `connection: close`, which HTTP/2 responses omit.
+   * Writes the body after the headers. Returns when the whole body is written, or the client has disconnected. To continue the body after
+   * the request has ended, calls `takeOver`, and returns early: the stream that `takeOver` returns receives the rest of the body. The
+   * headers of such a response must contain `connection: close`, which HTTP/2 responses omit.
    */
   readonly write: (response: ServerResponse, takeOver: () => Promise<BodyStream>) => Promise<void>;
 }

@@ -16,7 +16,10 @@ export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly endpoint: Endpoint;
-  /** Called for requests to this route that are rejected before they reach the endpoint. */
+  /**
+   * Called for each request that matches the method and the path, has valid path parameters, and is rejected before it reaches the
+   * endpoint.
+   */
   readonly onRejected?: (request: Exchange, error: unknown) => void;
 }
 
@@ -30,9 +33,9 @@ export interface PublicDocument {
 export interface RouterOptions {
   readonly routes: readonly Route[];
   readonly documents: readonly PublicDocument[];
-  /** Returns the caller of a request. Throws a StatusError if the request has no valid credentials. */
+  /** Returns the caller of a request. Throws a StatusError if the credentials are missing or invalid, or cannot be reviewed. */
   readonly authenticate: (exchange: Exchange) => Promise<Caller>;
-  /** Waits for a seat; returns the function that releases it. Throws a StatusError if the tenant of the caller has too many requests. */
+  /** Waits for a seat; returns the function that releases it. Throws a StatusError above a limit, or the reason of the aborted signal. */
   readonly admit?: (exchange: Exchange) => Promise<() => void>;
   /** Receives unexpected errors, with the ID of the request that failed. */
   readonly report: (error: unknown, requestId?: string) => void;
@@ -67,7 +70,7 @@ export class Router {
     this.#add(ANY_METHOD, { path: ANY_PATH });
   }
 
-  /** Serves a request to its end. Rejects it with 503 if the server is stopping. */
+  /** Serves a request. Rejects it with 503 if the server is stopping. */
   serve(exchange: Exchange, isStopping: boolean): void {
     const found = this.#router.find(exchange.method as HTTPMethod, exchange.url);
     if (found === null) return this.#reject(exchange, hasPath(exchange) ? badRequest('the path cannot be decoded') : methodNotAllowed());
@@ -134,7 +137,7 @@ function hasPath({ method }: Exchange): boolean {
   return method !== 'CONNECT' && METHODS.includes(method);
 }
 
-/** Returns true if the route serves the method. HEAD is served as GET, except for a watch, whose response is only its body. */
+/** Returns true if the route serves the method. HEAD is served as GET, except for a watch, because a response without a body has no events. */
 function isServed(method: Route['method'], { method: requested, query }: Exchange): boolean {
   return requested === method || (method === 'GET' && requested === 'HEAD' && !flag(query, 'watch'));
 }

@@ -24,14 +24,14 @@ export interface ServerOptions extends RouterOptions {
   readonly connections?: Partial<ConnectionLimits> | undefined;
   /** Idle timeout of a connection, in milliseconds; 65 s if undefined. */
   readonly keepAliveMs?: number | undefined;
-  /** Maximum time for a request to arrive, head and body, in milliseconds; 9 s if undefined. */
+  /** Maximum time for a TLS handshake, and for a request to arrive, head and body, in milliseconds; 9 s if undefined. */
   readonly arrivalMs?: number | undefined;
   /** False to serve only HTTP/1.1; true if undefined. */
   readonly isHttp2Served?: boolean | undefined;
 }
 
 export interface FacadeServer {
-  /** Rejects if the port is taken. */
+  /** Starts to listen. Rejects if the port is taken. */
   listen(port: number, host: string | undefined): Promise<Pick<ListeningServer, 'port' | 'url'>>;
   /** Uses another certificate for new connections. Throws for a certificate that cannot be used. */
   useCertificate(certificate: ServerOptions['certificate']): void;

@@ -14,7 +14,7 @@ import { decodeWatch, type WatchEvent } from './watch-events.ts';
 /** Options of every request. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Timeout from sending the request to the last byte of the response, in milliseconds; undefined for the transport's default. */
+  /** Time from sending to the last byte of the response, or to the first byte of a watch, in milliseconds; undefined for the default. */
   readonly timeoutMs?: number | undefined;
 }
 

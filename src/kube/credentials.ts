@@ -68,8 +68,9 @@ export class Credentials {
   }
 
   /**
-   * Returns the current identity. `rejected` is true after a 401 and reloads the identity, unless its files were read within the last
-   * second. Keeps the previous identity while a file is unreadable or a key does not match its certificate, as in the middle of a rotation.
+   * Returns the current identity. `rejected` is true after a 401: the source of the bearer token then replaces the token, and an identity
+   * from files or a plugin is loaded again, unless it was loaded within the last second. Keeps the previous identity while loading fails,
+   * for example because a key does not match its certificate in the middle of a rotation.
    */
   identity(rejected = false): Promise<Identity> {
     const known = this.#fresh(rejected);

@@ -22,7 +22,7 @@ export interface DialOptions {
   readonly mayDialProxy?: AddressCheck;
   /** Name lookup for every connection; undefined for this machine's lookup. */
   readonly findAddresses?: NameLookup;
-  /** Opens the byte stream of each connection; undefined to connect to the server directly. */
+  /** Opens the byte stream of each connection; undefined to connect to the server or to its proxy. */
   readonly tunnel?: () => Promise<Duplex>;
 }
 

@@ -43,7 +43,7 @@ export interface Election {
   release(): Promise<void>;
 }
 
-/** Creates a candidate, which starts on subscription. Throws for timings that would allow two leaders. */
+/** Creates a candidate, which starts on subscription. Throws for timings that allow two leaders or leave a leader no time to renew. */
 export function createElection(options: ElectionOptions): Election {
   const withDefaults = { ...DEFAULTS, ...options };
   const { leaseMs, renewDeadlineMs, retryMs } = withDefaults;

@@ -43,7 +43,7 @@ export interface ListWatchOptions<T extends ApiObject, S extends ApiObject> {
   readonly transform: (object: Stored<T>) => Stored<S>;
   /** Budget for the objects of a list while they arrive; none by default. */
   readonly budget?: NamespaceBudget<S> | undefined;
-  /** Returns whether the next connection should start with a list instead of resuming. Lists for this reason are at least 5 min apart. */
+  /** Returns whether the next connection should start with a list instead of resuming. Ignored within 5 min after any list. */
   readonly wantsList?: () => boolean;
   readonly clock: Clock;
   readonly random: () => number;
@@ -57,8 +57,8 @@ export function createCursor(): Cursor {
 }
 
 /**
- * Follows a collection until `signal` aborts. Resumes a watch that the server ended; throws all errors. A call with the same cursor
- * resumes after the last consumed event.
+ * Follows a collection until `signal` aborts. Resumes a watch that the server ended, and lists in pages if the server rejects WatchList;
+ * throws all other errors. A call with the same cursor resumes after the last consumed event.
  */
 export async function* listWatch<T extends ApiObject, S extends ApiObject>(
   options: ListWatchOptions<T, S>,
@@ -82,7 +82,7 @@ function isListDue({ clock, wantsList }: Pick<ListWatchOptions<never, never>, 'c
   return listedAt !== undefined && clock.monotonic() - listedAt >= MIN_LIST_MS && wantsList?.() === true;
 }
 
-/** Minimum time between a list and another that `wantsList` requests, in milliseconds: tenants can cause such lists. */
+/** Minimum time between any list and the next list that `wantsList` requests, in milliseconds: tenants can cause such lists. */
 const MIN_LIST_MS = 300_000;
 /** Default of `idleMs`; servers send a bookmark every 60 to 75 s. */
 const IDLE_MS = 90_000;

@@ -77,7 +77,7 @@ export interface Replacement<T extends ApiObject> {
 
 /**
  * Objects of a collection by key. A namespace over its budget keeps its smallest objects whole, and stubs of all larger ones. The order of
- * arrival does not matter, so all replicas decide alike. A stub remains one until the object arrives again.
+ * the objects in a list does not matter, so all replicas decide alike. A stub remains one until the object arrives again.
  */
 export class KeptObjects<T extends ApiObject> {
   readonly #budget: NamespaceBudget<T> | undefined;
@@ -94,7 +94,7 @@ export class KeptObjects<T extends ApiObject> {
     return this.#objects;
   }
 
-  /** True if a namespace has room for the whole object of one of its stubs. */
+  /** True if a new list would keep the whole object of at least one stub. */
   get canRestore(): boolean {
     return this.#shares.values().some((share) => share.canRestore);
   }

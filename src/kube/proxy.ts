@@ -74,7 +74,7 @@ const OWN_FAULTS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAV
 
 function toRejectionError(status: number): TransportError {
   if (status < 500) return new TransportError(ProxyErrorCode.rejected, `the proxy rejected the tunnel with status ${status}`);
-  return new TransportError(ProxyErrorCode.failed, `the proxy could not connect to the cluster: it responded with status ${status}`);
+  return new TransportError(ProxyErrorCode.failed, `the proxy could not connect to the cluster, and responded with status ${status}`);
 }
 
 /** Message for a proxy at an address that is not allowed. */

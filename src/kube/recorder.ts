@@ -44,7 +44,7 @@ export class Recorder {
   /** Series with pending writes, by namespace. */
   readonly #pending = new FairQueue<Series>(MAX_PENDING);
   #writing: Promise<void> | undefined;
-  /** Number of events dropped since the queue was last empty. */
+  /** Number of events that the queue rejected since it was last empty. */
   #dropped = 0;
 
   constructor(options: RecorderOptions) {

@@ -1,4 +1,4 @@
-// Reads responses of API servers, and converts error responses to StatusErrors. Text from servers is not trusted: unknown reasons are
+// Reads responses from API servers, and converts error responses to StatusErrors. Text from servers is not trusted: unknown reasons are
 // removed, tokens are redacted and long strings are truncated.
 
 import { setImmediate as onNextTurn } from 'node:timers';

@@ -20,7 +20,7 @@ export type Lookup<T extends ApiObject> = (value: string, limit?: number) => rea
 
 /** Read access to the objects of a collection. Objects are shared: callers must not modify them. */
 export interface Store<T extends ApiObject> {
-  /** Resource version of the collection; undefined before the first list. */
+  /** Resource version of the collection; undefined before the first list, and for a store that combines several collections. */
   readonly resourceVersion: string | undefined;
   readonly size: number;
   /** Returns the object with the `namespace/name` key, or `name` for a cluster-scoped kind. */
@@ -55,7 +55,7 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
     this.#objects = new KeptObjects(budget);
   }
 
-  /** True if a namespace that was over its budget has room again, so a new list would restore objects. */
+  /** True if a new list would replace at least one stub with its whole object. */
   get canRestore(): boolean {
     return this.#objects.canRestore;
   }

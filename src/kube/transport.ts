@@ -32,7 +32,7 @@ export interface TransportOptions extends Partial<DialOptions> {
   readonly dialer?: Dialer;
 }
 
-/** Creates a transport that connects at its first request. Throws if the configuration has no usable cluster. */
+/** Creates a transport that connects at its first request. Throws if the configuration has no usable cluster or user. */
 export function createTransport(config: KubeConfigSource, options: TransportOptions): Transport {
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('the kubeconfig has no current cluster');

@@ -18,7 +18,7 @@ export function parseRequestedVersion(text: string, reject: (message: string) =>
   throw reject(`resourceVersion: Invalid value: ${goQuote(text)}: ${problem}`);
 }
 
-/** Returns whether a watch sends the existing objects first. Without `sendInitialEvents`, it does so at version 0, also written as `00`. */
+/** Returns whether a watch sends the existing objects first. Without `sendInitialEvents`, it does so without a version and at version 0. */
 export function hasInitialEvents({ sendInitialEvents, resourceVersion }: ListOptions): boolean {
   return sendInitialEvents ?? parseRequestedVersion(resourceVersion) === 0n;
 }
@@ -35,7 +35,7 @@ export function parseContinueToken(options: ListOptions): ContinueToken | undefi
   return token;
 }
 
-/** Returns whether a list must be at exactly the requested version: with the match `Exact`, or with a limit unless it names one object. */
+/** Returns whether a list must be at the exact version: with the match `Exact`, or with a limit and no match unless it names one object. */
 export function requiresExactVersion(
   { resourceVersionMatch, limit }: ListOptions,
   { isOneObject }: { readonly isOneObject: boolean },

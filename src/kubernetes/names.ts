@@ -101,7 +101,7 @@ function mismatch({ rule, examples, source }: Form): string {
   return `${rule} (e.g. ${quoted}regex used for validation is '${source}')`;
 }
 
-/** Limits the length in bytes. In messages about names, Kubernetes says characters instead of bytes. */
+/** Checks the length in bytes. Kubernetes' messages about names contain `characters` instead of `bytes`. */
 function lengthProblems(max: number, value: string, unit: 'bytes' | 'characters'): readonly string[] {
   return Buffer.byteLength(value) > max ? [`must be no more than ${max} ${unit}`] : [];
 }

@@ -1,4 +1,4 @@
-// Path and query of a request, decoded as Go's net/url does.
+// Path and query of a request, with the decoding rules of Go's net/url.
 
 export interface RequestUrl {
   /** Percent-decoded path, not yet split into segments. */

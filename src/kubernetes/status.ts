@@ -78,7 +78,7 @@ export interface QualifiedName {
   readonly name: string;
 }
 
-/** An error response of a Kubernetes API, sent or received. */
+/** An error response from a Kubernetes API, sent or received. */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
   readonly status: Status;

@@ -32,12 +32,12 @@ export interface QueueState {
   /** Returns the number of keys that are due and wait for a slot. */
   readonly depth: () => number;
   /** Returns the tenants with a running key and the slots that each holds. */
-  readonly held: () => Iterable<readonly [tenant: string, slots: number]>;
+  readonly slotsByTenant: () => Iterable<readonly [tenant: string, slots: number]>;
 }
 
 interface Run<K> {
   readonly key: K;
-  /** Consecutive failures, including this run; conflicts and deferred runs are not counted. */
+  /** Number of consecutive failures, including this run; conflicts and deferred runs are not counted. */
   readonly failures: number;
   readonly startedAt: number;
   readonly finishedAt: number;
@@ -89,7 +89,7 @@ class Pump<K> {
   readonly #outcomes: Subscriber<Outcome<K>>;
   readonly #queue: WorkQueue<K>;
   readonly #aborting = new AbortController();
-  /** Consecutive failures of each key with a pending retry. */
+  /** Number of consecutive failures of each key with a pending retry. */
   readonly #failures = new Map<K, number>();
   readonly #conflicts = new Map<K, number>();
   /** The current timer. */
@@ -110,7 +110,7 @@ class Pump<K> {
     this.#queue = new WorkQueue({ concurrency, concurrencyPerLane, tenantShare, priorityOf });
     options.onQueue?.({
       depth: () => (this.#isEnding ? 0 : this.#queue.depth(options.clock.now())),
-      held: () => this.#queue.held(),
+      slotsByTenant: () => this.#queue.slotsByTenant(),
     });
   }
 

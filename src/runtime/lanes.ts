@@ -70,7 +70,7 @@ export interface TakenKey<K> {
   readonly position: QueuePosition;
 }
 
-/** Order between tenants: fewest running keys, then round robin, then urgency. */
+/** Order between tenants, and between the parked flows of a lane: fewest running keys, then round robin, then urgency. */
 interface Rank {
   readonly running: number;
   readonly served: number;
@@ -114,7 +114,7 @@ export class Lanes<K> {
   }
 
   /** Yields the tenants with a running key and the slots that each holds. */
-  *held(): Generator<readonly [tenant: string, slots: number]> {
+  *slotsByTenant(): Generator<readonly [tenant: string, slots: number]> {
     for (const { name, running } of this.#tenants.values()) if (running > 0) yield [name, running];
   }
 

@@ -30,7 +30,7 @@ export interface Retry {
   readonly class: FailureClass;
   /** Time of the next attempt; undefined if only a new request wakes the key. */
   readonly retryAt: number | undefined;
-  /** True if the target's circuit breaker prevented the run, which then does not count as a failure. */
+  /** True if the target's circuit breaker prevented the run, which is then not counted as a failure. */
   readonly isDeferred?: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface RetryTerms {
   readonly resource?: Resource<unknown>;
   /** Latest time of the retry, even if the server requests a longer wait. */
   readonly latestAt?: number;
-  /** Takes a retry from the budget of the key's lane and returns the additional delay; see RetryBudget. */
+  /** Takes a retry from the budget of the key's lane and returns the additional delay, in milliseconds; see RetryBudget. */
   readonly spend?: () => number;
 }
 
@@ -57,7 +57,7 @@ export function planRetry(failure: Failure<string>, terms: RetryTerms): Retry {
 }
 
 const BACKOFF = { initialMs: 500, maxMs: 300_000 };
-/** Delays after conflicts, during which the informer's store receives the conflicting write. */
+/** Delays after conflicts: time for the informer's store to receive the conflicting write. */
 const CONFLICT = { initialMs: 200, maxMs: 10_000 };
 
 function classOf({ key, error }: Failure<string>, resource: Resource<unknown> | undefined): FailureClass {

@@ -70,8 +70,8 @@ export class WorkQueue<K> {
   }
 
   /** Returns the tenants with a running key and the slots that each holds. */
-  held(): Iterable<readonly [tenant: string, slots: number]> {
-    return this.#ready.held();
+  slotsByTenant(): Iterable<readonly [tenant: string, slots: number]> {
+    return this.#ready.slotsByTenant();
   }
 
   /** Returns the number of due keys that are not running. */
@@ -89,15 +89,15 @@ export class WorkQueue<K> {
       return;
     }
     const waiting = this.#waiting.get(key);
-    this.#waiting.set(key, waiting ? { ...waiting, dueAt: Math.min(waiting.dueAt, dueAt) } : this.#requested(key, dueAt));
+    this.#waiting.set(key, waiting ? { ...waiting, dueAt: Math.min(waiting.dueAt, dueAt) } : this.#createRequest(key, dueAt));
   }
 
   /**
-   * Returns the request of a key that does not wait yet. The cause of the request may have changed the lane and deadline of a ready key, so
+   * Creates the request of a key that does not wait yet. The cause of the request may have changed the lane and deadline of a ready key, so
    * the key waits again, behind all due keys. Otherwise, keys that are requested again and again would keep the due keys from becoming
    * ready.
    */
-  #requested(key: K, dueAt: number): Requested {
+  #createRequest(key: K, dueAt: number): Requested {
     const order = this.#requests++;
     const ready = this.#ready.remove(key);
     return ready === undefined ? { dueAt, order } : { dueAt: Math.min(dueAt, this.#orderedAt), order, ready };
@@ -185,7 +185,7 @@ interface Requested {
   readonly dueAt: number;
   /** Sequence number of the request, which orders keys with the same due time. */
   readonly order: number;
-  /** Position of a key that was ready before. The key does not lose its turn: many deadlines are the time of the request. */
+  /** Position of a key that was ready before. The key keeps its turn, because the deadline of many keys is the time of the request. */
   readonly ready?: QueuePosition;
 }
 

@@ -1,5 +1,6 @@
-// The clusters that the requester of a set may issue tokens for. Only the indexed RBAC rules decide: requests for each selected Cluster
-// would reveal, by their number and delay, Clusters that the requester may not know. Each ManagedToken is authorized separately.
+// The clusters that the requester of a set may issue tokens for. The indexed RBAC rules alone select them: requests for each selected
+// Cluster would reveal, by their number and delay, Clusters that the requester may not know. The authorizer sends reviews to the hub only
+// before a removal. Each ManagedToken is authorized separately.
 
 import { clusterSetOf } from '../access/cluster-set.ts';
 import { filterGrantingNames, findAllowedName, toIssueNames } from '../access/issue-permission.ts';
@@ -15,7 +16,7 @@ import { type IssueRequest, issueRequestOf, requesterKeyOf, requesterOf } from '
 export interface SetAuthorizerOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'list'>;
   readonly view: Pick<SetView, 'permissions' | 'hasRequester'>;
-  /** Namespaces on target clusters for which a permission must name the namespace; see `toIssueNames`. */
+  /** Namespaces on target clusters that a rule with resourceNames must name; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
 }
 
@@ -40,22 +41,25 @@ export class SetAuthorizer {
    * exists, and sends no requests. Fast for a requester without any permission, because a tenant can cause many runs, each of which
    * evaluates all Clusters.
    */
-  permissionOf(request: IssueRequest): (cluster: Stored<Cluster>) => boolean {
+  toPermissionCheck(request: IssueRequest): (cluster: Stored<Cluster>) => boolean {
     const granted = this.#options.view.permissions.namesFor(requesterOf(request));
     if (granted.isNothing) return () => false;
     return (cluster) => filterGrantingNames(this.#namesFor(request, cluster.metadata.name, cluster)).some((name) => granted.includes(name));
   }
 
-  /** Returns whether the requester of a ManagedToken exists, and RBAC allows it to issue the token as it is. Sends no requests. */
+  /**
+   * Returns whether a ManagedToken is for the cluster, its requester exists, and RBAC allows the requester to issue the token. Sends no
+   * requests.
+   */
   allowsToken(token: StoredToken, cluster: Stored<Cluster>): boolean {
     const request = issueRequestOf(token);
     if (token.spec.clusterName !== cluster.metadata.name || !this.#options.view.hasRequester(requesterKeyOf(request))) return false;
-    return this.permissionOf(request)(cluster);
+    return this.toPermissionCheck(request)(cluster);
   }
 
   /**
-   * Reviews the permission for a cluster on the hub. For a cluster that is not registered, `cluster` is undefined, and the number
-   * of requests is the same. Throws an IssueError if the review fails.
+   * Reviews the permission for a cluster on the hub. `cluster` is undefined for a cluster that is not registered; a refusal takes the same
+   * number of requests for all clusters. Throws an IssueError if a review fails.
    */
   async review(request: IssueRequest, name: string, cluster: Stored<Cluster> | undefined, signal: AbortSignal): Promise<boolean> {
     const { hub } = this.#options;

@@ -99,12 +99,12 @@ export function ownerReference({ metadata }: StoredSet) {
 }
 
 /**
- * Checks once more that the cluster of a ManagedToken is not a member, and deletes the ManagedToken after enough such checks. The intervals
- * are those between reviews before a withdrawal.
+ * Checks once more that a ManagedToken must be removed, and deletes the ManagedToken after enough such checks. The intervals are those
+ * between reviews before a withdrawal.
  */
 export async function removeChild(run: SetRun, token: StoredToken): Promise<void> {
   // Earlier checks of this run may have spent the budget.
-  if (!isCheckDue(run, token)) return;
+  if (!requeueUnlessDue(run, token)) return;
   const { tracked, clock } = run;
   const { uid } = token.metadata;
   const checks = tracked.checks.get(uid) ?? { confirmedAt: [], nextAt: 0 };
@@ -115,8 +115,8 @@ export async function removeChild(run: SetRun, token: StoredToken): Promise<void
   run.requeue(clock.now() + next.nextAt - now);
 }
 
-/** Returns whether the next check of a ManagedToken to remove is due; requests a run for one that is due later. */
-export function isCheckDue({ tracked, clock, budgets, requeue }: SetRun, { metadata: { uid, namespace } }: StoredToken): boolean {
+/** Returns whether the next check of a ManagedToken to remove is due; otherwise, requests a run for the time of the check. */
+export function requeueUnlessDue({ tracked, clock, budgets, requeue }: SetRun, { metadata: { uid, namespace } }: StoredToken): boolean {
   const dueIn = Math.max((tracked.checks.get(uid)?.nextAt ?? 0) - clock.monotonic(), budgets.waitMs(namespace));
   if (dueIn > 0) requeue(clock.now() + dueIn);
   return dueIn <= 0;
@@ -165,8 +165,8 @@ async function isStillSurplus(run: SetRun, token: StoredToken): Promise<boolean>
 }
 
 /**
- * Returns the name of the cluster that a ManagedToken was created for, even if a user has changed its spec; undefined if its name does not
- * come from the set. From a shortened name, which ends with a hash, the name of the cluster cannot be restored.
+ * Returns the name of the cluster for which a ManagedToken was created, even if a user has changed the spec; undefined if the name of the
+ * ManagedToken does not begin with that of the set. A shortened name ends with a hash, from which the cluster cannot be restored.
  */
 function clusterOf({ metadata }: StoredSet, token: StoredToken): string | undefined {
   const { clusterName } = token.spec;

@@ -41,9 +41,9 @@ const MAX_REQUESTS = 256;
 const LIST_MS = 300_000;
 /** Minimum time between two updates of one ClusterProfile, in milliseconds, as KEP-4322 requests. */
 const UPDATE_MS = 30_000;
-/** Delay before the next attempt after a rejection, in milliseconds. */
+/** Delay before the next attempt after a rejection, and between lists during a name conflict, in milliseconds. */
 const RETRY_MS = 60_000;
-/** Delay before the next run after a conflict, in milliseconds. */
+/** Delay before the next run after a conflict, after the first condition or after an incomplete list, in milliseconds. */
 const CONFLICT_MS = 1_000;
 
 /** Maximum number of ClusterProfiles per page of a list: a tenant can write 1.5 MB to each, and several sets list at the same time. */
@@ -77,7 +77,7 @@ export async function publishProfiles(run: SetRun, { members }: SetObservation):
     requeueAfter(run, CONFLICT_MS);
     return toProfilesAspect('Publishing');
   }
-  const blocked = profiles.blocked(run.clock.monotonic());
+  const blocked = profiles.findBlock(run.clock.monotonic());
   if (blocked === undefined) return await attempt(run, isEnabled ? members : []);
   requeueAfter(run, blocked.retryAt - run.clock.monotonic());
   return blocked.failure;
@@ -113,8 +113,9 @@ function requeueAfter({ clock, requeue }: SetRun, ms: number): void {
 }
 
 /**
- * Lists the ClusterProfiles at the start of a term, and then every five minutes while the set has any. The list contains all of Purser's
- * ClusterProfiles in the namespace. A tenant can create any number of ClusterProfiles, so each page is charged to the namespace.
+ * Lists the ClusterProfiles at the start of a term, and then every five minutes while the set has any, or every minute during a name
+ * conflict. The list contains all of Purser's ClusterProfiles in the namespace. A tenant can create any number of ClusterProfiles, so each
+ * page is charged to the namespace.
  */
 async function refresh(run: SetRun, kept: ReadonlySet<string>): Promise<void> {
   const { hub, set, tracked, clock, budgets, signal } = run;
@@ -129,7 +130,7 @@ async function refresh(run: SetRun, kept: ReadonlySet<string>): Promise<void> {
   const labelSelector = `${Profile.managerLabel}=${Profile.manager}`;
   const pages = hub.pages(ClusterProfiles, { namespace, labelSelector, limit: PAGE_LIMIT, signal });
   await profiles.replace(
-    charged(pages, () => budgets.spend('reviews', namespace)),
+    chargePages(pages, () => budgets.spend('reviews', namespace)),
     set,
     kept,
   );
@@ -137,7 +138,7 @@ async function refresh(run: SetRun, kept: ReadonlySet<string>): Promise<void> {
   requeueAfter(run, LIST_MS);
 }
 
-async function* charged<T>(pages: AsyncIterable<T>, charge: () => void): AsyncGenerator<T> {
+async function* chargePages<T>(pages: AsyncIterable<T>, charge: () => void): AsyncGenerator<T> {
   for await (const page of pages) {
     charge();
     yield page;
@@ -285,7 +286,7 @@ function isReady({ set }: SetRun, { token }: Member): boolean {
   return readyConditionOf(token)?.status === 'True';
 }
 
-/** Creates or updates a ClusterProfile. A rejection is recorded, and retried later; throws for other failures. */
+/** Creates or updates a ClusterProfile. After a rejection or a conflict, requests a run for the next attempt; throws for other failures. */
 async function writeProfile(run: SetRun, write: ProfileWrite): Promise<void> {
   const { tracked, clock } = run;
   const { name } = write;
@@ -325,7 +326,7 @@ async function createProfile(run: SetRun, { name, desired }: ProfileWrite): Prom
 
 /**
  * Updates a ClusterProfile, and records the responses: another client may have taken the ClusterProfile from the set. Returns false if
- * another client changed it in the meantime.
+ * another client changed the ClusterProfile right after the write of its status.
  */
 async function updateProfile(run: SetRun, { name, desired, digests }: ProfileWrite, known: TrackedProfile): Promise<boolean> {
   const { hub, set, tracked, clock, signal } = run;

@@ -70,7 +70,7 @@ function runTerm(options: SetControllerOptions, view: SetView, stopping: AbortSi
   const { sets, tokens, secrets, clusters, credentials, requesters, roles, bindings } = informers;
   const known = () => view.sets.keys().map((key) => ({ key, spacingMs: 0 }));
   const all = [sets, tokens, secrets, clusters, ...credentials, requesters, roles, bindings];
-  const requests$ = whenSynced<Trigger>(all, known, setTriggers(informers, deps)).pipe(
+  const requests$ = whenSynced<Trigger>(all, known, createSetTriggers(informers, deps)).pipe(
     map(({ key, spacingMs }) => ({ key, dueAt: dueAt(key, spacingMs, deps) })),
     takeUntil(whenAborted(stopping)),
   );
@@ -126,13 +126,15 @@ export interface Trigger {
 }
 
 /** Parts of a term that triggers need. */
-export type TriggerDeps = Pick<SetDeps, 'view' | 'memory'> & { readonly authorizer: Pick<SetAuthorizer, 'permissionOf' | 'allowsToken'> };
+export type TriggerDeps = Pick<SetDeps, 'view' | 'memory'> & {
+  readonly authorizer: Pick<SetAuthorizer, 'toPermissionCheck' | 'allowsToken'>;
+};
 
 const TOKEN_SPACING_MS = 1_000;
 const CLUSTER_SPACING_MS = 500;
 
-/** Emits the sets to reconcile. */
-export function setTriggers(informers: SetInformers, { view, memory, authorizer }: TriggerDeps): Observable<Trigger> {
+/** Creates the stream of the sets to reconcile. The stream also tracks changes to sets, ManagedTokens and permissions. */
+export function createSetTriggers(informers: SetInformers, { view, memory, authorizer }: TriggerDeps): Observable<Trigger> {
   const { sets, tokens, clusters } = informers;
   const written = (key: string) => memory.find(view.sets.get(key)?.metadata.uid)?.status;
   const isNews = anyOf<StoredSet>(
@@ -301,8 +303,8 @@ function findSetsOfClusters(
 
 /**
  * Searches for the sets that contain a Cluster in one of these states, or have a ManagedToken for it, which they may have created in a
- * state between. Other sets must not run: a run delays the next run of the set, and would thus reveal a Cluster that the requester may not
- * know.
+ * state in between. Other sets must not run: a run delays the next run of the set, and would thus reveal a Cluster that the requester may
+ * not know.
  */
 function* setsOfCluster(
   name: string,
@@ -311,7 +313,7 @@ function* setsOfCluster(
   { view, authorizer }: Pick<TriggerDeps, 'view' | 'authorizer'>,
 ): Generator<string | undefined> {
   const isMember = (set: StoredSet) => {
-    if (states.some((cluster) => selectsCluster(set, cluster) && authorizer.permissionOf(templateRequest(set))(cluster))) return true;
+    if (states.some((cluster) => selectsCluster(set, cluster) && authorizer.toPermissionCheck(templateRequest(set))(cluster))) return true;
     const token = view.tokens.get(`${set.metadata.namespace}/${childName(set.metadata.name, name)}`);
     return token !== undefined && states.some((cluster) => authorizer.allowsToken(token, cluster));
   };

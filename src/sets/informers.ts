@@ -80,7 +80,7 @@ export class SetView {
   readonly tokens: Store<StoredToken>;
   readonly secrets: Store<StoredSecret>;
   readonly registry: Registry;
-  /** Permissions of requesters to issue tokens; kept up to date by `setTriggers`. */
+  /** Permissions of requesters to issue tokens; kept up to date by `createSetTriggers`. */
   readonly permissions = new RbacIndex(IssueTokens);
   /** Returns the ManagedTokens that a set controls, by `controllerKeyOf`. */
   readonly tokensOfSet: (key: string) => readonly StoredToken[];

@@ -1,4 +1,5 @@
-// One reconcile of a ManagedTokenSet: observe its clusters and ManagedTokens, write those that are due, then write the status.
+// One reconcile of a ManagedTokenSet: observes its clusters and ManagedTokens, writes and removes the ManagedTokens that are due, publishes
+// ClusterProfiles, then writes the status.
 
 import { setImmediate } from 'node:timers/promises';
 import type { Cluster } from '../api/cluster.gen.ts';
@@ -15,7 +16,7 @@ import { forEachBounded } from '../std/bounded.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { RUN_MS } from '../tokens/run.ts';
-import { isCheckDue, removeChild, writeChild } from './children.ts';
+import { removeChild, requeueUnlessDue, writeChild } from './children.ts';
 import { publishProfiles } from './cluster-profiles.ts';
 import { controllerKeyOf, MAX_SET_BYTES, reduceSet, SET_BUDGET, selectorOf, selectsCluster } from './informers.ts';
 import { permissionFor, templateRequest } from './issue-request.ts';
@@ -27,7 +28,7 @@ import type { SetDeps, SetRun } from './run.ts';
 
 /** Maximum number of concurrent requests of one set. */
 const CONCURRENCY = 16;
-/** Maximum number of writes, and of checks, in one run; the next run continues. */
+/** Maximum number of writes, and of checks before removals, in one run; the next run continues. */
 const MAX_WRITES = 256;
 /** Minimum time between two status writes of one set, in milliseconds. */
 const STATUS_MS = 1_000;
@@ -85,7 +86,7 @@ async function runSet(run: SetRun): Promise<void> {
   const current = { ...run, set };
   const writes = [...creations, ...changes];
   await attempt(run, errors, () => forEachAllowed(current, writes, writeChild));
-  const removable = removal.type === 'allowed' ? observation.surplus.filter((token) => isCheckDue(run, token)) : [];
+  const removable = removal.type === 'allowed' ? observation.surplus.filter((token) => requeueUnlessDue(run, token)) : [];
   await attempt(run, errors, () => forEachAllowed(current, removable, removeChild));
   const after = writes.length > 0 ? await observe(current) : { ...observation, set };
   const profiles = await attempt(run, errors, () => publishProfiles(current, after));
@@ -130,12 +131,12 @@ async function observe(run: SetRun): Promise<SetObservation> {
   const now = clock.now();
   const selected = await selectedClusters(run);
   const tokenOf = (child: string) => tracked.latest(child, view.tokens.get(`${namespace}/${child}`), now);
-  const hasPermission = authorizer.permissionOf(templateRequest(set));
+  const hasPermission = authorizer.toPermissionCheck(templateRequest(set));
   const members = await inChunks(selected, (cluster): readonly Member[] => {
     const clusterName = cluster.metadata.name;
     const token = tokenOf(childName(name, clusterName));
     const isAllowed = hasRequester && hasPermission(cluster);
-    // A cluster without permission is neither a member nor reported, unless its ManagedToken is permitted as it is.
+    // A cluster that the requester may not issue for is neither a member nor reported, unless its ManagedToken is permitted as it is.
     if (!isAllowed && !isPermitted(run, token, cluster)) return [];
     if (token !== undefined && !isControlledBy(token, set.metadata.uid)) memory.awaitName(objectKey(token), key);
     const rendering = isAllowed ? renderingFor(set, cluster, token) : { missing: permissionFor(set, clusterName) };
@@ -184,11 +185,11 @@ function renderingFor(set: StoredSet, cluster: Stored<Cluster>, token: StoredTok
 }
 
 /** Maps items in chunks; other work can run between two chunks. */
-async function inChunks<T, U>(items: readonly T[], mapped: (item: T) => readonly U[]): Promise<readonly U[]> {
+async function inChunks<T, U>(items: readonly T[], map: (item: T) => readonly U[]): Promise<readonly U[]> {
   const result: U[] = [];
   for (let start = 0; start < items.length; start += CHUNK) {
     if (start > 0) await setImmediate();
-    for (const item of items.slice(start, start + CHUNK)) result.push(...mapped(item));
+    for (const item of items.slice(start, start + CHUNK)) result.push(...map(item));
   }
   return result;
 }

@@ -13,7 +13,7 @@ import type { TrackedSet, TrackedSets } from './tracked-set.ts';
 
 /** Settings of the operator for ManagedTokenSets. */
 export interface SetSettings {
-  /** Namespaces on target clusters for which a permission must name the namespace; see `toIssueNames`. */
+  /** Namespaces on target clusters that a rule with resourceNames must name; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
   /** Namespaces with cluster credentials, in which sets are rejected. */
   readonly credentialNamespaces: readonly string[];

@@ -34,7 +34,7 @@ interface Failure<T> {
   readonly retryAt: number;
 }
 
-/** Maximum number of tracked ClusterProfiles to remove. */
+/** Maximum number of tracked ClusterProfiles in addition to those to keep. */
 const MAX_SURPLUS = 1_000;
 const NO_DIGESTS: ProfileDigests = { main: '', status: '' };
 
@@ -42,7 +42,7 @@ const NO_DIGESTS: ProfileDigests = { main: '', status: '' };
 export class TrackedProfiles {
   /** ClusterProfiles that the set controls, by name. */
   readonly controlled = new Map<string, TrackedProfile>();
-  /** Names of ClusterProfiles that the set does not control. */
+  /** Names of ClusterProfiles that the set needs and does not control. */
   readonly foreign = new Set<string>();
   /** Last connections written to Secrets, by ClusterProfile name. */
   readonly accesses = new Map<string, ClusterAccess>();
@@ -54,8 +54,8 @@ export class TrackedProfiles {
   isPartial = false;
 
   /**
-   * Replaces the known ClusterProfiles with those of a list. Of ClusterProfiles whose names are not in `kept`, keeps only names and UIDs,
-   * and at most MAX_SURPLUS, because a tenant can create any number of them.
+   * Replaces the known ClusterProfiles with those of a list. Of ClusterProfiles whose names are not in `kept`, tracks only names and UIDs,
+   * and a limited number, because a tenant can create any number of ClusterProfiles.
    */
   async replace(pages: AsyncIterable<Page<ClusterProfile>>, set: Pick<StoredSet, 'metadata'>, kept: ReadonlySet<string>): Promise<void> {
     const earlier = new Map(this.controlled);
@@ -72,7 +72,7 @@ export class TrackedProfiles {
     }
   }
 
-  /** Records the ClusterProfile of a member as the hub returns it. */
+  /** Records a ClusterProfile to keep, as the hub returned it. */
   observe(profile: Stored<ClusterProfile>, set: Pick<StoredSet, 'metadata'>, writtenAt = Number.NEGATIVE_INFINITY): void {
     const { name, uid } = profile.metadata;
     if (isControlledBy(profile, set.metadata.uid)) this.controlled.set(name, { uid, digests: storedProfileDigests(profile), writtenAt });
@@ -82,7 +82,7 @@ export class TrackedProfiles {
     }
   }
 
-  /** Records the digests of a write; returns true if the hub stored others. */
+  /** Returns true, and records the digests of a write, if the hub stored other digests. */
   recordOverride(name: string, sent: ProfileDigests): boolean {
     const known = this.controlled.get(name);
     if (known === undefined || isSameProfile(known.digests, sent)) return false;
@@ -123,7 +123,8 @@ export class TrackedProfiles {
     this.#blocked = { failure, retryAt };
   }
 
-  blocked(now: number): Failure<ProfilesAspect> | undefined {
+  /** Returns the failure that stops all requests now; undefined if there is none. */
+  findBlock(now: number): Failure<ProfilesAspect> | undefined {
     return this.#blocked !== undefined && now < this.#blocked.retryAt ? this.#blocked : undefined;
   }
 
@@ -132,6 +133,7 @@ export class TrackedProfiles {
     this.#rejections.set(name, { failure: message, retryAt });
   }
 
+  /** Forgets a rejected write. */
   accept(name: string): void {
     this.#rejections.delete(name);
   }

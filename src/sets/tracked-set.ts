@@ -20,7 +20,7 @@ export class TrackedSets {
     return uid === undefined ? undefined : this.#tracked.get(uid);
   }
 
-  /** Tracks a set until `forget`. The caller must know that the set exists. */
+  /** Returns the state of a set, and tracks the set until `forget`. The caller must know that the set exists. */
   keep(uid: string): TrackedSet {
     const tracked = this.#tracked.get(uid) ?? new TrackedSet();
     this.#tracked.set(uid, tracked);
@@ -87,7 +87,7 @@ export class TrackedSet {
   readonly approved = new Set<string>();
   /** Rejected writes by the names of clusters. */
   readonly #failedWrites = new Map<string, FailedWrite>();
-  /** Own writes of ManagedTokens that the informer has not delivered, by name. */
+  /** Own writes of ManagedTokens that the informer has not delivered, by the name of the ManagedToken. */
   readonly #writes = new Map<string, OwnWrite<StoredToken>>();
   /** States of ManagedTokens that differ from their rendering right after a write, by the names of clusters. */
   readonly #overridden = new Map<string, string>();
@@ -177,7 +177,7 @@ export class TrackedSet {
   }
 }
 
-/** What a set currently has. */
+/** Clusters and ManagedTokens of a set at the time of a run. */
 interface ObservedNames {
   /** Names of the selected Clusters. */
   readonly clusters: ReadonlySet<string>;

@@ -1,4 +1,4 @@
-// A cache of review results with a time to live. When it is full, the oldest entries are evicted. Failures are not cached.
+// A cache of results with a time to live. When the cache is full, it evicts the oldest entries. Errors are not cached.
 
 import type { Clock } from './clock.ts';
 import { SingleFlight } from './single-flight.ts';

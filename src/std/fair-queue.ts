@@ -11,7 +11,7 @@ export class FairQueue<T> {
     this.#maxItems = maxItems;
   }
 
-  /** Appends an item, unless it is already waiting. Returns false if the tenant has used its share of the queue. */
+  /** Appends an item, unless it is already waiting. Returns false if the queue is full or the tenant has used its share. */
   add(tenant: string, item: T): boolean {
     const own = this.#waiting.get(tenant) ?? new Set();
     if (own.has(item)) return true;

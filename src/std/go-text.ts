@@ -1,6 +1,6 @@
 // Strings and JSON in Go's formats, as in Kubernetes messages and bodies.
 
-/** Quotes a string like strconv.Quote: keeps printable Unicode and escapes all other characters. */
+/** Quotes a string like strconv.Quote: escapes quotes, backslashes and all characters that are not printable. */
 export function goQuote(text: string): string {
   let quoted = '"';
   for (const char of text) quoted += escapeChar(char);
@@ -70,7 +70,7 @@ export function compareUtf8(a: string, b: string): number {
 }
 
 const SURROGATE = /[\ud800-\udfff]/;
-/** Escapes of lone surrogates in the output of JSON.stringify, except after an escaped backslash. */
+/** Escapes of lone surrogates in the output of JSON.stringify. The group matches escaped backslashes before an escape. */
 const LONE_SURROGATES = /(?<!\\)((?:\\\\)*)\\ud[89a-f][\da-f]{2}/g;
 const JSON_ESCAPED = /[<>&\u2028\u2029]/;
 const JSON_ESCAPES = /[<>&\u2028\u2029]/g;

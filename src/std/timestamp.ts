@@ -3,7 +3,7 @@
 /** Latest whole second that RFC 3339 can express, in milliseconds since 1970. */
 export const LATEST_AT = Date.parse('9999-12-31T23:59:59Z');
 
-/** Parses an RFC 3339 string to milliseconds; returns undefined for other strings and for times outside 1970 to 9999. */
+/** Parses an RFC 3339 string to milliseconds; returns undefined for any other value and for times outside 1970 to 9999. */
 export function parseTimestamp(text: unknown): number | undefined {
   if (typeof text !== 'string' || !RFC_3339.test(text)) return undefined;
   const at = Date.parse(text);

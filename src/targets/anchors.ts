@@ -18,7 +18,8 @@ export interface AnchorName {
 
 /**
  * Finds or creates the anchor, with the service account as its owner, and returns its UID. Replaces an anchor that has another owner or is
- * being deleted. Throws an IssueError if a request fails.
+ * being deleted. Throws an IssueError if a request fails, if tokens must not be issued for the namespace, or if Purser did not create the
+ * Secret with this name.
  */
 export async function ensureAnchor(target: Target, anchor: AnchorName, serviceAccount: string, signal: AbortSignal): Promise<string> {
   const { namespace } = anchor;

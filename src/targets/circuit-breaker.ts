@@ -31,7 +31,10 @@ interface Settlement {
   readonly outcome: CallOutcome;
 }
 
-/** Returns the state after a request. Failures of requests that were sent before the circuit opened are ignored. */
+/**
+ * Returns the state after a request. Any success closes the circuit; failures of requests that were sent before the circuit opened are
+ * ignored.
+ */
 export function settle(breaker: Breaker, { admitted, outcome }: Settlement, now: number): Breaker {
   if (outcome === 'success') return CLOSED;
   if (breaker.type === 'open') return breaker;

@@ -232,7 +232,7 @@ class FreshCredentials {
     return registered;
   }
 
-  /** Reads the Secrets again, at most once every ten seconds for each cluster. Ignores errors of the hub. */
+  /** Reads the Secrets again, at most once every ten seconds for each cluster. Ignores errors from the hub. */
   async refresh(registered: RegisteredCluster): Promise<void> {
     const { name } = registered.cluster.metadata;
     await this.#reading.do(name, async () => {

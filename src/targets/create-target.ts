@@ -34,7 +34,7 @@ export interface TargetSettings {
   readonly clock: Clock;
   /** Purser's own network address, which selects the address of a cluster by clientCIDR; undefined if unknown. */
   readonly ownAddress?: string | undefined;
-  /** True if clusters may be on this machine. */
+  /** True to allow connections to loopback addresses, for clusters on the machine that Purser runs on. */
   readonly allowLoopback: boolean;
   /** Proxies by server, for credentials that name no proxy; none by default. */
   readonly proxyFor?: ProxyPolicy;
@@ -105,7 +105,10 @@ type Reference = NonNullable<NonNullable<Cluster['spec']['authInfo']>['controlle
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 65_536;
 
-/** Creates the target of the hub, with Purser's own client. Purser publishes the addresses of this Cluster but never connects to them. */
+/**
+ * Creates the target of the hub, with Purser's own client. Purser never connects to the addresses of this Cluster, and writes the address
+ * that it uses itself to Secrets.
+ */
 function createHubTarget(cluster: Cluster, settings: TargetSettings): Target {
   const { clock, hub } = settings;
   if (hub === undefined || !isNamedHub(cluster, settings)) throw notHubCluster(cluster);

@@ -187,7 +187,7 @@ export function readCredentialLifetime(credential: StoredCredential): Credential
   return omitUndefined({ startsAt: notBefore, expiresAt });
 }
 
-/** Parses PEM. Returns undefined if the text is too long, contains no certificate, or contains another PEM block. */
+/** Parses PEM. Returns undefined if the text is too long, contains no certificate or an invalid one, or contains another PEM block. */
 function parseCertificates(text: string): readonly X509Certificate[] | undefined {
   if (text.length > MAX_CA_LENGTH) return undefined;
   const blocks = text.match(PEM_BLOCK) ?? [];

@@ -4,7 +4,7 @@
 import { BlockList, isIP } from 'node:net';
 
 export interface DialPolicyOptions {
-  /** True if clusters may be on this machine, as in a local run. */
+  /** True to allow connections to loopback addresses, for clusters on the machine that Purser runs on. */
   readonly allowLoopback: boolean;
 }
 

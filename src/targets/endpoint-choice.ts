@@ -12,7 +12,7 @@ export class EndpointChoice {
     this.#servers = servers;
   }
 
-  /** The address that is tried first; undefined if there is none. */
+  /** The address in use; undefined if there is none. */
   get active(): string | undefined {
     return this.#servers[this.#active];
   }

@@ -47,13 +47,13 @@ export class HubServiceAccounts {
     return found && excessPermission(username, found, this.#hub.namespace);
   }
 
-  /** Returns Purser's user name on the hub; undefined if the hub rejects or does not serve SelfSubjectReviews. */
+  /** Returns Purser's user name on the hub; undefined if the hub forbids or does not serve SelfSubjectReviews. */
   async #ownUsername(): Promise<string | undefined> {
     const review = await undefinedIfUnavailable(this.#hub.client.createReview(SelfSubjectReviews, {}, OPTIONS));
     return review && textOf(fieldsOf(fieldsOf(fieldsOf(review)['status'])['userInfo'])['username']);
   }
 
-  /** Returns whether the hub allows an action; false if Purser may not create SubjectAccessReviews. */
+  /** Returns whether the hub allows an action; false if the hub forbids or does not serve SubjectAccessReviews. */
   async #mayPerform(name: string, action: Action): Promise<boolean> {
     const { namespace, client } = this.#hub;
     const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
@@ -83,7 +83,7 @@ function excessPermission(username: string, { verb = '', group, resource = '', s
   // Clusters are not namespaced.
   const scope = group === RegistryGroup ? '' : ` in namespace ${namespace}`;
   const action = `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}${scope}`;
-  const text = `${username} may ${action} on the hub, so a cluster that receives its token could do so, too`;
+  const text = `${username} may ${action} on the hub, and so could a cluster that receives its token`;
   return new IssueError('CredentialMissing', `${text}. Remove the permission, or use another service account`, { isLasting: false });
 }
 

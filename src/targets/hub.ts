@@ -51,8 +51,8 @@ export function isHubAddress(hub: HubSettings, servers: readonly string[]): bool
 }
 
 /**
- * Decides whether one target is the hub. Sends at most three requests per credential, and only for a target namespace that has the name of
- * Purser's namespace.
+ * Decides whether one target is the hub. Keeps the decision for the credential; each attempt to decide sends at most three requests, and
+ * only for a target namespace that has the name of Purser's namespace.
  */
 export class HubIdentity {
   readonly #hub: HubSettings;
@@ -65,7 +65,7 @@ export class HubIdentity {
     this.#isHub = isHub;
   }
 
-  /** Returns whether a namespace of the target is, or may be, the one that Purser runs in. Throws an IssueError while that is unknown. */
+  /** Returns whether a namespace of the target is, or may be, Purser's own namespace. Throws an IssueError if a request fails. */
   async isPurserNamespace(namespace: string, target: HubCandidate, signal: AbortSignal): Promise<boolean> {
     if (namespace !== this.#hub.namespace || this.#isHub) return namespace === this.#hub.namespace;
     // Several callers may wait for one result, so none of them can cancel the requests.
@@ -77,7 +77,7 @@ export class HubIdentity {
 
   /**
    * Returns whether the target may be the hub. Checks whether a key of the hub signed Purser's token; if that is inconclusive, compares the
-   * UIDs of kube-system. Returns true if the UIDs cannot be read.
+   * UIDs of kube-system. Returns true if Purser is not permitted to read a UID, or if a UID is missing.
    */
   async #mayBeHub(target: HubCandidate): Promise<boolean> {
     const token = target.credential?.type === 'token' ? target.credential.token.reveal() : undefined;

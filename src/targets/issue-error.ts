@@ -54,8 +54,8 @@ export class IssueError extends Error {
 }
 
 /**
- * Waits for a response of the hub. Throws the reason of `signal` if it is aborted, an IssueError unchanged, and any other error as an
- * IssueError with `reason`.
+ * Waits for a response from the hub. If the request fails, throws the abort reason of an aborted `signal`, an IssueError unchanged, or any
+ * other error as an IssueError with `reason`.
  */
 export async function rethrowAsIssueError<T>(response: Promise<T>, reason: IssueFailure, signal: AbortSignal): Promise<T> {
   try {
@@ -87,7 +87,7 @@ export function toIssueError(error: unknown, signal: AbortSignal): IssueError {
   return error;
 }
 
-/** Returns whether failures with this reason last until an object is changed. */
+/** Returns whether failures with this reason last until an object changes. */
 export function isLastingReason(reason: string): boolean {
   return LASTING.has(reason);
 }
@@ -146,7 +146,7 @@ export function isRejection(error: unknown): boolean {
   return failure instanceof IssueError && failure.reason === 'CredentialRejected';
 }
 
-/** Returns whether an error is a response of an available API server. */
+/** Returns whether an error is a response from an available API server. */
 export function isClusterResponse(error: unknown): boolean {
   return error instanceof StatusError && !isOutage(error);
 }

@@ -69,7 +69,7 @@ export async function issueTokenWithBody(
 }
 
 /**
- * Requests a token for Purser's own service account, with the audiences of the API server; `issueToken` refuses such requests. Only the
+ * Requests a token for Purser's own service account, with the audiences of the API server; `issueToken` rejects such requests. Only the
  * renewal of Purser's credential may call this function. Throws an IssueError if the request fails, or the reason of `signal` if it is
  * aborted.
  */
@@ -112,16 +112,17 @@ export async function issueHubToken(
     if (claims === undefined) throw new IssueError('ResponseUntrusted', "the hub's token is not a JWT");
     return { token, issuedAt, expiresAt, audiences, claims };
   } catch (error) {
-    throw toHubFailure(error, toServiceAccountUsername(request));
+    throw toHubFailure(error, request);
   }
 }
 
-function toHubFailure(error: unknown, subject: string): IssueError {
+function toHubFailure(error: unknown, { namespace, name }: TargetTokenRequest): IssueError {
   if (!(error instanceof IssueError)) return new IssueError('HubTokenFailed', error instanceof Error ? error.message : '');
   const { reason, detail, retryAfterMs } = error;
   const options = omitUndefined({ retryAfterMs });
   if (reason === 'TargetForbidden') return new IssueError('HubTokenForbidden', detail, options);
-  return new IssueError('HubTokenFailed', reason === 'ServiceAccountNotFound' ? `the hub has no ${subject}` : detail || reason, options);
+  const cause = reason === 'ServiceAccountNotFound' ? `the hub has no service account ${namespace}/${name}` : detail || reason;
+  return new IssueError('HubTokenFailed', cause, options);
 }
 
 const HUB_TIMEOUT_MS = 5_000;
@@ -146,8 +147,8 @@ async function postTokenRequest(
 }
 
 /**
- * Throws an IssueError if the credential does not allow the namespace, or if Purser's own service account is, or may be, in the namespace:
- * other service accounts there can often create tokens for it.
+ * Throws an IssueError if the credential does not allow the namespace, if Purser's own service account is, or may be, in the namespace, or
+ * if a request fails. Other service accounts in that namespace can often create tokens for Purser's service account.
  */
 export async function checkServiceAccount(
   target: TokenSource,
@@ -166,7 +167,7 @@ export function serviceAccountNotFound(
   { namespace, name }: Pick<TargetTokenRequest, 'namespace' | 'name'>,
   options?: IssueErrorOptions,
 ): IssueError {
-  const text = `the cluster has no ${namespace}/${name}. Create it on the cluster, or change spec.serviceAccount`;
+  const text = `the cluster has no service account ${namespace}/${name}. Create it on the cluster, or change spec.serviceAccount`;
   return new IssueError('ServiceAccountNotFound', text, options);
 }
 

@@ -77,7 +77,10 @@ export async function listOwnAnchors(
   return anchors;
 }
 
-/** Deletes the anchor with this name and UID, if it still exists. Throws an IssueError if the request fails. */
+/**
+ * Deletes the anchor with this name and UID, if it still exists. Does nothing for a name without the prefix of Purser's own anchors. Throws
+ * an IssueError if the request fails.
+ */
 export async function deleteOwnAnchor(target: Target, { namespace, name, uid }: OwnAnchor, signal: AbortSignal): Promise<void> {
   if (name.startsWith(OwnAnchorPrefix)) await deleteSecret(target, { namespace, name }, uid, signal);
 }

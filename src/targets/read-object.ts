@@ -1,4 +1,4 @@
-// Reads an object of a target, if the credential permits it.
+// Reads an object from a target, if the credential permits it.
 
 import type { ApiObject, Resource } from '../api/resources.ts';
 import { type ObjectName, objectPath } from '../kube/paths.ts';

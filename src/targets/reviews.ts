@@ -10,7 +10,10 @@ import { IssueError, redactError, statusFailure } from './issue-error.ts';
 import { isReservedAudience } from './policy/grant.ts';
 import type { Target, TargetCaller, TokenSource } from './target.ts';
 
-/** Returns Purser's user name on the target, reviewed once per credential. Throws an IssueError while it is unknown. */
+/**
+ * Returns Purser's user name on the target. Requests a review until one succeeds, and then keeps the name for the credential. Throws an
+ * IssueError if the review fails.
+ */
 export async function findOwnUsername(target: TokenSource, signal: AbortSignal): Promise<string> {
   const { known } = target.username;
   if (known !== undefined) return known;
@@ -58,8 +61,8 @@ export async function reviewToken(target: Target, { token, subject, audiences }:
 }
 
 /**
- * Throws an IssueError if the target's API server does not accept the token for its own API. Checks each set of audiences only once. Does
- * not throw if Purser is not permitted to review tokens.
+ * Throws an IssueError if the target's API server does not accept the token for its own API, or if the review fails. Does not throw if
+ * Purser is not permitted to review tokens. Caches accepted sets of audiences.
  */
 export async function checkAcceptedByAPI(target: Target, { audiences, ...request }: ReviewRequest, signal: AbortSignal): Promise<void> {
   const key = JSON.stringify(audiences.toSorted());
@@ -73,8 +76,8 @@ export async function checkAcceptedByAPI(target: Target, { audiences, ...request
 }
 
 /**
- * Returns the audiences of a target's API server, as reported by a TokenReview of Purser's own token. Empty if the review reports none,
- * or if Purser is not permitted to review tokens; undefined if the review fails.
+ * Returns the audiences of a target's API server, as reported by a TokenReview of Purser's own token, without audiences that are reserved
+ * for Purser's own tokens. Empty if the review reports none, or if Purser is not permitted to review tokens; undefined if the review fails.
  */
 export async function findAPIAudiences(target: TargetCaller, signal?: AbortSignal): Promise<readonly string[] | undefined> {
   try {

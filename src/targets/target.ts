@@ -65,7 +65,7 @@ export type TokenSource = Pick<Target, 'call' | 'credential' | 'clock' | 'hub' |
 /** Maximum number of sets of accepted audiences to keep; limited, because tenants choose the audiences. */
 const MAX_AUDIENCES = 64;
 
-/** Sends requests to a target while its circuit is closed; tries its addresses in order. */
+/** Sends requests to a target unless its circuit is open; tries its addresses in order. */
 export class Target {
   readonly credential: TargetCredential | undefined;
   readonly hub: HubIdentity | undefined;

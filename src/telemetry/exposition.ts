@@ -126,12 +126,12 @@ const CREDENTIAL_GAUGES: readonly CredentialGauge[] = [
   },
   {
     name: 'purser_cluster_credential_renewal_timestamp_seconds',
-    help: "Time of the next renewal of Purser's credential for a Cluster; absent if Purser does not renew the credential.",
+    help: "Time of the next renewal of Purser's credential for a Cluster; absent if Purser does not renew it or its expiry is unknown.",
     valueOf: ({ renewAt }) => renewAt,
   },
   {
     name: 'purser_cluster_credential_lifetime_seconds',
-    help: "Lifetime of Purser's credential for a Cluster from issuance to expiry; absent if it is unknown.",
+    help: "Lifetime of Purser's credential for a Cluster from issuance to expiry; absent if issuance or expiry is unknown.",
     valueOf: ({ issuedAt, expiresAt }) => (issuedAt === undefined ? undefined : Math.max(expiresAt - issuedAt, 0)),
   },
 ];

@@ -5,7 +5,7 @@ import { mayTake } from '../std/fair-queue.ts';
 
 export interface LineLimitOptions {
   readonly clock: Clock;
-  /** Called with the number of suppressed lines of a namespace, one minute after its first line or on `close`. */
+  /** Called with the number of suppressed lines of a namespace, if there are any: one minute after its first line, or on `close`. */
   readonly onSuppressed: (namespace: string, suppressed: number) => void;
 }
 

@@ -163,7 +163,7 @@ export class Metrics {
     this.#declared.orphans.inc({ target_cluster: known, ...(isNamed ? { namespace, name } : { namespace: 'other', name: 'other' }) });
   }
 
-  /** Counts a removal of a Secret that a removal limit delayed or paused. */
+  /** Counts a check in which a removal limit delayed or paused the removal of a Secret. */
   recordHeldRemoval(limit: 'namespace' | 'global'): void {
     this.#declared.heldRemovals.inc({ limit });
   }

@@ -1,5 +1,5 @@
 // Gauges of every ManagedToken, ManagedTokenSet and Cluster, from the informers. All replicas export the same values, except that a replica
-// that runs only the façade has no ManagedTokens and ManagedTokenSets, so alert rules use `max by`.
+// that runs only the façade exports none for ManagedTokens and ManagedTokenSets. Alert rules combine the replicas with `max by`.
 
 import type { Cluster, ClusterCondition } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';

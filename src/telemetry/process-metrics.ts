@@ -70,7 +70,7 @@ function declareTokens(registry: Registry, { verificationMs }: GaugeSources) {
     }),
     verificationInterval: gauge(
       'token_verification_interval_seconds',
-      'Interval between two verifications of a token; 0 if verification is disabled or this process has not been the leader yet.',
+      'Interval between two verifications of a token; 0 if verification is disabled or this process is not the leader.',
       {
         registers,
         collect() {

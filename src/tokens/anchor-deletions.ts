@@ -67,7 +67,10 @@ export class AnchorDeletions {
     if (known?.type !== 'waiting' || known.lane !== lane) this.#set({ type: 'waiting', entry, lane, requestedAt: now });
   }
 
-  /** Starts the deletions that wait for this lane, and returns their entries. Drops the waiting deletions for which `isInLane` is false. */
+  /**
+   * Starts the deletions that wait for this lane and for which `isInLane` is true, and returns their entries. Drops the other deletions
+   * that wait for this lane.
+   */
   start(lane: string, isInLane: (entry: AnchorEntry) => boolean): readonly AnchorEntry[] {
     const waiting = [...this.#deletions.values()].filter((deletion) => deletion.type === 'waiting' && deletion.lane === lane);
     for (const { entry } of waiting) this.#deletions.delete(locationKeyOf(entry));

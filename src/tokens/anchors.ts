@@ -47,9 +47,10 @@ import type { OrphanSource } from './tracked-anchors.ts';
 export const ANCHOR_RETRY_MS = 300_000;
 
 /**
- * Adds the finalizer, then the anchor to status.anchors, unless they are already there. Call this before the anchor is created. Reports the
- * anchor of a replaced Cluster as orphaned, unless it exists on the cluster that the Cluster now refers to. Throws an IssueError if
- * status.anchors is full.
+ * Adds the finalizer, then the anchor to status.anchors, unless they are already there. Call this before the anchor is created. Deletes the
+ * anchor for another service account in the same namespace first. Returns the event for an orphaned anchor: one that was recorded for a
+ * replaced Cluster or credential, and that the cluster to which the Cluster now refers does not have. Throws an IssueError if
+ * status.anchors is full, the Cluster was not found, or a request to the cluster fails.
  */
 export async function recordAnchor(
   run: TokenRun,
@@ -111,7 +112,11 @@ function supersededEntries({ view }: TokenRun, { observation: { token }, state }
   return hasCurrentToken(state) && state.isLast ? former : former.filter(({ cluster }) => view.registry.registered(cluster) === undefined);
 }
 
-/** Deletes the anchors, unless `anchor` is `none`, and removes the finalizer of a ManagedToken that is being deleted or needs no anchor. */
+/**
+ * Deletes the anchors, unless `anchor` is `none`, and removes the finalizer of a ManagedToken that is being deleted or needs no anchor.
+ * Reports anchors that may remain as orphaned. If `anchor` is `delete`, throws an IssueError if an anchor on a registered Cluster could not
+ * be deleted.
+ */
 export async function release(
   run: TokenRun,
   { observation, state }: EvaluatedToken,
@@ -155,7 +160,7 @@ export async function pruneAnchors(run: TokenRun, observation: TokenObservation,
   return { observation: { ...observation, token: written, ...(left.length > 0 && { anchorsAt }) }, isDone: false, events };
 }
 
-/** Deletes anchors in parallel. Returns those that remain, with the events that report them. */
+/** Deletes anchors in parallel. Returns those whose deletion failed, with the events that report them. */
 export async function dropAnchors(run: TokenRun, token: StoredToken, entries: readonly AnchorEntry[]) {
   const left = (await deleteAnchors(run, token, entries)).map(({ entry }) => entry);
   return { left, events: left.flatMap((entry) => orphanEvents(run, token, entry)) };
@@ -239,7 +244,10 @@ export async function writeRemainingAnchors(run: TokenRun, token: StoredToken, l
   return left.length > 0 || !hasAnchorFinalizer(token) ? written : await writeFinalizers(run, written, otherFinalizers(token));
 }
 
-/** Returns the event for an anchor that the Secret's record names but status.anchors does not list; empty if there is no such anchor. */
+/**
+ * Returns the event for an anchor that the Secret's record names but status.anchors does not list; empty if there is no such anchor, or if
+ * it was reported before.
+ */
 export function unlistedEvents(run: TokenRun, token: StoredToken, { record, isLast }: TokenState): readonly EventContent[] {
   const entry = unlistedAnchor(token, record);
   // The digest of the last issuance covers the location, so tenants cannot forge the location.
@@ -247,8 +255,8 @@ export function unlistedEvents(run: TokenRun, token: StoredToken, { record, isLa
 }
 
 /**
- * Deletes the anchor. Throws an IssueError if the anchor may still exist: the Cluster was deleted, so Purser cannot reach the anchor, or
- * the Cluster or its credential was replaced, and the anchor was not found on the cluster that Purser now reaches.
+ * Deletes the anchor. Throws an IssueError if the anchor may still exist: the request failed; the Cluster was deleted, so Purser cannot
+ * reach the anchor; or the Cluster or its credential was replaced, and the anchor was not found on the cluster that Purser now reaches.
  */
 async function deleteAt(run: TokenRun, token: StoredToken, entry: AnchorEntry): Promise<void> {
   const registered = registeredAt(run, entry);

@@ -26,7 +26,7 @@ export interface TokenAuthorizerOptions {
   readonly view: Pick<HubView, 'hasRequester' | 'permissions' | 'clusterSetOf'>;
   readonly memory: TrackedTokens;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Namespaces on target clusters for which a permission must name the namespace; see `toIssueNames`. */
+  /** Namespaces on target clusters that a rule with resourceNames must name; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
 }
 
@@ -57,8 +57,9 @@ export class TokenAuthorizer {
   }
 
   /**
-   * Returns the decision. Reviews the names of the permission one after another until the hub allows one. Throws an IssueError with reason
-   * AuthorizationFailed if a review fails.
+   * Returns the decision, and records a review that allowed the token. Reviews the names of the permission one after another until the hub
+   * allows one. Throws an IssueError with reason AuthorizationFailed if a request fails, or if the set of the cluster changes during the
+   * review.
    */
   async review(token: StoredToken, signal: AbortSignal): Promise<IssueDecision> {
     const tracked = this.#options.memory.of(token.metadata.uid);
@@ -87,8 +88,9 @@ export class TokenAuthorizer {
 
   /**
    * Returns whether the next issuance needs a review: the informer lacks the requester, the indexed RBAC rules do not allow the token, or
-   * the last review denied it. If a review allows the token nevertheless, the next review is due a few seconds later. From 30 s after the
-   * first such review, another one is due only when RBAC changes or, if the informer lacks the requester, every 30 s.
+   * the last review denied it. If a review allows the token nevertheless, the next review is due a second later, and further ones after
+   * increasing delays. From 30 s after the first such review, another one is due only when RBAC changes or, if the informer lacks the
+   * requester, every 30 s.
    */
   needsReview(token: StoredToken): boolean {
     const { view, memory, clock } = this.#options;
@@ -126,7 +128,8 @@ export class TokenAuthorizer {
 
   /**
    * Looks up the set of a refused token's cluster, whether or not the cluster exists, so that requesters cannot tell whether it does.
-   * Throws if the informer has a different set: a list that is empty by mistake must not cause the removal of a Secret.
+   * Throws an IssueError if the request fails or the informer has a different set: a list that is empty by mistake must not cause the
+   * removal of a Secret.
    */
   async #confirmClusterSet({ cluster, clusterSet }: ReviewedTarget, signal: AbortSignal): Promise<void> {
     const listed = this.#options.hub.list(Clusters, { fieldSelector: `metadata.name=${cluster}`, signal });

@@ -26,7 +26,7 @@ export interface BudgetOptions {
   readonly countInNamespace: (namespace: string) => number;
 }
 
-/** Counts the requests and reconciles of each namespace. A namespace stays over its budget until half of the budget is free again. */
+/** Counts the requests and reconciles of each namespace. Reports a namespace as over its budget until half of the budget is free again. */
 export class NamespaceBudgets {
   readonly #options: BudgetOptions;
   readonly #accounts: Readonly<Record<RateBudget, Map<string, Account>>> = {
@@ -80,7 +80,7 @@ export class NamespaceBudgets {
     }
   }
 
-  /** Number of accounts: one for each budget of each tracked namespace. */
+  /** Number of accounts: one for each budget to which a tracked namespace was charged. */
   get size(): number {
     return RATE_BUDGETS.reduce((size, budget) => size + this.#accounts[budget].size, 0);
   }
@@ -129,7 +129,8 @@ interface Account {
 const RATE_BUDGETS: readonly RateBudget[] = ['reviews', 'dials', 'runs'];
 /**
  * Rates for each ManagedToken. A first issuance takes up to six reviews and dials its cluster twice. Another controller that reverts the
- * Secret continually causes six reconciles per minute, because Purser repairs the Secret at most every ten seconds.
+ * Secret continually stays within the rate of reconciles, because after five repairs Purser waits at least ten seconds before each further
+ * one.
  */
 const RATES = {
   reviews: { burst: 6, perMinute: 2 },

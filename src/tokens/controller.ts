@@ -91,6 +91,7 @@ const CONCURRENCY = 512;
  * connections.
  */
 const CONCURRENCY_PER_CLUSTER = MAX_CONNECTIONS.controllers + 2;
+/** Maximum ratio of the slots that one namespace holds to the free slots; see `Limits.tenantShare`. */
 const TENANT_SHARE = 8;
 /** Number of slots above which the metrics report a namespace; `TENANT_SHARE` limits the slots themselves. */
 const SLOTS_PER_NAMESPACE = CONCURRENCY / 8;
@@ -127,17 +128,17 @@ function runTerm(options: TokenControllerOptions, view: HubView, recordKey: Reco
       const slot = { lane, request: (other: string) => requested$.next(other) };
       return reconcileWithinBudget(budgets, { ...deps, slot }, key, signal);
     },
-    retryPolicy: (failure) => retryOf(failure, deps, { retries, random: options.random() }),
+    retryPolicy: (failure) => planTokenRetry(failure, deps, { retries, random: options.random() }),
     clock,
     concurrency: CONCURRENCY,
     concurrencyPerLane: CONCURRENCY_PER_CLUSTER,
     tenantShare: TENANT_SHARE,
     priorityOf: (key) => priorityOf(key, deps),
-    onQueue: ({ depth, held }) => {
+    onQueue: ({ depth, slotsByTenant }) => {
       metrics?.observeQueue('managed-token', depth);
       metrics?.observeBudgets('managed-token', () => [
         ...budgets.over(),
-        ...namespacesOverSlots(held(), SLOTS_PER_NAMESPACE),
+        ...namespacesOverSlots(slotsByTenant(), SLOTS_PER_NAMESPACE),
         ...namespacesOverBytes([...view.tokens.list(), ...view.secrets.list()]),
       ]);
     },
@@ -207,7 +208,7 @@ interface RetryMeans {
  * Plans a retry within the retry budgets of the cluster and the namespace, but early enough for a renewal, the deadline of anchor
  * deletions, and the reconcile that the last run requested.
  */
-function retryOf(failure: Failure<string>, { view, clock, memory }: TokenDeps, { retries, random }: RetryMeans): Retry {
+function planTokenRetry(failure: Failure<string>, { view, clock, memory }: TokenDeps, { retries, random }: RetryMeans): Retry {
   const token = view.tokens.get(failure.key);
   const expiry = expiryOf(token, view);
   const deadlineAt = (token && anchorDeadlineAt(token)) ?? 0;
@@ -273,8 +274,8 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
 const budgetChanged = fieldChanged<StoredToken | StoredSecret>(({ isOverBudget }) => isOverBudget);
 
 /**
- * Emits the keys of the ManagedTokens that changes to Clusters affect. A change to labels or audiences affects only some of them. Names of
- * Clusters wait, not changes, so that repeated changes are one.
+ * Emits the keys of the ManagedTokens that changes to Clusters affect. A change to labels or audiences affects only some of them. Queues
+ * the names of Clusters instead of their changes, so that repeated changes of a Cluster trigger each ManagedToken once.
  */
 function clusterTriggers({ clusters }: TokenInformers, view: HubView): Observable<string> {
   const affectedBy = (matches: Predicate<Cluster>, isAffected?: (token: StoredToken) => boolean) =>

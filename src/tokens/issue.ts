@@ -159,7 +159,10 @@ function checkDefaultAudiences({ settings }: TokenRun, { spec }: StoredToken, au
 const DEFAULT_NOT_ALLOWED =
   "spec.audiences is not set, and Purser is not configured to allow the audiences of the cluster's API server. Set spec.audiences";
 
-/** Throws an IssueError if an output is for the target's API server, and that server does not accept the audiences of the token. */
+/**
+ * Throws an IssueError if an output is for the target's API server, and that server does not accept the audiences of the token, or if the
+ * review fails.
+ */
 export async function checkOutputs(
   { signal }: TokenRun,
   target: Target,
@@ -171,8 +174,8 @@ export async function checkOutputs(
 }
 
 /**
- * Returns the UID of the recorded anchor; undefined if the anchor may have been deleted. With a known UID, a renewal needs no extra
- * request.
+ * Returns the UID of the recorded anchor; undefined if there is none, or if the anchor may have been deleted. With a known UID, a renewal
+ * needs no extra request.
  */
 function knownAnchorUID(token: StoredToken, { record, superseded, otherCredential, rejected }: TokenState): string | undefined {
   return superseded !== undefined || otherCredential || rejected ? undefined : recordedAnchor(token, record)?.uid;

@@ -75,7 +75,7 @@ interface RecentOutputs {
 }
 
 const MAX_OUTPUTS = 256;
-/** Outputs by spec, because a reconcile reads them and their digest several times. ManagedTokens with equal specs share one object. */
+/** Outputs by spec, because a reconcile reads them and their digest several times. ManagedTokens with equal specs share one spec object. */
 const recentOutputs = new BoundedCache<RecentOutputs, StoredToken['spec']>(MAX_OUTPUTS);
 
 /** Maximum number of former Secrets that one reconcile handles: tenants can create many. Each deletion triggers the next reconcile. */

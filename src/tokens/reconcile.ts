@@ -46,7 +46,7 @@ export async function reconcileToken(deps: TokenDeps, key: string, signal: Abort
   return { requeueAt: step.requeueAt };
 }
 
-/** Maximum number of plans in a run; more than any sequence of events needs. */
+/** Maximum number of plans in a run; more than any run needs. */
 const MAX_STEPS = 12;
 /** Interval between reads of a conflicting Secret that the informer does not deliver, in milliseconds. */
 const UNLABELED_MS = 60_000;
@@ -67,7 +67,7 @@ async function runUntilDeadline(run: TokenRun, observed: TokenObservation): Prom
     return await runPlans(bounded, await firstStep(bounded, observed));
   } catch (error) {
     if (!deadline.hasPassed || run.signal.aborted) throw error;
-    // Own writes are tracked; the rest of the run is lost.
+    // Purser's own writes are tracked; the rest of the run is lost.
     const informed = run.view.tokens.get(run.key);
     const latest = informed?.metadata.uid === run.uid ? observe(run, informed) : observed;
     const observation = run.authorizer.needsReview(latest.token) ? { ...latest, cluster: undefined, issuingCredential: undefined } : latest;
@@ -93,7 +93,7 @@ export function interruptForReview(key: string, { view, memory, authorizer }: To
 }
 
 /**
- * Returns the first step of a run. Reads again, at most once a minute, a conflicting Secret that the informer does not deliver. A failed
+ * Returns the first step of a run. At most once a minute, reads a conflicting Secret again if the informer does not deliver it. A failed
  * read is retried later.
  */
 async function firstStep(run: TokenRun, observation: TokenObservation): Promise<Step> {
@@ -119,7 +119,10 @@ async function runPlans(run: TokenRun, first: Step): Promise<Step> {
   return requeueEarlier(run, withFailure(step));
 }
 
-/** Executes a plan, or requests a review first if the permission is uncertain. */
+/**
+ * Executes a plan. If the permission is uncertain, requests a review instead; if the review allows the token, the next step plans again. If
+ * the plan needs a slot that the run does not hold, ends the run.
+ */
 async function runPlan(run: TokenRun, plan: TokenPlan, evaluated: EvaluatedToken, isReviewed: boolean): Promise<Step> {
   const { clock, authorizer } = run;
   const startedAt = clock.monotonic();
@@ -328,8 +331,9 @@ async function rewrite(run: TokenRun, plan: RewritePlan, evaluated: EvaluatedTok
 }
 
 /**
- * Returns the outputs for an existing token; undefined if the token was issued with another Cluster object or credential, or if outputs
- * cannot be written.
+ * Returns the outputs for an existing token; undefined if the Cluster was not found, if the token was issued with another Cluster object or
+ * credential, or if outputs cannot be written. Throws an IssueError if the API server of the cluster does not accept the audiences of the
+ * token.
  */
 async function outputsFor(
   run: TokenRun,

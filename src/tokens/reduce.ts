@@ -86,7 +86,7 @@ const SHARED_ANNOTATIONS = [
 const MAX_METADATA_BYTES = 98_304;
 /** Maximum total length of Purser's annotations in a stub, in characters. */
 const MAX_OWN_LENGTH = 4_096;
-/** Maximum size of the claims in a stub. */
+/** Maximum estimated size of the claims in a stub, in bytes. */
 const MAX_CLAIM_BYTES = 1_024;
 /** Maximum number of owners of a Secret that Purser reads; tenants can add many. */
 export const MAX_OWNERS = 16;

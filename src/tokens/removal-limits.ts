@@ -64,7 +64,7 @@ export class RemovalLimits {
     if (!this.#pause.isHeld) await this.#holdIfMass();
     if (this.#pause.isHeld) return { type: 'paused' };
     const now = this.#options.clock.now();
-    const until = delayedUntil(this.#lost('namespace', -Infinity).get(countedIn) ?? 0, firstRefusedAt, now);
+    const until = delayedUntil(this.#countLost('namespace', -Infinity).get(countedIn) ?? 0, firstRefusedAt, now);
     return until === undefined || firstRefusedAt <= this.#pause.releasedAt ? { type: 'allowed' } : { type: 'delayed', until };
   }
 
@@ -83,44 +83,44 @@ export class RemovalLimits {
   recordRemoval({ countedIn, isSelfCaused, refusedAt: [firstRefusedAt = 0] }: TrackedToken): void {
     if (countedIn === undefined) return;
     const removedAt = this.#options.clock.now();
-    this.#removed = [...this.#recentlyRemoved(), { namespace: countedIn, firstRefusedAt, isSelfCaused, removedAt }];
+    this.#removed = [...this.#findRecentRemovals(), { namespace: countedIn, firstRefusedAt, isSelfCaused, removedAt }];
   }
 
   async #holdIfMass(): Promise<void> {
-    const lost = this.#lost('global', this.#pause.releasedAt);
-    if (isMassWithdrawal(lost, new Map()) && isMassWithdrawal(lost, this.#issued())) await this.#pause.hold(lost);
+    const lost = this.#countLost('global', this.#pause.releasedAt);
+    if (isMassWithdrawal(lost, new Map()) && isMassWithdrawal(lost, this.#countIssued())) await this.#pause.hold(lost);
   }
 
-  /** Returns the counts of `#countLost`, cached for a second unless a token is refused or removed, because every held token needs them. */
-  #lost(limit: Limit, after: number): TokenCounts {
+  /** Returns the counts of `#recountLost`, cached for a second unless a token is refused or removed, because every held token needs them. */
+  #countLost(limit: Limit, after: number): TokenCounts {
     const state = `${after} ${this.#options.memory.refused.size} ${this.#removed.length}`;
     const now = this.#options.clock.monotonic();
     const known = this.#counted.get(limit);
     if (known?.state === state && now - known.at < COUNT_MS) return known.counts;
-    const counts = this.#countLost(limit, after);
+    const counts = this.#recountLost(limit, after);
     this.#counted.set(limit, { state, at: now, counts });
     return counts;
   }
 
   /**
-   * Counts tokens that wait for removal or were removed within a minute, and were first refused after the time `after`. The global limit
-   * ignores tokens whose loss of permission the tenant caused: otherwise, a tenant could pause removal for all others.
+   * Counts tokens that wait for removal or were removed within the last minute, and were first refused after the time `after`. The global
+   * limit ignores tokens whose loss of permission the tenant caused: otherwise, a tenant could pause removal for all others.
    */
-  #countLost(limit: Limit, after: number): TokenCounts {
+  #recountLost(limit: Limit, after: number): TokenCounts {
     const waiting = [...this.#options.memory.refused].flatMap(({ countedIn, isSelfCaused, refusedAt: [firstRefusedAt = 0] }) =>
       countedIn === undefined ? [] : [{ namespace: countedIn, firstRefusedAt, isSelfCaused }],
     );
     const isCounted = ({ firstRefusedAt, isSelfCaused }: Omit<Loss, 'removedAt'>) =>
       firstRefusedAt > after && (limit === 'namespace' || !isSelfCaused);
-    return countBy([...waiting, ...this.#recentlyRemoved()].filter(isCounted).map(({ namespace }) => namespace));
+    return countBy([...waiting, ...this.#findRecentRemovals()].filter(isCounted).map(({ namespace }) => namespace));
   }
 
-  #recentlyRemoved(): readonly Loss[] {
+  #findRecentRemovals(): readonly Loss[] {
     const now = this.#options.clock.now();
     return this.#removed.filter(({ removedAt }) => Math.abs(now - removedAt) < WITHDRAWAL_WINDOW_MS);
   }
 
-  #issued(): TokenCounts {
+  #countIssued(): TokenCounts {
     const { view, recordKey } = this.#options;
     const issued = view.tokens.list().filter((token) => recordKey.verify(token) !== undefined);
     return countBy(issued.map(({ metadata }) => metadata.namespace));
@@ -180,7 +180,10 @@ class RemovalPause {
     return this.#releasedAt;
   }
 
-  /** Reads the ConfigMap: once, and every ten seconds while removal is paused. Throws an IssueError if that fails. */
+  /**
+   * Reads the ConfigMap: once, and every ten seconds while removal is paused. Ends the pause if an administrator has requested that;
+   * restores a missing record of the pause. Throws an IssueError if a request fails.
+   */
   async refresh(): Promise<void> {
     const { clock } = this.#options;
     const isRecent = this.#readAt !== undefined && (!this.isHeld || clock.monotonic() - this.#readAt < READ_MS);

@@ -1,4 +1,4 @@
-// The context of one reconcile of a ManagedToken: what all runs share, one run, and the result of each of its plans.
+// The context of one reconcile of a ManagedToken: the state that all runs share, the run, and the result of each of its plans.
 
 import type { IssueReason } from '../api/reasons.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -24,7 +24,7 @@ import type { Verification } from './verification.ts';
 export interface TokenSettings {
   /** Minimum interval between TokenReviews of each token, in milliseconds; 0 disables them. */
   readonly verifyIntervalMs: number;
-  /** Namespaces on target clusters for which a permission must name the namespace; see `toIssueNames`. */
+  /** Namespaces on target clusters that a rule with resourceNames must name; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
   readonly limits: TokenLimits;
   /** Namespace that Purser runs in. */

@@ -149,7 +149,7 @@ function withoutSecrets(run: TokenRun, observation: TokenObservation, names: rea
 
 /**
  * Removes the token, in every output, from the Secret that holds it, or deletes a Secret that cannot be updated. Does nothing while repairs
- * back off.
+ * back off. Throws a Conflict if the Secret has changed.
  */
 export async function stripSecret(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
   const { token } = observation;

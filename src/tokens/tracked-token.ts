@@ -72,7 +72,7 @@ export interface AllowedReview {
   readonly name: string;
   /** Key of the requester and the target that were reviewed. */
   readonly reviewKey: string;
-  /** Number of `rbacChanges` when the review began. */
+  /** Value of `TrackedToken.rbacChanges` at the start of the review. */
   readonly rbacChanges: number;
   /** True if the informers also contain the requester and RBAC rules that allow the token. */
   readonly isExpected: boolean;
@@ -180,7 +180,7 @@ export class TrackedToken {
     return this.#refusals.at;
   }
 
-  /** Namespace for which a removal limit counts the refused token; undefined if the Secret holds no token from Purser. */
+  /** Namespace for which a removal limit counts the refused token; undefined if the Secret holds no token from Purser, or was removed. */
   get countedIn(): string | undefined {
     return this.#refusals.countedIn;
   }
@@ -245,9 +245,9 @@ export class TrackedToken {
   }
 
   /**
-   * Records a review that allowed the token. A review that contradicts the indexed RBAC rules confirms the permission for a few seconds
-   * only: the hub's authorizer may not have seen a deleted binding yet. From 30 s after the first such review, a review with `isLasting` is
-   * trusted until RBAC changes, because the index does not cover other authorizers. Times are monotonic.
+   * Records a review that allowed the token. A review that contradicts the indexed RBAC rules confirms the permission for 1 s at first, and
+   * for at most 30 s later: the hub's authorizer may not have seen a deleted binding yet. From 30 s after the first such review, a review
+   * with `isLasting` is trusted until RBAC changes, because the index does not cover other authorizers. Times are monotonic.
    */
   allow({ name, reviewKey, rbacChanges, isExpected, isLasting }: AllowedReview, now: number): void {
     this.allowedAs = name;

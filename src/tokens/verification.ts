@@ -214,8 +214,8 @@ const VERIFICATION_REQUESTS = 2;
 const MIN_PER_SECOND = 1;
 
 /**
- * Returns the interval between two verifications of each of `tokens` tokens: `intervalMs`, multiplied by the power of two that keeps
- * verifications within their share of the requests.
+ * Returns the interval between two verifications of each of `tokens` tokens: `intervalMs`, multiplied by the smallest power of two that
+ * keeps verifications within their share of the requests.
  */
 export function stretchedIntervalMs(intervalMs: number, tokens: number, issuancesPerSecond: number): number {
   const allowedPerSecond = Math.max(MIN_PER_SECOND, SHARE * ISSUANCE_REQUESTS * issuancesPerSecond);

@@ -10,7 +10,7 @@ describe('toIssueNames', () => {
   it.each([
     ['names of the cluster and of its set, from the most to the least specific', undefined, [exact, inNamespace, whole, ...ofSet]],
     ['the name that was allowed last time first', inNamespace, [inNamespace, exact, whole, ...ofSet]],
-    ['the name that was allowed last time once', exact, [exact, inNamespace, whole, ...ofSet]],
+    ['the name that was allowed last time only once', exact, [exact, inNamespace, whole, ...ofSet]],
     ['the name of a set that was allowed last time first', 'set:prod', ['set:prod', exact, inNamespace, whole, ...ofSet.slice(0, 2)]],
     ['no allowed name of another cluster', 'prod-us', [exact, inNamespace, whole, ...ofSet]],
     ['no allowed name of another set', 'set:dev', [exact, inNamespace, whole, ...ofSet]],
@@ -48,16 +48,16 @@ describe('toIssueNames', () => {
 });
 
 describe('clusterSetOf', () => {
-  const labelled = (set: string) => clusterSetOf({ metadata: { labels: { 'registry.purser.dev/set': set } } });
+  const labeled = (set: string) => clusterSetOf({ metadata: { labels: { 'registry.purser.dev/set': set } } });
 
   it('returns the value of the set label', () => {
-    expect(['prod', 'A_b.c-1', 'x'.repeat(63)].map(labelled)).toEqual(['prod', 'A_b.c-1', 'x'.repeat(63)]);
+    expect(['prod', 'A_b.c-1', 'x'.repeat(63)].map(labeled)).toEqual(['prod', 'A_b.c-1', 'x'.repeat(63)]);
   });
 
   it.each([[''], ['-'], ['a/b'], ['prod/'], ['set:prod'], ['x'.repeat(64)], ['a b'], ['a\n']])(
     'returns NO_CLUSTER_SET for the value %j',
     (value) => {
-      expect(labelled(value)).toBe(NO_CLUSTER_SET);
+      expect(labeled(value)).toBe(NO_CLUSTER_SET);
     },
   );
 

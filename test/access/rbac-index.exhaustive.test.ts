@@ -399,7 +399,7 @@ describe('reduceRules', () => {
 const COLLIDING = 'n1405131';
 
 describe('Visibility', () => {
-  it('compares as different from other names with the same joined string and the same fingerprint', () => {
+  it('differs from a Visibility of other names with the same joined string and the same fingerprint', () => {
     const [names, forged] = [[`team-a/${COLLIDING}`, 'team-b/'], [`team-a/${COLLIDING},team-b/`]].map(
       (each) => new Visibility(new Set(each)),
     );

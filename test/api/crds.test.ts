@@ -19,10 +19,10 @@ describe.each([
 
   it('has a test case for every validation rule', () => {
     const { spec } = definitions.find((definition) => definition.spec.names.kind === kind) ?? {};
-    const said = cases.flatMap(check).map((error) => error.slice(error.indexOf(': ') + 2));
+    const reported = cases.flatMap(check).map((error) => error.slice(error.indexOf(': ') + 2));
     const messages = spec?.versions.flatMap((version) => rulesOf(version.schema.openAPIV3Schema)).map(({ message }) => message);
 
-    expect(said).toEqual(expect.arrayContaining(messages ?? []));
+    expect(reported).toEqual(expect.arrayContaining(messages ?? []));
   });
 });
 
@@ -30,8 +30,10 @@ describe.each(definitions.map((definition) => [definition.metadata.name, definit
   const fields = definition.spec.versions.flatMap(({ schema }) => fieldsOf(schema.openAPIV3Schema, ''));
 
   it('describes every field', () => {
-    const silent = fields.filter(([path, { description }]) => path !== '.metadata' && !path.endsWith('[]') && description === undefined);
-    expect(silent.map(([path]) => path)).toEqual([]);
+    const undescribed = fields.filter(
+      ([path, { description }]) => path !== '.metadata' && !path.endsWith('[]') && description === undefined,
+    );
+    expect(undescribed.map(([path]) => path)).toEqual([]);
   });
 
   it('has a message for every validation rule', () => {

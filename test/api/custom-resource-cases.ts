@@ -53,8 +53,8 @@ const numbered = (count: number, value: string) => Object.fromEntries(Array.from
 
 /** Valid and invalid ManagedTokens. */
 export const managedTokens: readonly Case[] = [
-  takes('the least that is needed', {}),
-  takes('everything at once', {
+  accepts('only required fields', {}),
+  accepts('all fields together', {
     expirationSeconds: 7200,
     boundObjectRef: { apiVersion: 'v1', kind: 'Secret', name: 'anchor', uid: '7d7c31c6-4f31-4a3c-9d3a-1c51d1f0a1ad' },
     requesterServiceAccountName: 'ci.build',
@@ -76,19 +76,19 @@ export const managedTokens: readonly Case[] = [
     },
     revocation: 'None',
   }),
-  takes('the most labels and annotations', {
+  accepts('the maximum number of labels and annotations', {
     secret: { labels: numbered(32, 'x'.repeat(63)), annotations: numbered(16, 'x'.repeat(1_024)) },
   }),
-  takes('sixteen audiences', { audiences: many(16) }),
-  takes('an audience of 256 characters', { audiences: ['ä'.repeat(256)] }),
-  takes('the longest lifetime', { expirationSeconds: 4_294_967_296 }),
-  takes('3607 seconds for a token that is bound to a Secret', { expirationSeconds: 3607, boundObjectRef: { kind: 'Secret', name: 'x' } }),
-  takes('revocation BoundSecret without a bound object', { revocation: 'BoundSecret' }),
+  accepts('sixteen audiences', { audiences: many(16) }),
+  accepts('an audience of 256 characters', { audiences: ['ä'.repeat(256)] }),
+  accepts('the longest lifetime', { expirationSeconds: 4_294_967_296 }),
+  accepts('3607 seconds for a token that is bound to a Secret', { expirationSeconds: 3607, boundObjectRef: { kind: 'Secret', name: 'x' } }),
+  accepts('revocation BoundSecret without a bound object', { revocation: 'BoundSecret' }),
   ...['1%', '90%', '15m', '1h30m', '90s', '36h', '0h5m'].map((renewBefore) =>
-    takes(`renewBefore ${renewBefore}`, { rotation: { renewBefore } }),
+    accepts(`renewBefore ${renewBefore}`, { rotation: { renewBefore } }),
   ),
 
-  rejects('a cluster name in capitals', { clusterName: 'Target' }, 'spec.clusterName', 'must be the name of a Cluster'),
+  rejects('a cluster name with an uppercase letter', { clusterName: 'Target' }, 'spec.clusterName', 'must be the name of a Cluster'),
   rejects('a cluster name with a slash', { clusterName: 'a/b' }, 'spec.clusterName', 'must be the name of a Cluster'),
   rejects('a namespace with a dot', { serviceAccount: { namespace: 'a.b', name: 'x' } }, 'spec.serviceAccount.namespace', NAMESPACE),
   rejects(
@@ -99,7 +99,7 @@ export const managedTokens: readonly Case[] = [
   ),
   rejects('a requester with an underscore', { requesterServiceAccountName: 'a_b' }, 'spec.requesterServiceAccountName', OBJECT_NAME),
   ...secretCases(),
-  rejects('no audience', { audiences: [] }, 'spec.audiences', ''),
+  rejects('an empty list of audiences', { audiences: [] }, 'spec.audiences', ''),
   rejects('seventeen audiences', { audiences: many(17) }, 'spec.audiences', ''),
   rejects('a repeated audience', { audiences: ['a', 'a'] }, 'spec.audiences', ''),
   rejects('an empty audience', { audiences: [''] }, 'spec.audiences[0]', ''),
@@ -134,7 +134,7 @@ export const managedTokens: readonly Case[] = [
   ),
   rejects('an invalid Secret name', { secret: { name: '-token' } }, 'spec.secret.name', OBJECT_NAME),
   rejects('an unknown output', { secret: { outputs: ['Vault'] } }, 'spec.secret.outputs[0]', ''),
-  rejects('no output', { secret: { outputs: [] } }, 'spec.secret.outputs', ''),
+  rejects('an empty list of outputs', { secret: { outputs: [] } }, 'spec.secret.outputs', ''),
   rejects('an invalid server', { secret: { server: 'http://a' } }, 'spec.secret.server', "must be one of the Cluster's addresses"),
   rejects('an invalid label value', { secret: { labels: { team: 'a b' } } }, 'spec.secret.labels.team', 'must be a valid label value'),
   rejects('an invalid label name', { secret: { labels: { 'a b': '' } } }, 'spec.secret.labels', 'label keys must be'),
@@ -157,26 +157,26 @@ export const managedTokens: readonly Case[] = [
 
 /** Valid and invalid Clusters. */
 export const clusters: readonly Case[] = [
-  { name: 'takes the least that is needed', object: cluster() },
+  { name: 'accepts only required fields', object: cluster() },
   {
-    name: 'takes both references and a CA',
+    name: 'accepts both references and a CA',
     object: cluster(
       { caBundle: 'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t\nLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo=\n' },
       { controller: { kind: 'Secret', name: 'target-1', namespace: 'purser-system' }, user: { kind: 'Group', name: 'oidc:admins' } },
     ),
   },
   ...['10.0.0.0/8', '192.168.1.7/32', '::/0', '2001:db8::/32', 'fe80::1/128', '::ffff:10.0.0.0/104'].map((clientCIDR) => ({
-    name: `takes the clients ${clientCIDR}`,
+    name: `accepts the clients ${clientCIDR}`,
     object: cluster({ serverEndpoints: [{ clientCIDR, serverAddress: 'a' }] }),
   })),
   ...['api.example.com', 'api:6443', '10.0.0.1:443', '[2001:db8::1]:6443', 'https://a.b/k8s/clusters/c-1', 'https://[::1]/'].map(
     (serverAddress) => ({
-      name: `takes the address ${serverAddress}`,
+      name: `accepts the address ${serverAddress}`,
       object: cluster({ serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress }] }),
     }),
   ),
   {
-    name: 'takes two addresses for the same clients',
+    name: 'accepts two addresses for the same clients',
     object: cluster({
       serverEndpoints: [
         { clientCIDR: '0.0.0.0/0', serverAddress: 'a' },
@@ -185,7 +185,7 @@ export const clusters: readonly Case[] = [
     }),
   },
 
-  rejectsEndpoints('no address', { serverEndpoints: [] }, 'serverEndpoints', ''),
+  rejectsEndpoints('an empty list of addresses', { serverEndpoints: [] }, 'serverEndpoints', ''),
   rejectsEndpoints(
     'a repeated address',
     {
@@ -230,7 +230,7 @@ export const clusters: readonly Case[] = [
   rejectsController('a credential with an invalid name', { name: 'Target' }, 'name', OBJECT_NAME),
   rejectsController('a credential in an invalid namespace', { namespace: 'purser.system' }, 'namespace', NAMESPACE),
   ...[{}, { renewal: 'Manual' }, { lifetime: '10m', overlap: '0s' }, { lifetime: '720h', overlap: '1h30m' }].map((credential) => ({
-    name: `takes the renewal ${JSON.stringify(credential)}`,
+    name: `accepts the renewal ${JSON.stringify(credential)}`,
     object: withCredential(credential),
   })),
   ...['9m59s', '720h1s', '', '0h', '7d', '-1h', '1.5h'].map((lifetime) => rejectsCredential({ lifetime }, 'lifetime', LIFETIME)),
@@ -248,18 +248,18 @@ function secretCases(): readonly Case[] {
   const tokenFree = 'must not be a key that an output uses for another value if from is Token or Kubeconfig';
   const secretKey = 'must be a valid key of a Secret';
   return [
-    takes('a key for each source', { secret: { keys: all.map((from) => ({ key: `my.${from}`, from })) } }),
-    takes('sixteen keys of the greatest length', {
+    accepts('a key for each source', { secret: { keys: all.map((from) => ({ key: `my.${from}`, from })) } }),
+    accepts('sixteen keys of the maximum length', {
       secret: { keys: texts(16, (n) => `${n}`.padEnd(253, 'x')).map((each) => ({ key: each, from: 'CA' })) },
     }),
-    takes('a kubeconfig under a key of an output that is not chosen', key('config', 'Kubeconfig')),
-    takes('the name of the cluster under a key of an output that is not chosen', key('name', 'ClusterName')),
-    takes('a dot file as a key', key('.credentials', 'Token')),
-    takes(
-      'the most settings of Argo CD',
+    accepts('a kubeconfig under a key of an output that is not chosen', key('config', 'Kubeconfig')),
+    accepts('the name of the cluster under a key of an output that is not chosen', key('name', 'ClusterName')),
+    accepts('a dot file as a key', key('.credentials', 'Token')),
+    accepts(
+      'the maximum number of namespaces and copied labels for Argo CD',
       argocd({ namespaces: texts(64, (n) => `${n}`.padEnd(63, 'x')), labelsFromCluster: texts(16, (n) => `${n}`.padEnd(63, 'x')) }),
     ),
-    takes('the highest shard', argocd({ shard: 2_147_483_647 })),
+    accepts('the highest shard', argocd({ shard: 2_147_483_647 })),
     ...['token', 'ca.crt', 'server', 'namespace'].map((name) => rejectsKey(`the key ${name}`, key(name), 'keys', ownKey)),
     ...['kubeconfig', 'value'].map((name) =>
       rejectsKey(`the key ${name} in addition to the output Kubeconfig`, key(name, 'CA', ['Kubeconfig']), 'keys', ownKey),
@@ -291,10 +291,15 @@ function secretCases(): readonly Case[] {
       '',
     ),
     rejectsKey('seventeen keys', { secret: { keys: texts(17, (n) => `k${n}`).map((each) => ({ key: each, from: 'CA' })) } }, 'keys', ''),
-    rejectsKey('settings of Argo CD without its output', argocd({ project: 'x' }, ['Token']), 'argocd', 'requires the ArgoCD output'),
+    rejectsKey(
+      'settings of Argo CD without the output ArgoCD',
+      argocd({ project: 'x' }, ['Token']),
+      'argocd',
+      'requires the ArgoCD output',
+    ),
     rejectsKey('a project with a slash', argocd({ project: 'a/b' }), 'argocd.project', OBJECT_NAME),
-    rejectsKey('a namespace of Argo CD with a comma', argocd({ namespaces: ['a,b'] }), 'argocd.namespaces[0]', NAMESPACE),
-    rejectsKey('no namespace of Argo CD', argocd({ namespaces: [] }), 'argocd.namespaces', ''),
+    rejectsKey('a namespace for Argo CD with a comma', argocd({ namespaces: ['a,b'] }), 'argocd.namespaces[0]', NAMESPACE),
+    rejectsKey('an empty list of namespaces for Argo CD', argocd({ namespaces: [] }), 'argocd.namespaces', ''),
     rejectsKey('a negative shard', argocd({ shard: -1 }), 'argocd.shard', ''),
     rejectsKey(
       'a copied label that is not a label name',
@@ -305,7 +310,7 @@ function secretCases(): readonly Case[] {
     ...['registry.purser.dev/set', 'argocd.argoproj.io/secret-type', 'topology.kubernetes.io/region', 'k8s.io/a'].map((label) =>
       rejectsKey(`the copied label ${label}`, argocd({ labelsFromCluster: [label] }), 'argocd.labelsFromCluster[0]', `labels ${RESERVED}`),
     ),
-    { name: 'takes no audiences', object: withoutAudiences() },
+    { name: 'accepts a missing list of audiences', object: withoutAudiences() },
   ];
 }
 
@@ -315,8 +320,8 @@ function withoutAudiences(): CustomResource {
   return { ...object, spec: rest };
 }
 
-function takes(name: string, spec: Spec): Case {
-  return { name: `takes ${name}`, object: managedToken(spec) };
+function accepts(name: string, spec: Spec): Case {
+  return { name: `accepts ${name}`, object: managedToken(spec) };
 }
 
 function rejects(name: string, spec: Spec, field: string, message: string): Case {

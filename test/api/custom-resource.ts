@@ -1,4 +1,4 @@
-// Validates custom resources against crds/ without a server: schemas here, rules through CEL.
+// Validates custom resources against crds/ without a server: checks schemas itself, and evaluates rules with a CEL library.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { Environment } from '@marcbachmann/cel-js';

@@ -9,8 +9,8 @@ describe('reasons', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it.each(REASONS)('has a valid Kubernetes name and a sentence for %s: %s', (name, sentence) => {
+  it.each(REASONS)('has a valid Kubernetes name and a phrase without a full stop for %s: %s', (name, phrase) => {
     expect(name).toMatch(/^[A-Z][A-Za-z]+$/);
-    expect(sentence).toMatch(/^[a-zP][^.]+[^.]$/);
+    expect(phrase).toMatch(/^[a-zP][^.]+[^.]$/);
   });
 });

@@ -27,10 +27,10 @@ const LABEL_TEXT = `must consist of letters, digits, '-', '_', '.', {{cluster}} 
 const ANNOTATION_TEXT = 'must not contain placeholders other than {{cluster}} and {{label "name"}}';
 
 /** Cases of ManagedTokens whose fields differ in the template. */
-const OTHERWISE = ['clusterName', 'a cluster name', 'everything at once', 'an invalid Secret name', 'an invalid label value'];
+const DIFFERENT_CASES = ['clusterName', 'a cluster name', 'all fields together', 'an invalid Secret name', 'an invalid label value'];
 
 const inherited = managedTokens
-  .filter(({ name }) => !OTHERWISE.some((other) => name.includes(other)))
+  .filter(({ name }) => !DIFFERENT_CASES.some((other) => name.includes(other)))
   .map(({ name, object, rejected }): Case => {
     const { clusterName: _, ...spec } = object.spec as Spec;
     const field = rejected?.field.replace(/^spec/, 'spec.template.spec') ?? '';
@@ -39,9 +39,9 @@ const inherited = managedTokens
 
 /** Valid and invalid ManagedTokenSets. */
 export const managedTokenSets: readonly Case[] = [
-  takes('the least that is needed', tokenSet()),
-  takes(
-    'everything at once',
+  accepts('only required fields', tokenSet()),
+  accepts(
+    'all fields together',
     tokenSet(
       {
         metadata: { labels: { cluster: '{{cluster}}' }, annotations: { 'example.com/a': 'at {{label "topology/region"}} {' } },
@@ -131,7 +131,7 @@ export const managedTokenSets: readonly Case[] = [
     'matchExpressions[0].values[0]',
     'must be a valid label value',
   ),
-  takes(
+  accepts(
     'clusterProfiles with the outputs Token and ArgoCD',
     tokenSet({ spec: { secret: { outputs: ['ArgoCD', 'Token'] } } }, { clusterProfiles: true }),
   ),
@@ -152,8 +152,8 @@ function rejectsProfiles(outputs: readonly string[]): Case {
   };
 }
 
-function takes(name: string, object: CustomResource): Case {
-  return { name: `takes ${name}`, object };
+function accepts(name: string, object: CustomResource): Case {
+  return { name: `accepts ${name}`, object };
 }
 
 function rejects(name: string, template: Parameters<typeof tokenSet>[0], field: string, message: string): Case {

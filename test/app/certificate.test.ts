@@ -13,17 +13,17 @@ const FOUND = { cert: 'found', key: 'key' };
 function world(missing: number) {
   const lines: string[] = [];
   const clock = new FakeClock();
-  let looks = 0;
+  let attempts = 0;
   const certificate: CertificateSource = async () => {
-    looks += 1;
-    if (looks <= missing) throw new Error('there is none yet');
+    attempts += 1;
+    if (attempts <= missing) throw new Error('no certificate yet');
     return FOUND;
   };
   const log = createLogger({ level: 'info', readable: false, write: (line) => void lines.push(line) });
-  return { clock, log, lines, certificate, looks: () => looks };
+  return { clock, log, lines, certificate, attempts: () => attempts };
 }
 
-/** Runs due timers, a second at a time. */
+/** Advances the clock by `count` seconds, and runs due timers after each second. */
 async function seconds(clock: FakeClock, count: number): Promise<void> {
   for (let second = 0; second < count; second++) {
     await new Promise(setImmediate);
@@ -48,12 +48,12 @@ describe('selectCertificateSource', () => {
 
 describe('waitForCertificate', () => {
   it('waits until a certificate is found', async () => {
-    const { clock, certificate, looks } = world(3);
+    const { clock, certificate, attempts } = world(3);
     const waiting = waitForCertificate(certificate, clock, new AbortController().signal);
     await seconds(clock, 3);
     await waiting;
 
-    expect(looks()).toBe(4);
+    expect(attempts()).toBe(4);
   });
 
   it('rejects when the start is aborted', async () => {
@@ -65,16 +65,20 @@ describe('waitForCertificate', () => {
 
     await expect(waiting).rejects.toThrow('stopped');
   });
+});
 
+describe('withFallback', () => {
   it('returns the self-signed fallback certificate first, and never again', async () => {
     const { clock, certificate } = world(1);
     const source = withFallback(certificate, clock.now());
 
     expect((await source()).cert).toContain('BEGIN CERTIFICATE');
-    await expect(source()).rejects.toThrow('there is none yet');
+    await expect(source()).rejects.toThrow('no certificate yet');
     expect([await source(), await source()]).toEqual([FOUND, FOUND]);
   });
+});
 
+describe('followCertificate', () => {
   it('logs the replacement of a certificate, but not of the fallback', async () => {
     const { clock, log, lines } = world(0);
     let current = FOUND;

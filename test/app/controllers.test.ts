@@ -11,7 +11,7 @@ import { base64, CREDENTIALS } from '../tokens/token-world.ts';
 
 const SETTINGS = appSettings({ namespace: CREDENTIALS, components: ['controller'] });
 
-it('renews the Lease on its own connection', async () => {
+it('renews the Lease on a separate connection', async () => {
   const world = await ClusterWorld.start();
   const sent = new Map<unknown, Set<string>>();
   const listener: ChannelListener = (message) => {

@@ -20,7 +20,7 @@ it('reports missing custom resources, then a missing certificate, then readiness
   const certificate = { metadata: { namespace: CREDENTIALS, name: CERTIFICATE }, type: 'Opaque', data: { 'tls.crt': base64('not yet') } };
   await server.admin.create(Secrets, certificate);
   const [metricsPort = 0] = await freePorts(1);
-  const app = started(server, metricsPort);
+  const app = startTestApp(server, metricsPort);
   const readyz = async () => (await fetch(`http://127.0.0.1:${metricsPort}/readyz?verbose`)).text();
   const expectLines = (...lines: readonly string[]) => eventually(async () => expect((await readyz()).split('\n')).toEqual(lines));
   await expectLines(
@@ -59,7 +59,7 @@ it('reports missing custom resources, then a missing certificate, then readiness
   await server.stop();
 });
 
-function started(server: TestServer, metricsPort: number): App {
+function startTestApp(server: TestServer, metricsPort: number): App {
   const cluster = { name: 'hub', server: server.url, caData: base64(server.ca), skipTLSVerify: false };
   const settings = appSettings({ namespace: CREDENTIALS, facadeTlsSecret: CERTIFICATE, metricsPort, drainMs: 1_000 });
   const hub = fixedConfig(cluster, { name: 'purser', token: 'admintoken' });

@@ -26,7 +26,7 @@ interface AuditEvent {
 
 const COMPLETE = 'ResponseComplete';
 
-/** Returns the requests since the last call. */
+/** Follows an API server's audit log, and decodes the requests of one user. */
 export class AuditTail {
   readonly #log: FileTail;
   readonly #user: string;

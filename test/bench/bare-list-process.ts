@@ -1,5 +1,5 @@
 // Lower bound for a restart: lists collections in pages, all of them in parallel, parses them and keeps nothing, as a separate process.
-// Reads its job from the file in its first argument, and sends the elapsed time to its parent.
+// Reads its job from the file in its first argument, and sends the elapsed time and the number of objects to its parent.
 
 import { readFile } from 'node:fs/promises';
 import { Pool } from 'undici';

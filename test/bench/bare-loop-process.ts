@@ -1,5 +1,5 @@
 // Lower bound for issuance: sends the requests that Purser sends for a first token, and nothing else, as a separate process.
-// Reads its job from the file in its first argument, and sends the elapsed time to its parent.
+// Reads its job from the file in its first argument, and sends the elapsed time and the CPU time to its parent.
 
 import { readFile } from 'node:fs/promises';
 import { Pool } from 'undici';

@@ -1,4 +1,4 @@
-// Runs the bare loop at several concurrencies, and returns the best result.
+// Runs the bare loop at several concurrencies, and measures it at the best one.
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -58,7 +58,10 @@ export async function runJob<T>({ folder }: RealCluster, program: string, job: o
   return message;
 }
 
-/** Authenticates with a client certificate, as Purser does, because authentication is part of the cost of API servers. */
+/**
+ * Returns a server and a client certificate for it. In the benches, Purser also authenticates with a client certificate: the cost of
+ * authentication is the same.
+ */
 export async function serverOf(cluster: RealCluster): Promise<BareServer> {
   return { url: cluster.url, ca: cluster.ca, ...(await clientCertificate(cluster, 'bare')) };
 }

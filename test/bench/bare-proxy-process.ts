@@ -1,5 +1,6 @@
 // Lower bound for a façade on Node's servers for HTTP/1.1 and HTTP/2: forwards a request over TLS to a given server, and returns the
-// response, without authentication, parsing or checks. Its HTTP client supports only the responses of that server. Sends its URL to its parent.
+// response, without authentication, parsing or checks. Its HTTP client supports only responses from that server. Sends its URL to its
+// parent.
 
 import { readFile } from 'node:fs/promises';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
@@ -48,7 +49,7 @@ const STATUS = 'HTTP/1.1 '.length;
 /** Idle connections; there are as many connections as callers. */
 const idle: Connection[] = [];
 
-/** Both protocols have the methods that are used here. */
+/** Forwards a request. Requests and responses over HTTP/1.1 have other types, but the same methods. */
 function forward(request: Http2ServerRequest, outgoing: Http2ServerResponse): void {
   const { url, headers } = request;
   let body = '';

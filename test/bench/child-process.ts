@@ -1,4 +1,4 @@
-// Child processes of the benches: one that sends a message when it is ready, or one that prints JSON.
+// Child processes of the benches: a process sends a message or prints a line when it is ready, or prints JSON before it exits.
 
 import { fork, type ChildProcess as NodeProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -48,7 +48,7 @@ async function whenReady<T>(child: NodeProcess, sent: Promise<[T]>): Promise<Chi
   return { pid: child.pid as number, message, ended, stop };
 }
 
-/** Runs a program of this folder, optionally as arguments of another command, and parses the JSON that it prints. Its stderr is inherited. */
+/** Runs a program of this folder, optionally through a wrapper command, and parses the JSON that it prints. Its stderr is inherited. */
 export async function runScript<T>(name: string, args: readonly number[], wrapper: readonly string[] = []): Promise<T> {
   const [command, ...rest] = [...wrapper, process.execPath, join(import.meta.dirname, name), ...args.map(String)];
   const child = spawn(command as string, rest, { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -60,7 +60,7 @@ class Client {
   }
 }
 
-/** Clients over HTTP/2, as client-go: one connection for up to 100 watches of a caller. */
+/** Clients over HTTP/2 that, like client-go, share one connection among up to 100 watches of a caller. */
 class Http2Clients {
   readonly #sessions = new Map<string, ClientHttp2Session>();
   readonly #url: string;
@@ -134,8 +134,8 @@ async function measureNewcomers(world: RegistryWorld, prefix: string): Promise<o
   return { slowestMs: round(Math.max(...times)), served: codes.filter((code) => code === 200).length };
 }
 
-/** Opens watches over HTTP/1.1, each on its own connection. */
-function openHttp1(world: RegistryWorld) {
+/** Returns functions that open watches over HTTP/1.1, each on its own connection, and that close all of them. */
+function createHttp1Clients(world: RegistryWorld) {
   const clients: Client[] = [];
   return {
     open: (index: number, target: string): Watch => {
@@ -149,14 +149,14 @@ function openHttp1(world: RegistryWorld) {
   };
 }
 
-/** Opens watches over HTTP/2, up to 100 on one connection. */
-function openHttp2(world: RegistryWorld) {
+/** Returns functions that open watches over HTTP/2, up to 100 on one connection, and that close all of them. */
+function createHttp2Clients(world: RegistryWorld) {
   const clients = new Http2Clients(world.facade);
   return { open: (index: number, target: string) => clients.watch(index, target), close: () => clients.close() };
 }
 
 /** Opens watches of many callers; measures memory after all initial events were received, and after all watches were closed. */
-async function watchCrowd(world: RegistryWorld, watchers: number, { open, close }: ReturnType<typeof openHttp1>) {
+async function measureWatches(world: RegistryWorld, watchers: number, { open, close }: ReturnType<typeof createHttp1Clients>) {
   const { rssMegabytes: restMegabytes } = await memoryOf(world.facade.pid);
   const clients: Watch[] = [];
   const codes = new Map<number, number>();
@@ -178,7 +178,7 @@ async function watchCrowd(world: RegistryWorld, watchers: number, { open, close 
   return { watchers, codes: Object.fromEntries(codes), newcomers, ...memory, kilobytes, afterMegabytes };
 }
 
-/** Measures the memory of an open response of a bare HTTPS server, in kilobytes. */
+/** Measures the memory of an open response from a bare HTTPS server, in kilobytes. */
 async function measureBareStreams(connections: number): Promise<number> {
   const server = await startChild<string>(join(import.meta.dirname, 'bare-stream-process.ts'), [], await nodeOptions());
   const { rssMegabytes: restMegabytes } = await memoryOf(server.pid);
@@ -195,8 +195,8 @@ async function measureBareStreams(connections: number): Promise<number> {
   return ((rssMegabytes - restMegabytes) / connections) * 1_000;
 }
 
-/** Keeps silent connections open, and reopens them as soon as they are closed. */
-async function silentCrowd(world: RegistryWorld): Promise<object> {
+/** Measures new clients while silent connections are open; reopens these connections as soon as they are closed. */
+async function holdSilentConnections(world: RegistryWorld): Promise<object> {
   const port = Number(new URL(world.facade.url).port);
   const sockets = new Set<Socket>();
   let isOver = false;
@@ -217,7 +217,7 @@ async function silentCrowd(world: RegistryWorld): Promise<object> {
   return newcomers;
 }
 
-/** Sends requests continuously over `atOnce` connections. */
+/** Measures new clients while `atOnce` other clients send requests continuously. */
 async function flood(world: RegistryWorld, prefix: string, atOnce: number, token: () => string): Promise<object> {
   const over = new AbortController();
   const codes = new Map<number, number>();
@@ -236,8 +236,8 @@ async function flood(world: RegistryWorld, prefix: string, atOnce: number, token
   return { ...newcomers, codes: Object.fromEntries(codes) };
 }
 
-/** Requests full lists without reading the responses. */
-async function slowReaders(world: RegistryWorld): Promise<object> {
+/** Measures a full list of a new client while other clients do not read the full lists that they requested. */
+async function requestUnreadLists(world: RegistryWorld): Promise<object> {
   const clients = names('crowd', 4).flatMap((name) =>
     Array.from({ length: 32 }, () => new Client(world.facade, { token: `${name}-token`, target: world.facade.path, reads: false })),
   );
@@ -255,15 +255,15 @@ async function bench(clusters: number, watchers: number): Promise<object> {
   try {
     const { rssMegabytes: restMegabytes } = await memoryOf(world.facade.pid);
     const rest = await measureNewcomers(world, 'rest');
-    // First, because the maximum of the memory is that of the whole process.
-    const http2Watches = await watchCrowd(world, watchers, openHttp2(world));
-    const watches = await watchCrowd(world, watchers, openHttp1(world));
+    // HTTP/2 comes first, because the kernel reports the maximum memory since the start of the process.
+    const http2Watches = await measureWatches(world, watchers, createHttp2Clients(world));
+    const watches = await measureWatches(world, watchers, createHttp1Clients(world));
     const bareKilobytes = await measureBareStreams(watchers);
     console.error(JSON.stringify({ restMegabytes, rest, http2Watches, watches, bareKilobytes }));
-    const silent = await silentCrowd(world);
+    const silent = await holdSilentConnections(world);
     let count = 0;
     const tokens = await flood(world, 'tokens', 64, () => `random-${(count += 1)}`);
-    const lists = await slowReaders(world);
+    const lists = await requestUnreadLists(world);
     const oneCaller = await flood(world, 'flood', 64, () => 'crowd0-token');
     return { clusters, restMegabytes, rest, http2Watches, watches, bareKilobytes, silent, tokens, lists, oneCaller };
   } finally {

@@ -23,16 +23,17 @@ export interface Issuance {
 
 const STALL_MS = 120_000;
 const QUIET_MS = 3_000;
-/** Last request of an issuance. */
+/** Request that completes an issuance, apart from its Event. */
 const STATUS = 'update managedtokens/status';
 
-/** A Purser that has started without work. */
+/** Cost of a start of Purser without work. */
 export interface IdleStart extends Memory {
   /** CPU time of the start. */
   readonly seconds: number;
 }
 
-export async function idleStart({ kubeconfig }: TokenWorld): Promise<IdleStart> {
+/** Starts Purser without work, and measures the start. */
+export async function measureIdleStart({ kubeconfig }: TokenWorld): Promise<IdleStart> {
   const purser = await startPurser(kubeconfig);
   await purser.ready;
   await delay(QUIET_MS);
@@ -72,7 +73,7 @@ export interface AuditLogs {
 
 interface IssuanceLogs {
   readonly logs: AuditLogs;
-  /** Status writes in the hub's log. */
+  /** Counter of the status writes in the hub's log. */
   readonly statusWrites: TextCounter;
 }
 

@@ -21,7 +21,7 @@ export function helpText(scenarios: readonly Omit<Scenario, 'run'>[]): string {
 
 Measures Purser with real etcd and kube-apiserver processes; build these once with npm run kube:build.
 
-  --only NAME,NAME     names of the scenarios to run
+  --only NAME,NAME     names of the scenarios to run (default: all)
   --scale small|full   size of the scenarios: small takes about 15 minutes, full uses the sizes of the goals (default: small)
   --size N             size of one scenario, instead of that of the scale
   --out DIR            folder for bench.json and the charts (default: .bench)

@@ -1,4 +1,4 @@
-// Purser as a separate process, started as `npm start` does.
+// Purser as a separate process, with the Node.js options of `npm start`.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

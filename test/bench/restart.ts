@@ -1,4 +1,4 @@
-// Restart of Purser with nothing due: time until it serves, writes, and memory.
+// Restart of Purser with nothing due: start time, number of writes, and memory.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { followLogs } from './issuance.ts';
@@ -16,7 +16,7 @@ export interface Restart extends Memory {
 /** Time for a reconcile of every token. */
 const SETTLE_MS = 15_000;
 const READS = /^(get|list|watch) /;
-/** Requests that are not stored. */
+/** Reviews, which API servers do not store. */
 const REVIEWS = /^create (selfsubject|subjectaccess|token)\w*reviews$/;
 
 /** Starts Purser with additional options after another process has stopped cleanly. Leaves it running. */

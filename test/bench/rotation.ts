@@ -13,7 +13,7 @@ export interface Rotation {
   /** Time from the first to the last scheduled rotation. */
   readonly windowSeconds: number;
   readonly reviewsPerRotation: number;
-  /** Number of other requests. */
+  /** Number of other requests per rotation. */
   readonly requestsPerRotation: number;
   readonly requests: Readonly<Record<string, number>>;
   readonly worstLateSeconds: number;
@@ -30,10 +30,10 @@ interface Due {
 
 const ROTATED = 'update secrets';
 const PATIENCE_MS = 120_000;
-/** Shorter measurements of idle CPU time are not significant. */
+/** Minimum length of a measurement of idle CPU time, in seconds; a shorter one is not significant. */
 const SHORTEST_IDLE_SECONDS = 15;
 
-/** Waits until every token was rotated once. No rotation may be due when it is called. */
+/** Waits until every token was rotated once. Call it before the first rotation is due. */
 export async function rotateAll(world: TokenWorld, purser: Purser): Promise<Rotation> {
   const logs = followLogs(world);
   // Skips the present contents of the logs before the tokens are listed, so that no rotation is missed.

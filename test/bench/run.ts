@@ -1,4 +1,4 @@
-// `npm run bench`: runs scenarios on real API servers, and compares figures with their goals, as a table, JSON and charts.
+// `npm run bench`: runs scenarios on real API servers, compares figures with their goals, and writes tables, JSON and charts.
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { cpus, loadavg, totalmem } from 'node:os';
@@ -96,7 +96,7 @@ async function refreshDocs(runs: readonly Run[]): Promise<void> {
 /** Figures of earlier runs. */
 const HISTORY = 'docs/bench/history.json';
 
-/** Parses a file of a list; an empty list if the file does not exist. */
+/** Parses a JSON file that contains a list; returns an empty list if the file does not exist. */
 async function readJson<T>(path: string): Promise<T> {
   return JSON.parse(await readFile(path, 'utf8').catch(() => '[]')) as T;
 }

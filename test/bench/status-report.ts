@@ -1,4 +1,5 @@
-// Time of `purser status` after its lists: `node test/bench/status-report.ts [TOKENS]`. One in ten tokens fails. Prints JSON.
+// Time that `purser status` needs after its list requests: `node test/bench/status-report.ts [TOKENS]`. One in ten tokens fails.
+// Prints JSON.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';

@@ -33,7 +33,7 @@ export interface TokenBatch {
 
 /** Starts the clusters, by default with audit logs, and registers the target under the name `target`. */
 export async function startTokenWorld({ audit = true } = {}): Promise<TokenWorld> {
-  // Larger than any log of a bench: rotation would lose entries.
+  // The maximum size exceeds that of any log of a bench, because a rotation of the log would lose entries.
   const options = audit ? { audit, flags: ['--audit-log-maxsize=100000'] } : {};
   const [hub, target] = await Promise.all([startRealCluster(options), startRealCluster(options)]);
   const client = await adminOf(hub);

@@ -71,7 +71,10 @@ function bindingTo(role: string) {
   return { roleRef: { apiGroup, kind: 'ClusterRole', name: role }, subjects: [{ apiGroup, kind: 'User', name: 'alice' }] };
 }
 
-/** Starts the embedded API server as the hub, because kube-apiserver accepted 190 writes a second on the two cores that it shares with the browser. */
+/**
+ * Starts the embedded API server as the hub, because kube-apiserver accepted only 190 writes per second on the two cores that it shares
+ * with the browser.
+ */
 async function startEmbeddedHub(): Promise<Hub> {
   const folder = await mkdtemp(join(tmpdir(), 'purser-bench-'));
   const { pid, message, stop } = await startChild<{ readonly url: string; readonly ca: string }>('test/support/api-server-process.ts', [
@@ -83,9 +86,11 @@ async function startEmbeddedHub(): Promise<Hub> {
   return { url: message.url, pid, kubeconfig: () => Promise.resolve(kubeconfig), stop: () => stop().then(remove) };
 }
 
-/** Events for the viewer: changes to tokens, and tokens that a permission hides and shows again, in a second; and their duration. */
+/** Rate of the events that are caused for the viewer, and its duration. */
 interface Rate {
+  /** Number of changes to tokens per second. */
   readonly changes: number;
+  /** Number of tokens per second that a change of permission hides or shows. */
   readonly hidden: number;
   readonly seconds: number;
 }
@@ -93,7 +98,7 @@ interface Rate {
 /** Changes tokens and a permission on the hub. Returns the number of events per second for the viewer. */
 export async function causeEvents({ client }: Pick<HubWithFacade, 'client'>, sizes: FleetSizes, rate: Rate): Promise<number> {
   const startedAt = performance.now();
-  // In the end, all tokens are visible.
+  // An even number, so that all tokens are visible in the end.
   const switches = 2 * Math.ceil((rate.hidden * rate.seconds) / BATCH_SIZE / 2);
   const changes = rate.changes * rate.seconds;
   await Promise.all([
@@ -132,7 +137,7 @@ async function createWithStatus<T extends ApiObject>(
   objects: readonly FleetObject[],
 ): Promise<void> {
   await inParallel(objects, async ({ status, metadata, ...rest }) => {
-    // The hub sets its own.
+    // The hub sets its own version and UID.
     const { resourceVersion: _, uid: __, ...named } = metadata;
     await client.create(resource, { ...rest, metadata: named } as unknown as T);
     await client.patchStatus(resource, metadata, { status });

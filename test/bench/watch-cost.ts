@@ -17,7 +17,7 @@ export async function compareWatches(world: RegistryWorld, watchers: number): Pr
   return {
     microseconds: { hub: hub.microseconds, facade: facade.microseconds },
     withWatchers: facade.usage,
-    permissionMs: await permissionLatency(world),
+    permissionMs: await measurePermissionLatency(world),
   };
 }
 
@@ -28,13 +28,13 @@ async function measureDelivery(world: RegistryWorld, server: ListServer, watcher
   // Excludes the cost of connecting.
   await delay(2_000);
   const usage = await measureUsage(server.pid);
-  const single = await measured(server, SINGLE_EVENTS * watchers, async () => {
+  const single = await measureCpu(server, SINGLE_EVENTS * watchers, async () => {
     for (let count = 1; count <= SINGLE_EVENTS; count++) {
       await touch(world, count);
       await crowd.waitForEvents(count * watchers);
     }
   });
-  const burst = await measured(server, BURST_EVENTS * watchers, async () => {
+  const burst = await measureCpu(server, BURST_EVENTS * watchers, async () => {
     await inParallel(Array.from({ length: BURST_EVENTS }), (_, index) => touch(world, SINGLE_EVENTS + index + 1));
     await crowd.waitForEvents((SINGLE_EVENTS + BURST_EVENTS) * watchers);
   });
@@ -43,8 +43,8 @@ async function measureDelivery(world: RegistryWorld, server: ListServer, watcher
   return { microseconds: { single, burst }, usage: used };
 }
 
-/** Measures the CPU time per delivery, in microseconds. */
-async function measured({ pid }: ListServer, deliveries: number, act: () => Promise<void>): Promise<number> {
+/** Measures the CPU time of an action per delivered event, in microseconds. */
+async function measureCpu({ pid }: ListServer, deliveries: number, act: () => Promise<void>): Promise<number> {
   const before = await cpuSeconds(pid);
   await act();
   return round((((await cpuSeconds(pid)) - before) * 1_000_000) / deliveries);
@@ -56,7 +56,7 @@ async function touch({ client, clusters }: RegistryWorld, count: number): Promis
 }
 
 /** Measures the time until a watch shows a cluster after permission for it was granted. */
-async function permissionLatency({ client, facade, visible }: RegistryWorld): Promise<number> {
+async function measurePermissionLatency({ client, facade, visible }: RegistryWorld): Promise<number> {
   const crowd = new WatchCrowd();
   await crowd.open(facade, { watchers: 1, token: ALICE });
   await crowd.waitForEvents(visible);

@@ -1,4 +1,4 @@
-// Chromium, as Debian packages it, and pages that record everything that went wrong in them.
+// Chromium, as Debian packages it, and tabs that record the problems of their pages.
 
 import { accessSync, constants } from 'node:fs';
 import * as axeCore from 'axe-core';
@@ -18,7 +18,7 @@ export interface TabOptions {
   readonly scheme?: 'light' | 'dark';
 }
 
-/** Starts Chromium without a window. Certificates of local runs are not verified. */
+/** Starts Chromium without a window. Does not verify certificates, because those of local runs have a private CA. */
 export async function launchBrowser(): Promise<Browser> {
   accessSync(CHROMIUM, constants.X_OK);
   return await launch({
@@ -31,7 +31,7 @@ export async function launchBrowser(): Promise<Browser> {
   });
 }
 
-/** A page with the reports of its console, its Content-Security-Policy and its scripts. */
+/** A tab that records console messages, violations of the content security policy, and uncaught errors of its page. */
 export class Tab implements AsyncDisposable {
   readonly page: Page;
   readonly #problems: string[] = [];
@@ -48,7 +48,7 @@ export class Tab implements AsyncDisposable {
     return await Tab.#open(await browser.createBrowserContext(), options);
   }
 
-  /** Opens a tab that shares the connections of this one. It closes with this one. */
+  /** Opens a tab that shares the connections of this tab. The new tab closes with this tab. */
   async openBeside(options: TabOptions = {}): Promise<Tab> {
     return await Tab.#open(this.page.browserContext(), options);
   }
@@ -67,7 +67,7 @@ export class Tab implements AsyncDisposable {
     return tab;
   }
 
-  /** Messages of the console, violations of the policy, and uncaught errors; failed requests that a test causes are not among them. */
+  /** Console errors and warnings, and uncaught errors, without those about failed requests, which tests cause on purpose. */
   get problems(): readonly string[] {
     return this.#problems.filter((text) => !text.includes('Failed to load resource') && !text.includes('net::ERR_'));
   }
@@ -80,7 +80,7 @@ export class Tab implements AsyncDisposable {
     await this.page.keyboard.press('Enter');
   }
 
-  /** Waits until the page follows all changes. */
+  /** Waits until the page shows that its data is live. */
   async untilLive(): Promise<void> {
     await this.page.waitForSelector('.connection.live');
   }
@@ -90,7 +90,7 @@ export class Tab implements AsyncDisposable {
     return await this.page.$$eval(selector, (elements) => elements.map((element) => (element as HTMLElement).innerText.trim()));
   }
 
-  /** Waits until the texts of matching elements contain a string, or no longer contain it. */
+  /** Waits until a matching element contains a string or, if `isWanted` is false, until none contains it. */
   async untilText(selector: string, text: string, isWanted = true): Promise<void> {
     await this.page.waitForFunction(
       (query: string, wanted: string, isPresent: boolean) =>

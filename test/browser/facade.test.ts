@@ -57,7 +57,7 @@ async function untilIssued(): Promise<readonly string[]> {
 }
 
 /** Returns the namespace, name, cluster and expiry in each row of the page. */
-async function shownTokens(tab: Tab): Promise<readonly string[]> {
+async function readTokens(tab: Tab): Promise<readonly string[]> {
   const rows = await tab.page.$$eval('.token-grid .space .row', (elements) =>
     elements.map((row) => {
       const text = (selector: string) => row.querySelector<HTMLElement>(selector)?.innerText ?? '';
@@ -75,7 +75,7 @@ describe('web UI of the façade', () => {
     await tab.logIn(`${pageUrl()}#/tokens`, run.ready.tokens['admin']);
     await tab.untilLive();
     await tab.untilText('.foot', `${expected.length} tokens`);
-    expect(await shownTokens(tab)).toEqual(expected);
+    expect(await readTokens(tab)).toEqual(expected);
     await tab.page.keyboard.press('3');
     const clusters = await kubectl('get', 'clusters', '--no-headers', '-o', 'custom-columns=NAME:.metadata.name,VERSION:.status.version');
     await tab.untilText('.cluster-grid .version', clusters[0]?.split(/\s+/)[1] ?? 'no version');
@@ -83,7 +83,7 @@ describe('web UI of the façade', () => {
     expect(tab.problems).toEqual([]);
   });
 
-  it('shows a ManagedToken that is created or deleted while the page is open', async () => {
+  it('shows a ManagedToken that is created while the page is open, and reports its deletion', async () => {
     await using tab = await Tab.open(browser);
     await tab.logIn(`${pageUrl()}#/tokens?q=added-later`, run.ready.tokens['admin']);
     await tab.untilText('.empty', 'No token matches');
@@ -109,7 +109,7 @@ describe('web UI of the façade', () => {
     await using tab = await Tab.open(browser);
     await tab.logIn(`${pageUrl()}#/tokens`, token);
     await tab.untilText('.foot', expected.length === 1 ? '1 token' : `${expected.length} tokens`);
-    expect(await shownTokens(tab)).toEqual(expected);
+    expect(await readTokens(tab)).toEqual(expected);
     await admin(`DELETE ${RBAC}/namespaces/team-a/rolebindings/viewer`);
     await tab.page.waitForFunction(() => document.querySelectorAll('.space .row').length === 0);
     expect(await tab.page.content()).not.toContain('ci-deployer');
@@ -136,11 +136,11 @@ describe('web UI of the façade', () => {
     expect(await tab.texts('.problem')).toEqual([expect.stringContaining('The façade does not respond.')]);
     run = await startLocalRun(folder, '--facade-port', port);
     await tab.untilLive();
-    expect(await shownTokens(tab)).toEqual(await untilIssued());
+    expect(await readTokens(tab)).toEqual(await untilIssued());
     expect(tab.problems).toEqual([]);
   });
 
-  it('serves the page to any client, with a content security policy and without data, and redirects to the page', async () => {
+  it('redirects to the page, serves the page with a content security policy, and returns no data without a token', async () => {
     await using tab = await Tab.open(browser);
     const response = await tab.page.goto(pageUrl().replace(/\/$/, ''));
     expect(tab.page.url()).toBe(pageUrl());
@@ -173,7 +173,7 @@ describe('purser ui', () => {
     await using tab = await Tab.open(browser);
     await tab.page.goto(`${url}#/tokens`);
     await tab.untilText('.foot', `${expected.length} tokens`);
-    expect(await shownTokens(tab)).toEqual(expected);
+    expect(await readTokens(tab)).toEqual(expected);
     await tab.page.keyboard.press('3');
     await tab.untilText('.cluster-grid .head', 'Latency');
     await tab.untilText('.cluster-grid .latency', 'ms');

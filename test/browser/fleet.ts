@@ -1,4 +1,4 @@
-// A fleet of clusters and ManagedTokens in the form of the façade's lists, always the same for the same time.
+// A deterministic fleet of clusters and ManagedTokens, in the form of the façade's lists.
 
 const MINUTE = 60_000;
 const HOUR = 3_600_000;
@@ -26,7 +26,7 @@ const STAGES = ['prod', 'staging', 'edge'];
 const ACCOUNTS = ['deployer', 'argocd-manager', 'prometheus', 'backup', 'flux-reconciler'];
 const LIFETIMES = [HOUR, HOUR, HOUR, 2 * HOUR, 8 * HOUR, DAY, 30 * DAY];
 
-/** Returns the fleet at a time. The same index always has the same name, cluster and problem. */
+/** Returns the fleet at a time. In fleets of the same size, the same index always has the same name, cluster and problem. */
 export function fleetAt(now: number, sizes: { readonly clusters: number; readonly tokens: number }): Fleet {
   return {
     clusters: Array.from({ length: sizes.clusters }, (_, index) => clusterAt(index, now)),
@@ -95,7 +95,7 @@ function clusterAt(index: number, now: number): ApiObject {
   };
 }
 
-/** Returns the token of an index. `generation` counts its rotations since the start. */
+/** Returns the ManagedToken with an index. `generation` counts its rotations since the start. */
 export function tokenAt(
   index: number,
   now: number,

@@ -1,4 +1,4 @@
-// Figures of the web UI in Chromium, on a façade: `node test/browser/measure.ts [TOKENS]`. Prints JSON.
+// Measures the web UI in Chromium with a façade, and prints JSON: `node test/browser/measure.ts [TOKENS]`.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser } from 'puppeteer-core';
@@ -73,7 +73,7 @@ function longestCpuMs(events: readonly TraceEvent[], since: number): number {
 
 const figuresOf = (tab: Tab) => tab.page.evaluate(() => ({ ...(globalThis as unknown as { figures: PageFigures }).figures }));
 
-/** Opens the login of the page, because Chromium starts its own processes for the first page. Each tab has its own cache. */
+/** Opens the login of the page before the measurements, because Chromium starts processes for its first page. Tabs share no cache. */
 async function warmUp(browser: Browser, { facade }: World): Promise<void> {
   await using tab = await Tab.open(browser);
   await tab.page.goto(`${facade.url}/ui/`);
@@ -91,7 +91,7 @@ async function openPage(browser: Browser, { facade }: World, tokens: number, use
   return tab;
 }
 
-/** Opens a page, and returns its time until the first rows. */
+/** Opens the page, and returns the time until it shows the first rows. */
 async function measureRows(browser: Browser, world: World, tokens: number) {
   await using tab = await openPage(browser, world, tokens);
   const { firstRowsMs } = await figuresOf(tab);
@@ -126,7 +126,7 @@ async function measureEvents(browser: Browser, world: World, tokens: number) {
   };
 }
 
-/** Usage of the façade in addition to an idle client, its requests, and the open watches. */
+/** Usage of the façade with an idle client, and the numbers of requests and of open watches. */
 interface Idle extends Usage {
   readonly requests: number;
   readonly watches: number;
@@ -149,7 +149,7 @@ async function readRequests(metrics: string): Promise<Pick<Idle, 'requests' | 'w
   return { requests: sumOf('purser_http_requests_total'), watches: sumOf('purser_watchers') };
 }
 
-/** Measures the façade compared with a plain client that watches the lists of the page from their first object on. */
+/** Measures the façade with an idle plain client that watches the lists of the page from their first object on. */
 async function measureIdleClient(world: World, tokens: number): Promise<Idle> {
   const crowd = new WatchCrowd();
   for (const path of LISTS) await crowd.open({ ...world.facade, path }, { watchers: 1, token: ADMIN });
@@ -164,7 +164,7 @@ async function measureIdlePage(browser: Browser, world: World, tokens: number): 
   return await measureIdle(world);
 }
 
-/** Compares an idle page with an idle plain client: client, page, page, client, because the memory of a process grows with its age. */
+/** Compares an idle page with an idle plain client, in the order client, page, page, client: the memory of a process grows with its age. */
 async function compareIdle(browser: Browser, world: World, tokens: number) {
   const first = await measureIdleClient(world, tokens);
   const pages = [await measureIdlePage(browser, world, tokens), await measureIdlePage(browser, world, tokens)];
@@ -172,7 +172,7 @@ async function compareIdle(browser: Browser, world: World, tokens: number) {
   return { seconds: (2 * IDLE_MS) / 1_000, page: summaryOf(pages), client: summaryOf(clients) };
 }
 
-/** Returns means, but all requests and the largest number of watches. */
+/** Returns the means of the usage, the sum of the requests, and the largest number of watches. */
 function summaryOf(rounds: readonly Idle[]) {
   const mean = (of: (idle: Idle) => number) => round(rounds.reduce((sum, idle) => sum + of(idle), 0) / rounds.length);
   return {

@@ -14,7 +14,7 @@ afterAll(() => browser.close());
 
 const SIZES = { clusters: 15, tokens: 120 };
 
-/** Calls `use` with a page of a fleet; then checks that nothing was reported in the page. */
+/** Calls `use` with a page of a fleet; then checks that the page reported no problem. */
 async function withPage(
   hash: string,
   use: (tab: Tab, stage: Stage) => Promise<void>,
@@ -85,7 +85,7 @@ describe('page of the web UI', () => {
     });
   });
 
-  it('draws only the visible rows of 10,000 tokens and 1,000 clusters', async () => {
+  it('draws only the visible rows of 10,000 tokens', async () => {
     await withPage(
       '#/tokens?order=expiry',
       async (tab) => {
@@ -115,7 +115,7 @@ describe('page of the web UI', () => {
     });
   });
 
-  it('can be used with the keyboard alone', async () => {
+  it('searches, opens details, zooms and changes views with the keyboard alone', async () => {
     await withPage('#/overview', async (tab) => {
       const { keyboard } = tab.page;
       await keyboard.press('/');
@@ -245,7 +245,7 @@ describe('page of the web UI', () => {
   it.each([
     [401, 'The hub does not accept the token', 'Log in to the cluster of your kubeconfig again'],
     [500, 'The hub responded with status 500', "check Purser's log"],
-  ])('marks the connection as partly live, with cause and remedy, after status %d of the hub', async (status, cause, remedy) => {
+  ])('marks the connection as partly live, with cause and remedy, after status %d from the hub', async (status, cause, remedy) => {
     const fleet = fleetAt(Date.now(), SIZES);
     await using stage = await Stage.start(fleet, fleet.clusters);
     await using tab = await Tab.open(browser);
@@ -308,12 +308,12 @@ describe('page of the web UI', () => {
   });
 });
 
-describe('hostile objects', () => {
+describe('page of the web UI with hostile objects', () => {
   const MARKUP = '<img src=x onerror="globalThis.attacked=1"><script>globalThis.attacked=1</script>';
   const LONG = 'x'.repeat(253);
 
-  /** Returns a token with hostile strings in every field that the page shows. */
-  function hostile(index: number, text: string): ApiObject {
+  /** Returns a ManagedToken with a hostile string in every field that the page shows. */
+  function hostileToken(index: number, text: string): ApiObject {
     const token = tokenAt(3, Date.now(), SIZES);
     const { metadata, spec, status } = textEverywhere(text);
     return {
@@ -326,11 +326,11 @@ describe('hostile objects', () => {
 
   it.each([
     ['markup', MARKUP],
-    ['the longest name', LONG],
-    ['a megabyte', 'word '.repeat(200_000)],
+    ['a name of the maximum length', LONG],
+    ['a megabyte of words', 'word '.repeat(200_000)],
     ['right-to-left and control characters', '\u202eevil\u0000\u001b[2J\u2028'],
-    ['a script address', 'javascript:globalThis.attacked=1'],
-    ['the name of a prototype', '__proto__'],
+    ['a javascript URL', 'javascript:globalThis.attacked=1'],
+    ['the property name __proto__', '__proto__'],
   ])('shows objects without running code or breaking the page if their strings contain %s', async (_name, text) => {
     const cluster = fleetAt(Date.now(), SIZES).clusters[4] as ApiObject;
     const conditions = [
@@ -346,7 +346,7 @@ describe('hostile objects', () => {
         status,
       },
     ];
-    await using stage = await Stage.start({ clusters, tokens: [hostile(1, text)] });
+    await using stage = await Stage.start({ clusters, tokens: [hostileToken(1, text)] });
     await using tab = await Tab.open(browser);
     await tab.logIn(`${stage.url}#/tokens`);
     await tab.untilLive();

@@ -1,4 +1,4 @@
-// `npm run pictures`: draws the pictures of docs/ui.md in Chromium.
+// `npm run pictures`: takes the screenshots for docs/ui.md in Chromium.
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -20,10 +20,10 @@ export class Stage implements AsyncDisposable {
   readonly #objects: Readonly<Record<string, Map<string, ApiObject>>>;
   readonly #watches = new Map<ServerResponse, string>();
   #revision = 1_000;
-  /** Objects that the hub shows; undefined for a page of the façade. */
+  /** Clusters on the hub; undefined for a page that the façade serves. */
   readonly #hub: readonly ApiObject[] | undefined;
   refusal: Refusal | undefined;
-  /** Response to requests for Clusters of the hub in place of the objects. */
+  /** Response to requests for Clusters on the hub in place of the objects. */
   hubRefusal: Refusal | undefined;
   /** Number of requests. */
   requests = 0;
@@ -105,13 +105,13 @@ export class Stage implements AsyncDisposable {
     try {
       const {
         status,
-        headers: answered,
+        headers: responseHeaders,
         body,
       } = this.#assets.reply(path, {
         acceptEncoding: String(headers['accept-encoding']),
         ifNoneMatch: headers['if-none-match'],
       });
-      response.writeHead(status, answered).end(body);
+      response.writeHead(status, responseHeaders).end(body);
     } catch {
       response.writeHead(404).end();
     }

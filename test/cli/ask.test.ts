@@ -14,7 +14,7 @@ describe('askUser', () => {
     expect(await text(stderr)).toBe('Remove it? ');
   });
 
-  it('returns an empty line at the end of the input', async () => {
+  it('returns an empty string at the end of the input', async () => {
     const { stdin, stderr } = terminal();
     stdin.end();
     expect(await askUser('Remove it? ', { stdin, stderr }, new AbortController().signal)).toBe('');

@@ -37,7 +37,7 @@ describe('purser print authentication-config', () => {
     });
   });
 
-  it('prints several audiences exactly as the addresses are spelled, the CA of the issuer, and its discovery document', async () => {
+  it('prints several audiences exactly as the addresses are spelled, and the CA and discovery URL of the issuer', async () => {
     const ca = join(folder, 'ca.crt');
     await writeFile(ca, `${authority.certificate}${authority.certificate}`);
     const url = 'https://10.0.0.1:6443/.well-known/openid-configuration';
@@ -61,7 +61,7 @@ describe('purser print authentication-config', () => {
     ['v1.34.2', 'v1'],
     ['1.33', 'v1beta1'],
     ['1.30.0', 'v1beta1'],
-  ])('prints the version for Kubernetes %s: %s', async (version, expected) => {
+  ])('prints the apiVersion for Kubernetes %s: %s', async (version, expected) => {
     const { apiVersion } = parse(await print(...ISSUER, ...SERVER, '--kubernetes-version', version));
     expect(apiVersion).toBe(`apiserver.config.k8s.io/${expected}`);
   });
@@ -99,12 +99,12 @@ describe('purser print authentication-config', () => {
     [[...ISSUER, '--server', 'https://a b'], '--server must be an https URL, or a host with a port'],
     [
       [...ISSUER, ...SERVER, '--target-issuer', 'https://hub.example.com'],
-      'hub and target cluster have the same issuer, https://hub.example.com, so the target cluster cannot trust tokens issued by the hub. Set ' +
-        "--service-account-issuer of the hub's API server to its own URL",
+      'the hub and the target cluster have the same issuer, https://hub.example.com, so the target cluster cannot trust tokens issued by the hub. Set ' +
+        "--service-account-issuer of the hub's API server to the hub's own URL",
     ],
     [[...ISSUER, ...SERVER, '--kubernetes-version', '2'], '--kubernetes-version must be a version of Kubernetes, such as 1.34, not "2"'],
-    [[...ISSUER, ...SERVER, ...SERVER, '--kubernetes-version', '1.29'], 'accepts only one audience; set --server once'],
-    [[...ISSUER, ...SERVER, '--kubernetes-version', '1.29', '--discovery-url', 'https://a'], 'omit --discovery-url'],
+    [[...ISSUER, ...SERVER, ...SERVER, '--kubernetes-version', '1.29'], 'accepts only one audience. Set --server once'],
+    [[...ISSUER, ...SERVER, '--kubernetes-version', '1.29', '--discovery-url', 'https://a'], 'Omit --discovery-url'],
     [[...ISSUER, ...SERVER, '--ca', 'missing.crt'], 'cannot read --ca: ENOENT'],
     [[...ISSUER, ...SERVER, '--ca', import.meta.filename], '--ca must be a PEM file with certificates and without a private key'],
   ])('rejects %j', async (args, text) => {

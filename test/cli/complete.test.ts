@@ -100,7 +100,7 @@ describe('purser __complete', () => {
     expect(namesOf(await complete())).toEqual(namesOf(await complete('')));
   });
 
-  it('omits options of the local run from those of run', async () => {
+  it('omits options that apply only to a local run from the completion of purser run', async () => {
     const options = namesOf(await complete('run', '-'));
     expect(options).toEqual(expect.arrayContaining(['--facade-port', '--help', '-h']));
     expect(options).not.toContain('--data-dir');
@@ -120,7 +120,7 @@ describe('purser __complete', () => {
     expect(await complete('cluster', 'revoke', 'target')).toEqual(['target-1', 'target-2', ':4']);
   });
 
-  it('completes ManagedTokens in a namespace, or of the namespace of the context', async () => {
+  it('completes ManagedTokens in the namespace of -n, or else in the namespace of the context', async () => {
     expect(await complete('rotate', '-n', 'team-a', 'mt/c')).toEqual(['mt/ci', ':4']);
     expect(await complete('rotate', '')).toEqual(['mt/ci', 'mt/web', ':4']);
   });
@@ -137,7 +137,7 @@ describe('purser __complete', () => {
   });
 });
 
-describe('purser __complete without a response of the hub', () => {
+describe('purser __complete without a response from the hub', () => {
   it('ends after five seconds if the hub returns no names', async () => {
     const clock = new FakeClock();
     const words = ['cluster', 'revoke', '--hub-context', 'arn:aws:eks:us-east-1:1:cluster/two', ''];
@@ -148,7 +148,7 @@ describe('purser __complete without a response of the hub', () => {
   });
 });
 
-/** Completes a line in bash, with stubs that record what the completion requests from readline. */
+/** Completes a line in bash, with a stub of compopt that records its arguments. */
 async function completeInBash(line: string): Promise<{ readonly replies: readonly string[]; readonly options: string }> {
   const script = `source <(purser completion bash)
     compopt() { options+="$* "; }
@@ -185,7 +185,7 @@ describe('purser completion', () => {
     expect([code, output]).toEqual([0, expect.stringContaining('__complete')]);
   });
 
-  it('rejects other shells', async () => {
+  it('rejects an unsupported shell', async () => {
     expect(await runPurser(['completion', 'csh'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Allowed choices are bash, zsh, fish'),

@@ -10,6 +10,6 @@ describe('parseManagedTokenName', () => {
   );
 
   it.each(['secret/ci', 'mt/', 'mt/a/b', '/ci', ''])('rejects %j', (text) => {
-    expect(() => parseManagedTokenName(text)).toThrow('write mt/NAME');
+    expect(() => parseManagedTokenName(text)).toThrow('Write mt/NAME');
   });
 });

@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<Cluster>[] = [
   { name: 'REGION', wide: true, text: () => 'eu' },
 ];
 
-function printed(print: typeof printList | typeof printObject, value: never, output?: OutputFormat) {
+function captureOutput(print: typeof printList | typeof printObject, value: never, output?: OutputFormat) {
   const texts = { output: '', stderr: '' };
   const host = { print: (text: string) => (texts.output += text), warn: (text: string) => (texts.stderr += text) };
   print(host as unknown as CommandHost, value, { resource: Clusters, columns: COLUMNS, output } as never);
@@ -33,11 +33,11 @@ describe('printList', () => {
     ['wide', 'NAME       NOTE         REGION\ntarget-1   a [31m b c   eu\nb          <none>       eu\n'],
     ['name', 'cluster.registry.purser.dev/target-1\ncluster.registry.purser.dev/b\n'],
   ] as const)('prints objects without control characters for -o %s', (output, expected) => {
-    expect(printed(printList, CLUSTERS as never, output)).toEqual({ output: expected, stderr: '' });
+    expect(captureOutput(printList, CLUSTERS as never, output)).toEqual({ output: expected, stderr: '' });
   });
 
   it.each(['json', 'yaml'] as const)('prints a List without managedFields for -o %s', (output) => {
-    expect(parse(printed(printList, [clusterOf('b')] as never, output).output)).toEqual({
+    expect(parse(captureOutput(printList, [clusterOf('b')] as never, output).output)).toEqual({
       apiVersion: 'v1',
       kind: 'List',
       metadata: { resourceVersion: '' },
@@ -47,20 +47,20 @@ describe('printList', () => {
 
   it.each(['json', 'yaml'] as const)('escapes control characters for -o %s', (output) => {
     const note = 'a\u001b]0;x\u0007\nb\u009b2J\u202e\u2028\u{e0001}\u007f';
-    const texts = printed(printList, [clusterOf('b', { note, [note]: 'key' })] as never, output).output;
+    const texts = captureOutput(printList, [clusterOf('b', { note, [note]: 'key' })] as never, output).output;
     expect(texts.replaceAll('\n', '')).not.toMatch(/[\p{C}\u2028]/u);
     expect(parse(texts)).toMatchObject({ items: [{ metadata: { annotations: { note, [note]: 'key' } } }] });
   });
 
   it('prints a note to standard error if there are no objects', () => {
-    expect(printed(printList, [] as never)).toEqual({ output: '', stderr: 'No resources found.\n' });
+    expect(captureOutput(printList, [] as never)).toEqual({ output: '', stderr: 'No resources found.\n' });
   });
 });
 
 describe('printObject', () => {
   it('prints the object itself as JSON, and a table of one row', () => {
-    const { output } = printed(printObject, clusterOf('b') as never, 'json');
+    const { output } = captureOutput(printObject, clusterOf('b') as never, 'json');
     expect(JSON.parse(output)).toMatchObject({ kind: 'Cluster', metadata: { name: 'b' } });
-    expect(printed(printObject, clusterOf('b') as never).output).toBe('NAME   NOTE\nb      <none>\n');
+    expect(captureOutput(printObject, clusterOf('b') as never).output).toBe('NAME   NOTE\nb      <none>\n');
   });
 });

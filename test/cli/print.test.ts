@@ -91,7 +91,10 @@ describe('purser print', () => {
     [['secrets'], "unknown command 'secrets'"],
     [['constructor'], "unknown command 'constructor'"],
     [['target-rbac', 'more'], 'too many arguments'],
-    [['registration', '--set', 'a:b'], '--set must be a name of at most 63 letters, digits, dots, hyphens and underscores, not "a:b"'],
+    [
+      ['registration', '--set', 'a:b'],
+      '--set must be a name of at most 63 letters, digits, dots, hyphens and underscores that starts and ends with a letter or digit, not "a:b"',
+    ],
     [['registration', '--namespaces=a'], "unknown option '--namespaces'"],
     [['target-rbac', '--names=a'], "unknown option '--names'"],
   ])('rejects %j', async (args, text) => {
@@ -144,9 +147,9 @@ describe('purser print', () => {
     [['hub-rbac'], "required option '--service-account NAME' not specified"],
     [['hub-rbac', '--service-account', 'A b'], '--service-account must be a name of'],
     [['hub-rbac', '--service-account', 'purser'], '--service-account must be a service account that Purser does not run as'],
-    [['target-rbac', '--user', 'a', '--user', 'b'], '--user is set twice; set it once'],
+    [['target-rbac', '--user', 'a', '--user', 'b'], '--user is set twice. Set the option once'],
     [['target-rbac', '--user', ''], '--user needs a value: --user USER'],
-  ])('rejects %j with a remedy', async (args, text) => {
+  ])('rejects the arguments %j', async (args, text) => {
     await expect(printText(...args)).rejects.toThrow(text);
   });
 });

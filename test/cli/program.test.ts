@@ -99,7 +99,7 @@ describe('runProgram', () => {
     expect(host.exits).toEqual([0]);
   });
 
-  it('treats simultaneous signals as one', () => {
+  it('treats two signals within 300 ms as one', () => {
     const { host, clock } = run(async () => ({ stop: () => never }));
     host.send('SIGINT');
     clock.advance(300);

@@ -6,7 +6,7 @@ import { OPTIONS } from '../../src/config/options.ts';
 import { newFolder } from '../support/folders.ts';
 import { runPurser } from '../support/run-purser.ts';
 
-const ran = (line: string) => runPurser(line.split(' ').filter(Boolean));
+const runLine = (line: string) => runPurser(line.split(' ').filter(Boolean));
 
 describe('purser', () => {
   it.each([
@@ -24,18 +24,18 @@ describe('purser', () => {
     ['suspend --help', 'Usage: purser suspend mt/NAME [options]'],
     ['cluster revoke --help', 'Usage: purser cluster revoke NAME [options]'],
   ])('prints help for the arguments "%s"', async (line, usage) => {
-    const { code, output, stderr } = await ran(line);
+    const { code, output, stderr } = await runLine(line);
     expect([code, output.split('\n')[0], stderr]).toEqual([0, usage, '']);
   });
 
   it.each(['--version', 'version', 'run --version'])('prints the version of Purser for "%s"', async (line) => {
-    expect(await ran(line)).toEqual({ code: 0, output: expect.stringMatching(/^purser \d+\.\d+\.\d+\n$/), stderr: '' });
+    expect(await runLine(line)).toEqual({ code: 0, output: expect.stringMatching(/^purser \d+\.\d+\.\d+\n$/), stderr: '' });
   });
 
   it('prints the versions of Purser and Node.js as JSON and YAML', async () => {
-    const { output } = await ran('version -o json');
+    const { output } = await runLine('version -o json');
     expect(JSON.parse(output)).toEqual({ version: expect.stringMatching(/^\d/), node: process.version });
-    expect((await ran('version --output=yaml')).output).toBe(`version: ${JSON.parse(output).version}\nnode: ${process.version}\n`);
+    expect((await runLine('version --output=yaml')).output).toBe(`version: ${JSON.parse(output).version}\nnode: ${process.version}\n`);
   });
 
   it.each([
@@ -44,14 +44,14 @@ describe('purser', () => {
     ['everything', "unknown command 'everything' (for help, run purser --help)"],
     ['--nope', "unknown option '--nope' (for help, run purser --help)"],
     ['dev --nope', "unknown option '--nope' (for help, run purser dev --help)"],
-    ['--context hub status', '--context is an option of a command; write it after the command name (for help, run purser --help)'],
-    ['-n team-a status', '-n is an option of a command; write it after the command name (for help, run purser --help)'],
+    ['--context hub status', '--context is an option of a command. Write it after the command name (for help, run purser --help)'],
+    ['-n team-a status', '-n is an option of a command. Write it after the command name (for help, run purser --help)'],
     [
       'cluster --context hub list',
-      '--context is an option of a command; write it after the command name (for help, run purser cluster --help)',
+      '--context is an option of a command. Write it after the command name (for help, run purser cluster --help)',
     ],
-    ['status mt/ci -A', '-A selects all namespaces, but mt/NAME is in one namespace; select that namespace with -n'],
-    ['status --target-context target-1', '--target-context is for one ManagedToken; write its name as mt/NAME'],
+    ['status mt/ci -A', '-A selects all namespaces, but mt/NAME is in one namespace. Select that namespace with -n'],
+    ['status --target-context target-1', '--target-context is for one ManagedToken. Write its name as mt/NAME'],
     ['help rnu', "unknown command 'rnu'; did you mean run? (for help, run purser --help)"],
     ['help cluster revok', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],
     ['cluster revok a', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],
@@ -65,9 +65,9 @@ describe('purser', () => {
       'print hub-rbac --service-acount a',
       "unknown option '--service-acount'; did you mean --service-account? (for help, run purser print hub-rbac --help)",
     ],
-    ['status foo/bar', '"foo/bar" is not a ManagedToken; write mt/NAME, and select its namespace with -n'],
-    ['rotate mt/', '"mt/" is not a ManagedToken; write mt/NAME, and select its namespace with -n'],
-    ['rotate mt/..', '"mt/.." is not a ManagedToken; write mt/NAME, and select its namespace with -n'],
+    ['status foo/bar', '"foo/bar" is not the name of a ManagedToken. Write mt/NAME, and select its namespace with -n'],
+    ['rotate mt/', '"mt/" is not the name of a ManagedToken. Write mt/NAME, and select its namespace with -n'],
+    ['rotate mt/..', '"mt/.." is not the name of a ManagedToken. Write mt/NAME, and select its namespace with -n'],
     ...['add --context eu', 'show', 'renew', 'revoke', 'remove'].map((command) => [
       `cluster ${command} Prod/eu`,
       'NAME must be a name of lowercase letters, digits, dots and hyphens, not "Prod/eu"',
@@ -77,7 +77,7 @@ describe('purser', () => {
     ['version -o wide', '--output must be one of json, yaml, not "wide"'],
     ['version -o', '-o needs a value: -o FORMAT (for help, run purser version --help)'],
   ])('exits with 2 and one line for "%s"', async (line, problem) => {
-    expect(await ran(line)).toEqual({ code: 2, output: '', stderr: `purser: ${problem}\n` });
+    expect(await runLine(line)).toEqual({ code: 2, output: '', stderr: `purser: ${problem}\n` });
   });
 
   it('exits with 1 and prints other errors on one line, without tokens or control characters', async () => {
@@ -94,7 +94,7 @@ describe('purser', () => {
   });
 
   it.each(['cluster', 'print'])('exits with 2 and prints help to standard error for "%s" without a command', async (group) => {
-    const { code, output, stderr } = await ran(group);
+    const { code, output, stderr } = await runLine(group);
     expect([code, output, stderr.split('\n')[0]]).toEqual([2, '', `Usage: purser ${group} COMMAND [options]`]);
   });
 
@@ -105,7 +105,7 @@ describe('purser', () => {
 });
 
 /** Writes a kubeconfig whose hub refuses connections, and returns its path. */
-async function unreachableHub(): Promise<string> {
+async function writeUnreachableHub(): Promise<string> {
   const path = join(await newFolder(), 'kubeconfig');
   const cluster = { name: 'hub', cluster: { server: 'https://127.0.0.1:1' } };
   const context = { name: 'hub', context: { cluster: 'hub', user: '' } };
@@ -117,16 +117,16 @@ describe('purser with a hub that does not respond', () => {
   it.each(['cluster list', 'status', 'status mt/ci', 'rotate mt/ci', 'suspend mt/ci'])(
     'names the cause and remedy for "%s"',
     async (line) => {
-      const { code, stderr } = await runPurser([...line.split(' '), '--kubeconfig', await unreachableHub()]);
+      const { code, stderr } = await runPurser([...line.split(' '), '--kubeconfig', await writeUnreachableHub()]);
       const problem = 'cannot connect to the hub at https://127.0.0.1:1 (ECONNREFUSED)';
-      expect([code, stderr]).toEqual([1, `purser: ${problem}; check the network and the address of the current context\n`]);
+      expect([code, stderr]).toEqual([1, `purser: ${problem}. Check the network and the address of the current context\n`]);
     },
   );
 });
 
 describe('purser with an interrupted command', () => {
   it('prints one line for an interrupted command', async () => {
-    const result = await runPurser(['cluster', 'list', '--kubeconfig', await unreachableHub()], { signal: AbortSignal.abort() });
+    const result = await runPurser(['cluster', 'list', '--kubeconfig', await writeUnreachableHub()], { signal: AbortSignal.abort() });
     expect(result).toEqual({ code: 1, output: '', stderr: 'purser: interrupted\n' });
   });
 });
@@ -142,11 +142,11 @@ describe('purser run and purser dev', () => {
     ['dev --clusters 0', 'Starting Purser with a hub on this machine…\n\n'],
     ['run', ''],
   ])('prints a message before it starts the program for "%s"', async (line, text) => {
-    expect((await ran(line)).output).toBe(text);
+    expect((await runLine(line)).output).toBe(text);
   });
 
   it('lists all options with their defaults', async () => {
-    const { output } = await ran('help dev');
+    const { output } = await runLine('help dev');
     expect(output).toContain(
       '  --data-dir DIR                      directory for all data of the local run, reused on restart (default .purser)\n',
     );
@@ -154,7 +154,7 @@ describe('purser run and purser dev', () => {
   });
 
   it('omits options of the local run from the help of run', async () => {
-    const { output } = await ran('help run');
+    const { output } = await runLine('help run');
     expect(output).toContain('--metrics-port PORT');
     expect(output).not.toContain('--data-dir');
   });

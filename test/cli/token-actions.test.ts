@@ -42,10 +42,10 @@ async function run(action: TokenAction, { name = 'ci', timeoutMs = 280_000 } = {
   return await running;
 }
 
-async function issued(spec: Parameters<TokenWorld['create']>[1] = {}): Promise<string> {
+async function issueToken(spec: Parameters<TokenWorld['create']>[1] = {}): Promise<string> {
   await world.run();
   await world.create('ci', spec);
-  await world.ready();
+  await world.waitUntilReady();
   return await world.tokenText();
 }
 
@@ -53,23 +53,23 @@ const name = () => `ManagedToken ${world.namespace}/ci`;
 
 describe('requestChange', () => {
   it('waits until the token is rotated', async () => {
-    const before = await issued();
+    const before = await issueToken();
     expect(await run('rotate')).toMatch(new RegExp(`^${name()} has a new token, which expires in \\d+m\\.\n$`));
     expect(await world.tokenText()).not.toBe(before);
   });
 
   it('waits until the token is revoked and replaced', async () => {
-    const before = await issued({ revocation: 'BoundSecret' });
+    const before = await issueToken({ revocation: 'BoundSecret' });
     expect(await run('revoke')).toMatch(/had its token revoked; the new token expires in \d+m/);
     expect(await world.isAccepted(before)).toBe(false);
     expect(await world.isAccepted(await world.tokenText())).toBe(true);
   });
 
   it('suspends and resumes rotation', async () => {
-    await issued();
+    await issueToken();
     expect(await run('suspend')).toMatch(/is suspended; its token expires in \d+m/);
     expect((await world.get()).spec.rotation.suspend).toBe(true);
-    expect(await run('rotate')).toBe(`1: ${name()} is suspended; resume it with purser resume`);
+    expect(await run('rotate')).toBe(`1: ${name()} is suspended. Resume it with purser resume`);
     expect(await run('resume')).toMatch(/is resumed; its token expires in \d+m/);
     expect((await world.get()).spec.rotation.suspend).toBe(false);
   });
@@ -81,18 +81,18 @@ describe('requestChange', () => {
   });
 
   it('fails for a token that cannot be revoked', async () => {
-    await issued();
+    await issueToken();
     expect(await run('revoke')).toContain(`1: ${name()} does not have spec.revocation BoundSecret`);
   });
 
   it('fails for a ManagedToken that does not exist', async () => {
     expect(await run('rotate', { name: 'other' })).toBe(
-      `1: ManagedToken ${world.namespace}/other was not found; list ManagedTokens with kubectl get managedtokens -A`,
+      `1: ManagedToken ${world.namespace}/other was not found. List ManagedTokens with kubectl get managedtokens -A`,
     );
   });
 
   it('exits with code 3 and reports the cause if the token is not issued in time', async () => {
-    await issued();
+    await issueToken();
     await world.forbid();
     expect(await run('rotate', { timeoutMs: 30_000 })).toMatch(
       /^3: Purser has not handled the request to rotate .* cannot issue clusters\/token/,
@@ -104,7 +104,7 @@ describe('requestChange', () => {
     expect(await run('rotate', { timeoutMs: 5_000 })).toContain('Check that Purser is running');
   });
 
-  it('returns without waiting for a timeout of zero', async () => {
+  it('returns without waiting if the timeout is zero', async () => {
     await world.create();
     expect(await run('rotate', { timeoutMs: 0 })).toBe(`${name()}: rotate requested.\n`);
   });
@@ -124,24 +124,24 @@ describe('inspect', () => {
   };
 
   it('confirms each link except the Cluster, which is not probed in this test', async () => {
-    await issued();
+    await issueToken();
     const verdicts = { permission: 'ok', cluster: 'failed', 'service account': 'ok', token: 'ok', secret: 'ok' };
     expect(await chain()).toEqual(verdicts);
   });
 
   it('reports a withdrawn permission', async () => {
-    await issued();
+    await issueToken();
     await world.forbid();
     expect(await chain()).toMatchObject({ permission: 'failed' });
   });
 
-  it('sends nothing to the target without --target-context', async () => {
-    await issued();
+  it('does not check the service account without --target-context', async () => {
+    await issueToken();
     expect(await chain({ target: undefined })).toMatchObject({ 'service account': 'not checked (needs --target-context)', token: 'ok' });
   });
 
   it('does not send the token to another cluster', async () => {
-    await issued();
+    await issueToken();
     const other = world.hub.admin;
     const reviews = jest.spyOn(other, 'createReview');
     const needs = `not checked (needs a --target-context that refers to Cluster ${world.cluster})`;
@@ -151,7 +151,7 @@ describe('inspect', () => {
   });
 
   it('sends the token to a registered address after the service account was re-created', async () => {
-    await issued();
+    await issueToken();
     const { namespace, name: account } = (await world.get()).spec.serviceAccount;
     await world.target.admin.delete(ServiceAccounts, { namespace, name: account });
     await world.target.admin.create(ServiceAccounts, { metadata: { namespace, name: account } });
@@ -159,7 +159,7 @@ describe('inspect', () => {
   });
 
   it('names the context of a target that does not respond', async () => {
-    await issued();
+    await issueToken();
     const target = world.hub.client('admintoken');
     jest.spyOn(target, 'get').mockRejectedValue(new TransportError('ECONNREFUSED', 'connect ECONNREFUSED'));
     await expect(chain({ target: peer(target) })).rejects.toThrow(/^cannot connect to the target cluster at .* context "eu"$/);
@@ -167,7 +167,7 @@ describe('inspect', () => {
   });
 
   it('names the permissions that the user lacks', async () => {
-    await issued();
+    await issueToken();
     const rules = [{ apiGroups: ['tokens.purser.dev'], resources: ['managedtokens'], verbs: ['get'] }];
     const subjects = [{ kind: 'User', name: 'bob', apiGroup: RBAC }];
     const metadata = { namespace: world.namespace, name: 'viewer' };

@@ -154,7 +154,7 @@ describe('status of a Cluster behind the proxy of its credential', () => {
       await restart(() => 1);
       await world.shows('private', 'Reachable=False Unreachable');
       expect(await messageOf('private', 'Reachable')).toMatch(
-        /: the proxy could not connect to the cluster: it responded with status 502\./,
+        /: the proxy could not connect to the cluster, and responded with status 502\./,
       );
       await restart(portOf);
       await world.shows('private', 'Ready=True ClusterReady');
@@ -187,7 +187,7 @@ describe('version of a Cluster', () => {
     ['in HTML', 'html', (reply) => reply.json(200, { gitVersion: '<script>v1</script>' }), 'scriptv1script'],
     ['that is not JSON', 'text', (reply) => reply.text(200, 'v1.36.4'), undefined],
     ['that never ends', 'endless', (reply) => void reply.open().bytes('{"gitVersion":"v1'), undefined],
-  ])('shows a sanitized version and Ready=True for a version %s', async (_, name, respond, expected) => {
+  ])('shows Ready=True, and a sanitized version or none, for a version %s', async (_, name, respond, expected) => {
     const { url } = await world.serve(versionFrom(respond));
     await world.register(name, [url]);
     await world.shows(name, 'Ready=True ClusterReady');
@@ -211,7 +211,7 @@ describe('status of a Cluster over time', () => {
     expect(await world.events('mortal')).toEqual(['Normal ClusterReady', 'Warning Unreachable']);
   });
 
-  it('does not change the status of a cluster that flaps every 5 s', async () => {
+  it('changes Ready of a cluster that flaps every 5 s at most three times in two minutes', async () => {
     const server = await world.serve((request, reply) => {
       const isUp = Math.floor(world.clock.now() / 5_000) % 2 === 0;
       return request.path === '/readyz' && !isUp ? reply.text(503, '') : healthy()(request, reply);
@@ -225,7 +225,7 @@ describe('status of a Cluster over time', () => {
     expect(status?.conditions).toHaveLength(4);
   });
 
-  it('reports another activeEndpoint while the first address does not respond', async () => {
+  it('reports the second address as activeEndpoint while the first one does not respond', async () => {
     const [port] = await freePorts(1);
     const { url } = await world.serve(healthy());
     await world.register('failover', [`https://127.0.0.1:${port}`, url]);

@@ -20,7 +20,7 @@ import { base64, CREDENTIALS, TestServer } from '../tokens/token-world.ts';
 
 /** Name of the Cluster that represents the hub. */
 export const HUB = 'hub';
-/** In simulated time. */
+/** Maximum wait for a condition, in milliseconds of simulated time. */
 const PATIENCE_MS = 600_000;
 const STEP_MS = 100;
 
@@ -35,7 +35,7 @@ export function healthy(version = 'v1.36.4', allowed = true): WireHandler {
 
 interface Access {
   readonly controller: NonNullable<NonNullable<Cluster['spec']['authInfo']>['controller']>;
-  /** PEM. */
+  /** Certificate authority, as PEM. */
   readonly ca?: string;
 }
 

@@ -41,7 +41,7 @@ export class Fleet {
   readonly probes = new Map<string, number[]>();
   readonly clusters = new Map<string, Cluster>();
   /** Number of reconciles. */
-  looks = 0;
+  reconciles = 0;
   readonly #isDead: (name: string) => boolean;
   readonly #hasCredentials: boolean;
   #term: Subscription | undefined;
@@ -64,7 +64,7 @@ export class Fleet {
   restart(): void {
     this.stop();
     this.#term = createClusterController(this.#options())(new AbortController().signal).subscribe(() => {
-      this.looks += 1;
+      this.reconciles += 1;
     });
   }
 

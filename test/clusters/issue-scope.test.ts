@@ -24,16 +24,16 @@ describe('namespacesToReview', () => {
     expect(namespaces[0]).toBe('z');
   });
 
-  it('prefers no namespace that a spec names only since its token was issued', () => {
+  it('gives no precedence to the namespaces of specs that changed after their tokens were issued', () => {
     const issued = { issuedAt: '2026-01-01T00:00:00Z', observedGeneration: 1 };
     const at = (namespace: string, generation: number) => ({ ...tokenFor(namespace, issued), metadata: { generation } });
     const crowd = Array.from({ length: 10 }, (_, index) => at(`a${index}`, 2) as ManagedToken);
     expect(namespacesToReview([...crowd, at('z', 1) as ManagedToken], undefined)[0]).toBe('z');
   });
 
-  it('returns no namespaces without ManagedTokens', () => expect(namespacesToReview([], undefined)).toEqual([]));
+  it('returns an empty list if there are no ManagedTokens', () => expect(namespacesToReview([], undefined)).toEqual([]));
 
-  it('returns the namespaces in the credential Secret without ManagedTokens, so that a new cluster becomes Ready', () =>
+  it('returns the namespaces in the credential Secret even before the first ManagedToken, so that a new cluster becomes Ready', () =>
     expect(namespacesToReview([], ['b', 'a'])).toEqual(['b', 'a']));
 
   it('returns only namespaces in the credential Secret, those that ManagedTokens name first', () =>
@@ -81,7 +81,7 @@ describe('toFederationFault', () => {
   });
 
   it.each(['https://kubernetes.default.svc', 'https://kubernetes.default.svc.cluster.local'])(
-    'names the setting of an issuer that many clusters share: %s',
+    'names the flag that sets the issuer if many clusters share the issuer %s',
     (issuer) => {
       expect(toFederationFault({ ...TOKEN, issuer }, true).remedy).toMatch(
         /^set --service-account-issuer of the hub's API server .*; compare /,

@@ -91,7 +91,7 @@ describe('explainRejection', () => {
         throw new Error('down');
       },
     ],
-  ])('names only issuer and audience if the hub %s', async (_, status) => {
+  ])('names issuer and audience, and no binding, if the hub %s', async (_, status) => {
     const { detail, remedy } = await explain(federated, hubWith(status).hub);
     expect(detail).toBe(`tokens issued by the hub, with issuer https://hub.example.com and audience purser:${SERVER}`);
     expect(remedy).not.toContain('discovery');

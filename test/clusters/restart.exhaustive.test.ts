@@ -13,7 +13,7 @@ function restartAfter(ms: number): void {
   fleet.clock.advance(ms);
   fleet.writes.length = 0;
   fleet.probes.clear();
-  fleet.looks = 0;
+  fleet.reconciles = 0;
   fleet.restart();
 }
 
@@ -51,7 +51,7 @@ it('does not write Ready=True again when the first probe after a restart fails',
   expect(fleet.writes.map(({ ready }) => ready)).toEqual(fleet.writes.map(() => 'False'));
   expect(new Set(fleet.writes.map(({ name }) => name)).size).toBe(50);
   // No cluster is reconciled repeatedly before its next probe.
-  expect(fleet.looks).toBeLessThan(50 * 15);
+  expect(fleet.reconciles).toBeLessThan(50 * 15);
 });
 
 it('writes heartbeats of clusters without a credential after a restart', async () => {

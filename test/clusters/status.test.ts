@@ -48,7 +48,7 @@ describe('isDifferentStatus', () => {
     ['another version', { ...status, version: 'v1.36.5' }, true],
     ['an audience', { ...status, apiAudiences: ['https://a'] }, true],
     ['an endpoint', { ...status, activeEndpoint: 'https://a' }, true],
-  ])('returns whether a status with %s differs: %3$p', (_, given, expected) => expect(isDifferentStatus(status, given)).toBe(expected));
+  ])('returns whether a status with %s differs', (_, given, expected) => expect(isDifferentStatus(status, given)).toBe(expected));
 });
 
 const CLIENTS = { isHub: () => false, hubTokenTimes: () => undefined };

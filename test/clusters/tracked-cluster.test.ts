@@ -15,7 +15,7 @@ describe('TrackedClusters', () => {
     expect(clusters.track(withRenewed('2'))).toMatchObject({ probeAt: 5, accessAt: 6 });
   });
 
-  it('immediately probes a cluster that rejected the token before it was renewed', () => {
+  it('resets the state of a cluster that rejected the former token, so that a probe is due', () => {
     const clusters = new TrackedClusters();
     Object.assign(clusters.track(withRenewed('1')), { probeAt: 5, rejections: 1 });
     expect(clusters.track(withRenewed('2'))).toMatchObject({ probeAt: -Infinity, rejections: 0 });
@@ -48,7 +48,7 @@ describe('wasHeartbeat', () => {
     ['no condition changed', ['2026-03-01T12:00:00Z', '2026-03-01T11:00:00Z'], true],
     ['one condition changed', ['2026-03-01T12:00:00Z', '2026-03-01T12:05:00Z'], false],
     ['every condition changed', ['2026-03-01T12:05:00Z', '2026-03-01T12:05:00Z'], false],
-  ])('recognizes a status that was written when %s as a heartbeat: %3$p', (_, transitions, expected) => {
+  ])('returns whether a status that was written when %s is a heartbeat', (_, transitions, expected) => {
     const conditions = transitions.map((lastTransitionTime) => ({
       type: 'Ready',
       status: 'True' as const,

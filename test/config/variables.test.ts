@@ -15,11 +15,11 @@ describe('unknownVariables', () => {
   });
 
   it.each([
-    ['options', { PURSER_VERIFY_INTERVAL: '1h', PURSER_METRICS_PORT: 'tcp://10.0.0.1:7445' }],
-    ['other programs', { KUBECONFIG: '/a', PURSERS: '1', MY_PURSER_X: '1' }],
-    ['empty value', { PURSER_VERIFY_INTERVALL: '' }],
+    ['variables of options', { PURSER_VERIFY_INTERVAL: '1h', PURSER_METRICS_PORT: 'tcp://10.0.0.1:7445' }],
+    ['variables of other programs', { KUBECONFIG: '/a', PURSERS: '1', MY_PURSER_X: '1' }],
+    ['an empty variable', { PURSER_VERIFY_INTERVALL: '' }],
     [
-      'the Service purser',
+      'service links of the Service purser',
       {
         PURSER_SERVICE_HOST: '10.0.0.1',
         PURSER_SERVICE_PORT: '443',
@@ -32,7 +32,7 @@ describe('unknownVariables', () => {
       },
     ],
     [
-      'the Service purser-dns',
+      'service links of the Service purser-dns',
       {
         PURSER_DNS_SERVICE_HOST: 'fd00::1',
         PURSER_DNS_SERVICE_PORT_DNS_UDP: '53',
@@ -40,7 +40,7 @@ describe('unknownVariables', () => {
         PURSER_DNS_PORT_53_UDP_ADDR: 'fd00::1',
       },
     ],
-  ])('ignores variables of %s', (_name, env) => {
+  ])('ignores %s', (_name, env) => {
     expect(unknownVariables(env)).toEqual([]);
   });
 });

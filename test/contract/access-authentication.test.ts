@@ -37,7 +37,7 @@ describe('authentication', () => {
     ['Bearer\tadmintoken', anonymous],
     ['Bearer nonsense', invalid],
     ['Bearer a.b.c', invalid],
-  ])('authenticates the caller of a request with Authorization: %j', async (authorization, expected) => {
+  ])('accepts or rejects the caller of a request with Authorization: %j', async (authorization, expected) => {
     expect(await whoAmI(null, { authorization })).toEqual(expected);
   });
 
@@ -74,7 +74,7 @@ describe('impersonation by an administrator', () => {
       { 'impersonate-user': 'system:serviceaccount:a:b' },
       { username: 'system:serviceaccount:a:b', groups: ['system:serviceaccounts', 'system:serviceaccounts:a', 'system:authenticated'] },
     ],
-  ])('accepts %s', async (_, headers, expected) => {
+  ])('lets an administrator impersonate %s', async (_, headers, expected) => {
     expect(await whoAmI(server.tokens.admin, headers)).toEqual(expected);
   });
 });
@@ -86,18 +86,18 @@ describe('impersonation', () => {
   it.each([
     ['a user', { 'impersonate-user': 'carol' }, 'user-info'],
     ['a service account', { 'impersonate-user': 'system:serviceaccount:a:b' }, 'serviceaccount'],
-  ])('rejects %s for a caller without permission', async (_, headers, mode) => {
+  ])('rejects the impersonation of %s by a caller without permission', async (_, headers, mode) => {
     expect(await whoAmI(server.tokens.alice, headers)).toBe(rejection('alice', mode));
   });
 
-  it('rejects a caller without credentials', async () => {
+  it('rejects impersonation by a caller without credentials', async () => {
     expect(await whoAmI(null, { 'impersonate-user': 'carol' })).toBe(rejection('system:anonymous'));
   });
 
   it.each([
     ['the user', {}, { username: 'carol', groups: ['system:authenticated'] }],
     ['a group', { 'impersonate-group': 'devs' }, { username: 'carol', groups: ['devs', 'system:authenticated'] }],
-  ])('accepts %s that RBAC allows the caller to impersonate', async (_, headers, expected) => {
+  ])('lets a caller impersonate %s that RBAC allows', async (_, headers, expected) => {
     await create(server, `${RBAC}/clusterroles`, {
       metadata: { name: `acts-${Object.keys(headers).length}` },
       rules: [

@@ -60,7 +60,7 @@ describe('TokenReview', () => {
     });
   });
 
-  it('returns the service account, its Pod and its Node', async () => {
+  it('returns the service account, the Pod and the Node of a token bound to a Pod', async () => {
     const token = await tokenFor({ boundObjectRef: { kind: 'Pod', name: 'web' } });
     const status = statusOf(await review({ token }));
     expect(status).toEqual({

@@ -79,7 +79,7 @@ describe('validation of a TokenRequest', () => {
       /^400 BadRequest: Name parameter invalid: "a\/b": may not contain '\/'$/,
     ],
     ['a service account without a name', '', {}, /^400 BadRequest: name must be provided$/],
-  ])('rejects %s', async (_, account, body, expected) => {
+  ])('rejects a TokenRequest with %s', async (_, account, body, expected) => {
     expect(outcome(await send(`${NAMESPACE_PATH}/serviceaccounts/${account}/token`, { body }))).toMatch(expected);
   });
 
@@ -122,7 +122,7 @@ describe('service account token', () => {
     ['a Node', { boundObjectRef: { kind: 'Node', name: 'node-1' }, expirationSeconds: 3607 }, 3607, { node: ['node-1'] }],
     ['a Pod', { boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'loose' }, expirationSeconds: 700 }, 700, { pod: ['loose'] }],
     ['a Pod on a Node', { boundObjectRef: { kind: 'Pod', name: 'placed' } }, 3600, { node: ['node-1'], pod: ['placed'] }],
-  ] as const)('contains the claims of a token bound to %s', async (_, spec, seconds, bound) => {
+  ] as const)('has the expected claims if the token is bound to %s', async (_, spec, seconds, bound) => {
     const response = await request('robot', spec);
     const claims = decodeClaims(response);
     const objects = Object.entries(bound).map(([kind, [name]]) => [kind, { name, uid: expect.any(String) }]);
@@ -138,7 +138,7 @@ describe('service account token', () => {
     expect([seconds, seconds - 1]).toContain(secondsLeft(response));
   });
 
-  it('names a deleted Node in the claims of a token bound to its Pod', async () => {
+  it('names a missing Node in the claims of a token bound to a Pod on that Node', async () => {
     const { 'kubernetes.io': kube } = decodeClaims(await request('robot', { boundObjectRef: { kind: 'Pod', name: 'lost' } }));
     expect(kube['node']).toEqual({ name: 'no-such-node' });
   });

@@ -147,7 +147,7 @@ describe('validation of a custom resource', () => {
     expect(outcome(await send(WORDS, { body: { ...word({}).body, ...content } }))).toMatch(expected);
   });
 
-  it('rejects unknown and duplicate fields with fieldValidation=Strict, and otherwise warns or ignores them', async () => {
+  it('rejects unknown and duplicate fields with fieldValidation=Strict, ignores them with Ignore, and warns about them by default', async () => {
     const body =
       '{"apiVersion":"words.test/v1","kind":"Word","metadata":{"name":"strict","zz":1},"spec":{"text":"a","text":"b","yy":1},"xx":1}';
     const problems = ['duplicate field "spec.text"', 'unknown field "metadata.zz"', 'unknown field "spec.yy"', 'unknown field "xx"'];

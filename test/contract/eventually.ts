@@ -1,4 +1,4 @@
-// Waits for effects of a server that follow its response.
+// Waits for effects of a request that follow the response.
 
 import { setTimeout as delay } from 'node:timers/promises';
 

@@ -40,20 +40,20 @@ beforeAll(async () => {
   expect((await server.request('PATCH', path, { headers, body: JSON.stringify({ status }) })).status).toBe(200);
 });
 
-interface Answer {
+interface ParsedResponse {
   readonly status: number;
   readonly body: Fields;
 }
 
-async function send(to: 'hub' | 'facade', path: string, accept?: string): Promise<Answer> {
+async function send(to: 'hub' | 'facade', path: string, accept?: string): Promise<ParsedResponse> {
   const [at, root] = to === 'hub' ? [server, HUB] : [facade, FACADE];
   const headers = { authorization: `Bearer ${server.tokens.admin}`, ...(accept !== undefined && { accept }) };
   const { status, body } = await at.request('GET', `${root}${path}`, { headers });
   return { status, body: parse(body) as Fields };
 }
 
-/** Returns a response of the hub or of the façade without the differences that docs/facade-differences.md states. */
-function comparable({ status, body }: Answer): unknown {
+/** Returns a response from the hub or from the façade without the differences that docs/facade-differences.md states. */
+function comparable({ status, body }: ParsedResponse): unknown {
   const { metadata, items, rows, ...rest } = body;
   const { selfLink: _, resourceVersion: __, continue: next, ...others } = fieldsOf(metadata);
   // A single object also has public metadata.

@@ -1,4 +1,4 @@
-// Responses of the façade's token endpoint, compared with those of the server itself.
+// Responses from the façade's token endpoint, compared with those from the server itself.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
@@ -240,12 +240,12 @@ describe('dry run of a token request to the façade', () => {
       { metadata: { uid: 'nope' }, spec: { audiences: ['x'] } },
       { code: 409, message: expect.stringContaining('the UID in the token request (nope)') },
     ],
-  ])('rejects %s', async (_name, body, expected) => {
+  ])('rejects a dry run with %s', async (_name, body, expected) => {
     const response = await dryRun(body);
     expect(JSON.parse(response.body)).toMatchObject(expected);
   });
 
-  it('rejects a missing service account', async () => {
+  it('rejects a dry run for a missing service account', async () => {
     const response = await dryRun({ spec: { audiences: ['x'] } }, PATH.replace('builder', 'ghost'));
     expect(JSON.parse(response.body)).toMatchObject({ code: 404, message: 'serviceaccounts "ghost" not found' });
   });

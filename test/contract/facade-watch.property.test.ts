@@ -13,7 +13,7 @@ declare const testServer: 'embedded' | 'real';
 const server = contractServer();
 const facade = clusterFacade(server, { historyCapacity: 30 });
 
-/** Number of an object, which each kind maps to its own; the last one does not exist. */
+/** Number of an object: the index of its key in `WireKind.keys`. */
 const object = fc.nat(4);
 const user = fc.constantFrom('alice', 'bob');
 const client = fc.nat(4);

@@ -22,7 +22,7 @@ export interface ContractFacade {
   readonly request: (method: string, path: string, request?: ApiRequest) => Promise<ApiResponse>;
 }
 
-/** Starts a façade for the tests of one file. Alice may issue all tokens of the target. */
+/** Starts a façade for the tests of one file. Alice may issue tokens for service accounts in team-a. */
 export function contractFacade(server: ContractServer): ContractFacade {
   const authority = createAuthority(Date.now());
   const agent = new Agent({ ca: authority.certificate, keepAlive: true });
@@ -40,7 +40,7 @@ export function contractFacade(server: ContractServer): ContractFacade {
     facade = createFacade({
       hub: new KubeClient(transport, 'purser'),
       clients,
-      registered: (name) => (name === CLUSTER ? target : undefined),
+      findRegistration: (name) => (name === CLUSTER ? target : undefined),
       certificate: async () => ({ cert, key }),
       clock: systemClock,
       log: createLogger({ level: 'silent', readable: false, write: () => {} }),

@@ -1,4 +1,5 @@
-// Replays recorded lists and watches of clusters on the façade. Its responses differ only in hidden fields and in the selfLink.
+// Replays recorded lists and watches of clusters on the façade. Except for the recordings in DIFFERENT, the responses differ only in hidden
+// fields and in the selfLink.
 
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
@@ -72,7 +73,7 @@ describe('cluster list of the façade', () => {
     ['application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io', 200, /^\{"kind":"PartialObjectMetadataList"/],
     ['application/vnd.kubernetes.protobuf', 406, /only the following media types are accepted/],
     ['application/vnd.kubernetes.protobuf,application/json', 200, /^\{"apiVersion"/],
-  ])('returns the list as %s', async (accept, status, body) => {
+  ])('responds to a list with Accept: %s with %d', async (accept, status, body) => {
     const response = await facade.request('GET', FACADE, { headers: { ...admin().headers, accept } });
     expect(response.status).toBe(status);
     expect(response.body).toMatch(body);
@@ -93,7 +94,7 @@ function atFacade({ request, response, ...rest }: Recording): Recording {
   };
 }
 
-/** Removes the fields from a recorded body that the façade hides. */
+/** Removes the fields that the façade hides from a recorded body. */
 const hideFields: Relaxation = (recorded, actual) => [recorded.replace(/^\{.*\}$/gm, toPublicLine), actual];
 
 const inYaml: Relaxation = (recorded, actual) => [goJson(toPublic(parse(recorded))), goJson(parse(actual))];

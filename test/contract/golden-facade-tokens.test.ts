@@ -1,4 +1,4 @@
-// Replays recorded token requests on the façade. Its responses differ only as documented.
+// Replays recorded token requests on the façade. The responses differ only as documented.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Recording, recordings } from '../support/golden.ts';
@@ -35,7 +35,7 @@ const forbidden = ({ body = '', ...rest }: Response): Response => ({
 });
 const withAllow = (response: Response): Response => ({ ...response, headers: { ...response.headers, allow: 'POST' } });
 
-/** Expected responses of the façade that differ from the recording, by its name. */
+/** Expected responses from the façade that differ from the recording, by the name of the recording. */
 const DIFFERENCES: Readonly<Record<string, (recorded: Response) => Response>> = {
   'no-auth': () => unauthorized,
   'basic-auth': () => unauthorized,

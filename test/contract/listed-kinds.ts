@@ -1,4 +1,4 @@
-// The kinds that the façade lists, as tests over the wire write them on the hub, with the permissions of callers.
+// The kinds that the façade lists. Tests write objects of these kinds, and the permissions of callers, on the hub.
 
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
@@ -44,13 +44,13 @@ const CLUSTERS: WireKind = {
     const cluster: Cluster = { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name, labels }, spec };
     await hub.apply(Clusters, cluster, FORCE);
   },
-  delete: (hub, name) => ignoringNotFound(hub.delete(Clusters, { name })),
+  delete: (hub, name) => ignoreNotFound(hub.delete(Clusters, { name })),
   async grant(hub, user, resourceNames) {
     const rules = rulesFor({ apiGroups: ['registry.purser.dev'], resources: ['clusters'] }, resourceNames);
     await hub.apply(ClusterRoles, { metadata: { name: user }, rules }, FORCE);
     await hub.apply(ClusterRoleBindings, { metadata: { name: user }, ...bindingOf(user, 'ClusterRole') }, FORCE);
   },
-  withdraw: (hub, user) => ignoringNotFound(hub.delete(ClusterRoleBindings, { name: user })),
+  withdraw: (hub, user) => ignoreNotFound(hub.delete(ClusterRoleBindings, { name: user })),
 };
 
 const NAMESPACES = ['team-a', 'team-b'];
@@ -71,7 +71,7 @@ const MANAGED_TOKENS: WireKind = {
     const token = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', metadata, spec };
     await hub.apply(ManagedTokens, token as unknown as ManagedToken, FORCE);
   },
-  delete: (hub, key) => ignoringNotFound(hub.delete(ManagedTokens, nameOf(key))),
+  delete: (hub, key) => ignoreNotFound(hub.delete(ManagedTokens, nameOf(key))),
   /** Grants a Role in the first namespace, and a ClusterRole through a RoleBinding in the second. */
   async grant(hub, user, keys) {
     const namesIn = (namespace: string) => keys.map(nameOf).flatMap((each) => (each.namespace === namespace ? [each.name] : []));
@@ -86,7 +86,7 @@ const MANAGED_TOKENS: WireKind = {
     await hub.apply(RoleBindings, { metadata: { namespace: second, name }, ...bindingOf(user, 'ClusterRole', name) }, FORCE);
   },
   async withdraw(hub, user) {
-    for (const namespace of NAMESPACES) await ignoringNotFound(hub.delete(RoleBindings, { namespace, name: `${user}-tokens` }));
+    for (const namespace of NAMESPACES) await ignoreNotFound(hub.delete(RoleBindings, { namespace, name: `${user}-tokens` }));
   },
 };
 
@@ -107,7 +107,7 @@ function nameOf(key: string): { readonly namespace: string; readonly name: strin
   return { namespace, name };
 }
 
-async function ignoringNotFound(request: Promise<unknown>): Promise<void> {
+async function ignoreNotFound(request: Promise<unknown>): Promise<void> {
   try {
     await request;
   } catch (error) {

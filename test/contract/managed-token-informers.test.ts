@@ -1,4 +1,4 @@
-// Informers of the list of ManagedTokens on a hub: what they keep, and what they need.
+// Informers of the list of ManagedTokens on a hub: the objects that they keep, and the permissions that they need.
 
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { merge, type Subscription } from 'rxjs';
@@ -82,7 +82,7 @@ describe('createManagedTokenInformers', () => {
       expect(Object.keys(metadata).sort()).toEqual(identity);
   });
 
-  it('keeps a ManagedToken with labels of 100 KB without its labels', async () => {
+  it('keeps a ManagedToken above 16 KiB without its labels', async () => {
     const labels = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`label-${index}`, 'x'.repeat(60)]));
     await tokens.put(facade.hub, 'team-b/large', labels);
     const { objects } = await start();
@@ -92,7 +92,7 @@ describe('createManagedTokenInformers', () => {
     await tokens.delete(facade.hub, 'team-b/large');
   });
 
-  it('keeps the names of the smallest Roles in a namespace that grant 128 ManagedTokens or fewer, and Roles without names', async () => {
+  it('keeps at most 128 resourceNames in a namespace, from the smallest Roles, and rules without resourceNames', async () => {
     const { hub } = facade;
     const rule = { apiGroups: ['tokens.purser.dev'], resources: ['managedtokens'], verbs: ['get'] };
     const namesOf = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`);

@@ -115,7 +115,7 @@ describe('apply conflict', () => {
     );
   });
 
-  it('accepts fields of a client-side apply from kubectl without a conflict', async () => {
+  it('lets kubectl take the fields of its client-side apply without a conflict', async () => {
     const last = JSON.stringify(configMap('kubectl', { data: { a: '1' } }));
     const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': last };
     await objects.create(
@@ -200,12 +200,12 @@ describe('validation of an apply', () => {
       '- a\n- b',
       '400 BadRequest: error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}',
     ],
-  ])('rejects %s', async (_, manager, object, expected) => {
+  ])('rejects an apply with %s', async (_, manager, object, expected) => {
     await objects.post(CONFIG_MAPS, configMap('checked', { data: { a: '1' } }));
     expect(outcome(await apply('checked', manager, object))).toBe(expected);
   });
 
-  it('rejects a new object without a name, and accepts an existing one without a name', async () => {
+  it('rejects an apply without a name for a new object, and accepts it for an existing object', async () => {
     await objects.create(CONFIG_MAPS, configMap('nameless'));
     const nameless = { apiVersion: 'v1', kind: 'ConfigMap', metadata: {} };
     expect((await apply('nameless', 'm', nameless)).status).toBe(200);

@@ -94,7 +94,7 @@ describe('new object', () => {
     ['zero', '0'],
     ['an empty string', ''],
     ['an invalid number', 'abc'],
-  ])('accepts the resourceVersion: %s', async (_, resourceVersion) => {
+  ])('accepts a new object with the resourceVersion: %s', async (_, resourceVersion) => {
     const name = `version-${resourceVersion === undefined ? 'none' : resourceVersion || 'empty'}`;
     const { status, body } = await objects.post(CONFIG_MAPS, configMap(name, {}, { resourceVersion }));
     expect([status, Number(body.metadata.resourceVersion) > 0]).toEqual([201, true]);
@@ -158,7 +158,7 @@ describe('dry run of a create', () => {
   it.each([
     ['a ConfigMap', CONFIG_MAPS, configMap('dry', { data: { a: '1' } })],
     ['a custom resource', WIDGETS, widget('dry', { spec: { size: 1 } })],
-  ])('returns %s without storing it', async (_, path, object) => {
+  ])('returns %s in a dry run without storing it', async (_, path, object) => {
     const { status, body } = await objects.post(`${path}?dryRun=All&fieldManager=m`, object);
     expect([status, body.metadata.name, body.metadata.resourceVersion]).toEqual([201, 'dry', undefined]);
     expect(body.metadata.uid).toMatch(UUID);
@@ -166,7 +166,7 @@ describe('dry run of a create', () => {
     expect((await objects.get(`${path}/dry`)).status).toBe(404);
   });
 
-  it('rejects existing and invalid objects', async () => {
+  it('rejects existing and invalid objects in a dry run', async () => {
     await objects.create(CONFIG_MAPS, configMap('dry-twice'));
     expect(outcome(await objects.post(`${CONFIG_MAPS}?dryRun=All`, configMap('dry-twice')))).toBe(
       '409 AlreadyExists: configmaps "dry-twice" already exists',
@@ -202,7 +202,7 @@ describe('URL of a create', () => {
       configMap('x'),
       '405 MethodNotAllowed: the server does not allow this method on the requested resource',
     ],
-  ])('rejects %s (%#)', async (_, path, object, expected) => {
+  ])('rejects a create with %s (%#)', async (_, path, object, expected) => {
     expect(outcome(await objects.post(path, object))).toBe(expected);
   });
 
@@ -264,7 +264,7 @@ describe('type of a created object', () => {
       widget('x', { spec: 'no' }),
       `422 Invalid: Widget.${GROUP} "x" is invalid: spec: Invalid value: "string": spec in body must be of type object: "string"`,
     ],
-  ])('rejects an object of the wrong type (%#)', async (path, object, expected) => {
+  ])('rejects an object of another kind or version, or with a field of the wrong type (%#)', async (path, object, expected) => {
     expect(outcome(await objects.post(path, object))).toBe(expected);
   });
 });

@@ -48,7 +48,7 @@ describe('Lease', () => {
   it.each([
     [{ leaseDurationSeconds: 0 }, 'spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0'],
     [{ leaseTransitions: -1 }, 'spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0'],
-  ])('rejects %j', async (spec, error) => {
+  ])('rejects a Lease with the spec %j', async (spec, error) => {
     const response = await objects.post(LEASES, lease('checked', spec));
     expect(outcome(response)).toBe(`422 Invalid: Lease.coordination.k8s.io "checked" is invalid: ${error}`);
   });
@@ -94,7 +94,7 @@ describe('Secret', () => {
       /^422 Invalid: Secret "checked" is invalid: data: Too long: may not be more than 1048576 bytes$/,
     ],
     [{ data: { a: '?' } }, /^400 BadRequest: Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 0$/],
-  ])('rejects invalid content (%#)', async (rest, expected) => {
+  ])('rejects a Secret with invalid content (%#)', async (rest, expected) => {
     expect(outcome(await objects.post(SECRETS, secret('checked', rest)))).toMatch(expected);
   });
 
@@ -119,7 +119,7 @@ describe('ConfigMap', () => {
     [{ data: { a: '1' }, binaryData: { a: 'YQ==' } }, 'data[a]: Invalid value: "a": duplicate of key present in binaryData'],
     [{ data: { '..': '' } }, /data\[\.\.\]: Invalid value: "\.\.": must not be '\.\.'/],
     [{ data: { a: 'x'.repeat(1024 * 1024 + 1) } }, '[]: Too long: may not be more than 1048576 bytes'],
-  ])('rejects invalid content (%#)', async (rest, expected) => {
+  ])('rejects a ConfigMap with invalid content (%#)', async (rest, expected) => {
     const text = outcome(await objects.post(CONFIG_MAPS, configMap('checked', rest)));
     if (typeof expected === 'string') expect(text).toBe(`422 Invalid: ConfigMap "checked" is invalid: ${expected}`);
     else expect(text).toMatch(expected);

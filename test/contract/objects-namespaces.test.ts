@@ -94,7 +94,7 @@ describe('deletion of a namespace', () => {
     );
   });
 
-  it('changes nothing in a dry run', async () => {
+  it('keeps a namespace unchanged in a dry run of its deletion', async () => {
     const created = await objects.create(NAMESPACES, namespace('dry'));
     expect((await objects.delete(`${NAMESPACES}/dry?dryRun=All`)).body['status']).toEqual({ phase: 'Terminating' });
     expect((await objects.get(`${NAMESPACES}/dry`)).body).toEqual(created);

@@ -60,7 +60,7 @@ describe('merge patch', () => {
       '{"metadata":{"labels":{"a":"b c"}}}',
       /^422 Invalid: ConfigMap "bad" is invalid: \[?metadata.labels: Invalid value: "b c": a valid label must be /,
     ],
-  ])('rejects %s', async (patch, expected) => {
+  ])('rejects the merge patch %s', async (patch, expected) => {
     await objects.post(CONFIG_MAPS, configMap('bad'));
     expect(withoutQuote(outcome(await objects.merge(`${CONFIG_MAPS}/bad`, patch)))).toMatch(
       typeof expected === 'string' ? toExactPattern(expected) : expected,
@@ -80,7 +80,7 @@ describe('merge patch', () => {
       '{"metadata":{"labels":{"a":1}}}',
       '422 Invalid:  "" is invalid: patch: Invalid value: …: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string',
     ],
-  ])('rejects %s for a custom resource', async (patch, expected) => {
+  ])('rejects the merge patch %s of a custom resource', async (patch, expected) => {
     await objects.post(WIDGETS, widget('bad'));
     expect(withoutQuote(outcome(await objects.merge(`${WIDGETS}/bad`, patch)))).toMatch(
       typeof expected === 'string' ? toExactPattern(expected) : expected,
@@ -204,7 +204,7 @@ describe('strategic merge patch', () => {
   });
 
   it.each([[{ binaryData: { a: '*' } }, 'map[binaryData:map[a:*]]', 'error decoding from json: illegal base64 data at input byte 0']])(
-    'rejects values of the wrong type: %j',
+    'rejects values that are not valid base64: %j',
     async (patch, quoted, cause) => {
       await objects.post(CONFIG_MAPS, configMap('typed'));
       expect(outcome(await objects.strategic(`${CONFIG_MAPS}/typed`, patch))).toBe(

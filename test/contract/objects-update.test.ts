@@ -77,10 +77,10 @@ describe('update', () => {
 
   it('increments the generation for changes outside metadata and status', async () => {
     const created = await objects.create(WIDGETS, widget('counted', { spec: { size: 1 } }));
-    const { body: labelled } = await objects.put(`${WIDGETS}/counted`, withMetadata(created, { labels: { a: 'b' }, generation: 9 }));
-    const { body: resized } = await objects.put(`${WIDGETS}/counted`, { ...labelled, spec: { size: 2 } });
+    const { body: labeled } = await objects.put(`${WIDGETS}/counted`, withMetadata(created, { labels: { a: 'b' }, generation: 9 }));
+    const { body: resized } = await objects.put(`${WIDGETS}/counted`, { ...labeled, spec: { size: 2 } });
     const { body: done } = await objects.put(`${WIDGETS}/counted/status`, { ...resized, status: { ready: true } });
-    expect([created, labelled, resized, done].map(({ metadata }) => metadata.generation)).toEqual([1, 1, 2, 2]);
+    expect([created, labeled, resized, done].map(({ metadata }) => metadata.generation)).toEqual([1, 1, 2, 2]);
   });
 
   it('increments the generation for the status of kinds without a status subresource', async () => {

@@ -1,4 +1,4 @@
-// Writes of objects by verb, as the administrator, and the ConfigMaps, widgets and gadgets that tests write.
+// Client that reads and writes objects as the administrator, and the ConfigMaps, widgets and gadgets that tests write.
 
 import { beforeAll } from '@jest/globals';
 import { definition } from './admin.ts';
@@ -23,7 +23,7 @@ export interface ObjectClient {
   readonly create: (path: string, object: object) => Promise<Body>;
 }
 
-/** Returns the writes of the administrator. */
+/** Creates a client that sends requests as the administrator. */
 export function createObjectClient(server: ContractServer): ObjectClient {
   const send = async (method: string, path: string, body?: unknown, contentType = 'application/json'): Promise<KubeResponse> => {
     const headers = body === undefined ? {} : { 'content-type': contentType };

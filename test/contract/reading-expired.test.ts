@@ -43,7 +43,7 @@ const TOO_OLD =
 
 describe.each(COLLECTIONS)('expired revision of %s', (_, path) => {
   it.each(['', '&limit=1', '&resourceVersion=0'])(
-    'returns 410 for the next page%s, with a token for the rest at the latest revision',
+    'returns 410 for the next page (query "%s"), with a continue token for the rest at the latest revision',
     async (rest) => {
       const response = await admin.get(`${path}?continue=${firstPage(path).continue}${rest}`);
       const status = JSON.parse(response.body) as ObjectList;

@@ -95,7 +95,7 @@ describe.each([
   ['configmaps', MAPS],
   ['widgets', WIDGETS],
 ])('history of %s', (_, path) => {
-  it('reaches the latest list from the list at any revision through its events', async () => {
+  it('reaches the latest list from the list at any revision and the watch events after it', async () => {
     const property = fc.asyncProperty(steps, selectors, async (history, selector) => {
       const revisions = [(await stateAt(path, '')).revision];
       for (const step of history) {

@@ -118,7 +118,7 @@ describe('label selector', () => {
       `unable to parse requirement: <nil>: Invalid value: "${'k'.repeat(64)}": name part must be no more than 63 bytes`,
     ],
     [`k=${'v'.repeat(64)}`, `unable to parse requirement: values[0][k]: Invalid value: "${'v'.repeat(64)}": must be no more than 63 bytes`],
-  ])('rejects %j', async (selector, message) => {
+  ])('rejects the label selector %j', async (selector, message) => {
     for (const query of ['', '&watch=1']) {
       const response = await admin.get(`${WIDGETS}?labelSelector=${encodeURIComponent(selector)}${query}`);
       expect([response.status, messageOf(response)]).toEqual([400, message]);
@@ -160,7 +160,7 @@ describe('field selector', () => {
     ['=x', 'field label not supported: '],
     ['spec.x=1,spec.a=2', 'field label not supported: spec.a'],
     ['metadata.labels=x', 'field label not supported: metadata.labels'],
-  ])('rejects %j', async (selector, message) => {
+  ])('rejects the field selector %j', async (selector, message) => {
     for (const query of ['', '&watch=1', '&resourceVersionMatch=']) {
       const response = await admin.get(`${WIDGETS}?fieldSelector=${encodeURIComponent(selector)}${query}`);
       expect([response.status, messageOf(response)]).toEqual([400, message]);
@@ -203,8 +203,8 @@ describe('selectable fields', () => {
     [EVENTS, 'source=sitter', ['e2']],
     [EVENTS, 'type=Warning', ['e2']],
   ])('selects objects at %s by %s', async (path, selector, expected) => {
-    const labelled = path.includes('selectors.test') ? '' : '&labelSelector=p';
-    expect(await admin.names(`${path}?fieldSelector=${encodeURIComponent(selector)}${labelled}`)).toEqual(expected);
+    const labeled = path.includes('selectors.test') ? '' : '&labelSelector=p';
+    expect(await admin.names(`${path}?fieldSelector=${encodeURIComponent(selector)}${labeled}`)).toEqual(expected);
   });
 
   const generic = (field: string) => `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`;
@@ -235,7 +235,7 @@ describe('list of one object by name', () => {
     ['metadata.name=m', 'configmaps "m" is forbidden: User "bob" cannot list resource "configmaps"'],
     ['metadata.name!=m', 'configmaps is forbidden: User "bob" cannot list resource "configmaps"'],
     ['metadata.name=..', 'configmaps is forbidden: User "bob" cannot list resource "configmaps"'],
-  ])('checks permission for the selected name: %s', async (selector, text) => {
+  ])('authorizes a list with the selector %s for the name that the selector requires, if any', async (selector, text) => {
     const response = await admin.get(`${MAPS}?fieldSelector=${encodeURIComponent(selector)}`, {
       authorization: `Bearer ${server.tokens.bob}`,
     });

@@ -125,7 +125,7 @@ describe.each(COLLECTIONS)('start of a watch of %s', (_, path) => {
       ],
     ],
     ['continue=x', ['resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided']],
-  ])('rejects %s', async (query, problems) => {
+  ])('rejects a watch with %s', async (query, problems) => {
     const response = await admin.get(`${path}?watch=1&${query}`);
     const text = problems.length === 1 ? problems[0] : `[${problems.join(', ')}]`;
     expect([response.status, messageOf(response)]).toEqual([422, `ListOptions.meta.k8s.io "" is invalid: ${text}`]);
@@ -134,7 +134,7 @@ describe.each(COLLECTIONS)('start of a watch of %s', (_, path) => {
   it.each([
     ['abc', 'invalid syntax'],
     ['18446744073709551616', 'value out of range'],
-  ])('returns 500 for resourceVersion=%s', async (version, problem) => {
+  ])('returns 500 for a watch with resourceVersion=%s', async (version, problem) => {
     const response = await admin.get(`${path}?watch=1&resourceVersion=${version}`);
     const cause = `resourceVersion: Invalid value: "${version}": strconv.ParseUint: parsing "${version}": ${problem}`;
     expect([response.status, messageOf(response)]).toEqual([500, cause]);
@@ -143,7 +143,7 @@ describe.each(COLLECTIONS)('start of a watch of %s', (_, path) => {
   it.each([
     ['labelSelector=!', "unable to parse requirement: found '', expected: identifier"],
     ['timeoutSeconds=x', 'strconv.ParseInt: parsing "x": invalid syntax'],
-  ])('rejects %s', async (query, message) => {
+  ])('rejects a watch with %s', async (query, message) => {
     const response = await admin.get(`${path}?watch=1&${query}`);
     expect([response.status, messageOf(response)]).toEqual([400, message]);
   });
@@ -358,7 +358,7 @@ describe('representation of watch events', () => {
     expect(Object.keys((JSON.parse(line) as WatchEvent).object)).toEqual(['kind', 'apiVersion', 'metadata']);
   });
 
-  it('ends the watch at an event that it cannot represent', async () => {
+  it('ends the watch at an event that the requested representation cannot contain', async () => {
     const accept = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
     const stream = await openWatch(`${MAPS}?watch=1&labelSelector=set%3Dbeginning`, { accept });
     expect([stream.status, await stream.all()]).toEqual([200, []]);

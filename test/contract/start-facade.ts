@@ -30,7 +30,7 @@ export interface StartFacadeOptions {
   readonly install: (hub: KubeClient) => Promise<void>;
   readonly historyCapacity?: number | undefined;
   /** Clusters that tokens are issued for; none by default. */
-  readonly registered?: FacadeOptions['registered'];
+  readonly findRegistration?: FacadeOptions['findRegistration'];
   readonly settings?: Partial<FacadeSettings>;
 }
 
@@ -42,7 +42,7 @@ export async function startFacade(
   server: Pick<ContractServer, 'url' | 'ca' | 'tokens'>,
   options: StartFacadeOptions,
 ): Promise<StartedFacade> {
-  const { historyCapacity, registered = () => undefined, settings } = options;
+  const { historyCapacity, findRegistration = () => undefined, settings } = options;
   const cluster = { name: 'hub', server: server.url, caData: base64(server.ca), skipTLSVerify: false };
   const transport = createTransport(fixedConfig(cluster, { name: 'purser', token: server.tokens.admin }), { clock });
   const hub = new KubeClient(transport, 'purser');
@@ -72,7 +72,7 @@ export async function startFacade(
   const facade = createFacade({
     hub,
     clients,
-    registered,
+    findRegistration,
     certificate: async () => ({ cert, key }),
     clock,
     log: silentLog,

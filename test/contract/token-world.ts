@@ -33,7 +33,7 @@ export async function createTokenWorld(server: ContractServer): Promise<void> {
   await eventually(() => expectAllowed(server, 'alice', creation));
 }
 
-/** Allows alice to have tokens of team-a issued by the façade, as on kube-apiserver. */
+/** Allows alice to issue tokens for service accounts in team-a through the façade, as `createTokenWorld` does on kube-apiserver. */
 export async function allowAlice(server: ContractServer): Promise<void> {
   const rbac = (kind: string, rest: object) => ({
     apiVersion: 'rbac.authorization.k8s.io/v1',

@@ -61,20 +61,20 @@ export class WatchStream {
     return this.#response.statusCode ?? 0;
   }
 
-  /** Waits for the first `count` lines, and returns them unparsed. */
+  /** Returns the first `count` lines, unparsed, as soon as they have arrived; fewer if the watch ends first. */
   async lines(count: number): Promise<readonly string[]> {
     await this.#waitUntil(() => this.#lines.length >= count || this.#ended, `${count} events`);
     return this.#lines.slice(0, count);
   }
 
-  /** Waits for the first `count` events. */
+  /** Returns the first `count` events as soon as they have arrived; fewer if the watch ends first. */
   async events(count: number): Promise<readonly WatchEvent[]> {
     return (await this.lines(count)).map((line) => JSON.parse(line) as WatchEvent);
   }
 
   /** Waits until the server ends the watch, and returns all events. */
   async all(): Promise<readonly WatchEvent[]> {
-    await this.#waitUntil(() => this.#ended, 'its end');
+    await this.#waitUntil(() => this.#ended, 'the end');
     return this.events(this.#lines.length);
   }
 

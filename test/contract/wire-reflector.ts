@@ -36,7 +36,7 @@ export class WireReflector {
   #state = new Map<string, ListedObject>();
   #version: string | undefined;
   #response: IncomingMessage | undefined;
-  /** Number of 410 responses. */
+  /** Number of failed lists and of ERROR events. */
   expired = 0;
   problem: Error | undefined;
 

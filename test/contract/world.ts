@@ -1,4 +1,4 @@
-// Objects that tests start from, and checks that a server is aware of them.
+// Creates objects for tests, and checks that a server serves a path or allows a request.
 
 import { type Body, createSender } from './requests.ts';
 import type { ContractServer } from './server.ts';

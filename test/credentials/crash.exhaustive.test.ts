@@ -29,11 +29,11 @@ class Process {
   }
 
   /** Returns whether the next request is served and whether its response arrives. */
-  next(): { readonly isServed: boolean; readonly isAnswered: boolean } {
+  next(): { readonly isServed: boolean; readonly hasResponse: boolean } {
     const isFatal = !this.#isDead && this.#crash?.at === this.requests++;
     const isServed = !this.#isDead && !(isFatal && this.#crash?.when === 'before');
     if (isFatal) this.#isDead = true;
-    return { isServed, isAnswered: isServed && !isFatal };
+    return { isServed, hasResponse: isServed && !isFatal };
   }
 }
 
@@ -50,8 +50,8 @@ let current = new Process();
 beforeAll(async () => {
   world = await CredentialWorld.start();
   world.pass = (handler, request, reply) => {
-    const { isServed, isAnswered } = current.next();
-    if (isAnswered) return handler(request, reply);
+    const { isServed, hasResponse } = current.next();
+    if (hasResponse) return handler(request, reply);
     if (!isServed) return reply.reset();
     return handler(request, Object.assign(Object.create(reply) as typeof reply, { json: () => reply.reset() }));
   };
@@ -67,10 +67,10 @@ function mortal(process: Process): KubeClient {
       if (typeof member !== 'function') return member;
       if (name !== 'create' && name !== 'update' && name !== 'delete' && name !== 'list') return member.bind(client) as unknown;
       return async (...args: readonly unknown[]) => {
-        const { isServed, isAnswered } = process.next();
+        const { isServed, hasResponse } = process.next();
         if (isServed) {
           const response: unknown = await member.call(client, ...args);
-          if (isAnswered) return response;
+          if (hasResponse) return response;
         }
         throw new TransportError('ECONNRESET', 'the process died');
       };

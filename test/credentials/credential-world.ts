@@ -28,7 +28,7 @@ import { patient } from '../tokens/patient-clock.ts';
 import { base64, CREDENTIALS, type TestServer } from '../tokens/token-world.ts';
 import { ScriptedCluster } from './scripted-cluster.ts';
 
-/** In simulated time. */
+/** Maximum wait for a state, in milliseconds of simulated time. */
 const PATIENCE_MS = 120_000;
 const STEP_MS = 500;
 
@@ -206,7 +206,7 @@ export class CredentialWorld {
     return token;
   }
 
-  /** Returns the condition, such as `True CredentialValid: …`. */
+  /** Returns the CredentialFresh condition, such as `True CredentialValid: …`. */
   async fresh(name = this.name): Promise<string> {
     return await this.condition('CredentialFresh', name);
   }
@@ -251,7 +251,7 @@ export class CredentialWorld {
   }
 }
 
-/** Returns a client whose writes fail with this code while `isFailing` returns true. */
+/** Returns a client whose creations and updates of Secrets fail with this code while `isFailing` returns true. */
 export function failingHub({ hub }: CredentialWorld, code: number, isFailing: () => boolean): KubeClient {
   return new Proxy(hub.admin, {
     get: (client, name) => {

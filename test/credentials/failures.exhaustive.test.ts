@@ -63,12 +63,12 @@ describe('renewal with a failing target', () => {
   it.each([
     ['a JWT of another service account', { username: 'system:serviceaccount:kube-system:admin' }],
     ['an opaque token for another service account', { username: 'system:serviceaccount:kube-system:admin', isOpaque: true }],
-    ['a JWT that it does not accept', { claims: { jti: 'unknown' } }],
+    ['a JWT that the target does not accept', { claims: { jti: 'unknown' } }],
   ])('discards %s', async (_, changes) => {
     await world.begin();
     const registered = textOf(await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name }));
     world.target.changes = changes;
-    if ('claims' in changes) world.target.intercept = (name, reply) => isProof(name) && forbidAll(reply);
+    if ('claims' in changes) world.target.intercept = (name, reply) => isProof(name) && rejectCredential(reply);
     await world.run({ isProbing: !('claims' in changes) });
     await world.until(() => tokenRequests().length >= 3);
     expect([await world.renewed(), world.target.accepts(registered)]).toEqual([undefined, true]);
@@ -157,7 +157,7 @@ describe('renewal with a changed hub', () => {
     await world.shows('True ClusterReady', 'Ready');
   });
 
-  it('never overwrites a Secret that Purser did not create', async () => {
+  it('does not overwrite a Secret that Purser did not create', async () => {
     await world.begin();
     const metadata = renewedName();
     await world.hub.admin.create(Secrets, { metadata, type: 'Opaque', data: { mine: base64('yes') } });
@@ -246,7 +246,7 @@ describe('renewal with a changed hub', () => {
 
 onlyExhaustive(() =>
   describe('renewal with a target that fails for hours', () => {
-    it('names the repairing command after an outage that is longer than half of the lifetime', async () => {
+    it('names the command that repairs the credential after an outage that is longer than half of the lifetime', async () => {
       await beginRenewed();
       await world.register(world.target.issueToken(600));
       await world.wait(MINUTE_MS);
@@ -319,7 +319,7 @@ onlyExhaustive(() =>
 );
 
 onlyExhaustive(() =>
-  describe('renewal with another tool that changes its Secrets for hours', () => {
+  describe('renewal while another tool changes the Secrets for hours', () => {
     it('restores the Secret with the renewed token with growing delays if another tool repeatedly deletes it', async () => {
       const token = await beginRenewed('168h');
       let restores = 0;
@@ -400,7 +400,7 @@ function isProof(name: string): boolean {
   return name === 'POST selfsubjectreviews' && tokenRequests().length > 0;
 }
 
-function forbidAll(reply: Parameters<typeof forbid>[0]): true {
+function rejectCredential(reply: Parameters<typeof forbid>[0]): true {
   reply.json(401, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 401, message: 'Unauthorized', reason: 'Unauthorized' });
   return true;
 }

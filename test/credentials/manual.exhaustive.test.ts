@@ -39,7 +39,7 @@ async function setRenewal(renewal: ClusterCredential['renewal']): Promise<void> 
   await world.hub.admin.patch(Clusters, { name: world.name }, { spec: { credential: { renewal } } });
 }
 
-/** Waits until Purser uses this token, and nothing is left of renewed ones. */
+/** Waits until Purser uses this token, and no renewed token and no anchor is left. */
 async function returnsTo(token: string): Promise<void> {
   await world.until(() => world.target.probedWith === token);
   await world.until(async () => (await world.renewed()) === undefined && world.target.anchors.size === 0);

@@ -144,7 +144,7 @@ describe('credential controller', () => {
     expect(requests()).toEqual(['POST selfsubjectreviews']);
   });
 
-  it('renews opaque tokens, and deletes the anchors that it recorded for them', async () => {
+  it('renews opaque tokens, and deletes the anchors that Purser recorded for them', async () => {
     await world.begin({ lifetime: '1h' });
     world.target.changes = { isOpaque: true };
     await world.register(world.target.issueToken());

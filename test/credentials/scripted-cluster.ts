@@ -29,7 +29,7 @@ interface Issued {
 
 /** A request to the target. */
 export interface TargetRequest {
-  /** Such as `POST token`. */
+  /** Method and resource, such as `POST token`. */
   readonly name: string;
   readonly at: number;
   readonly bearer: string;
@@ -49,9 +49,9 @@ export class ScriptedCluster {
   grantedSeconds: number | undefined;
   /** Claims and fields of responses that differ from correct ones. */
   changes: { readonly claims?: object; readonly isOpaque?: boolean; readonly username?: string } = {};
-  /** Difference of the target's clock, in milliseconds. */
+  /** Offset of the target's clock from the simulated clock, in milliseconds. */
   skewMs = 0;
-  /** Response to a request in place of the correct one; undefined for the correct one. */
+  /** Responds in place of the target and returns true; returns false if the target must respond. */
   intercept: (name: string, reply: WireReply) => boolean = () => false;
   readonly #clock: Clock;
   #generation = 0;

@@ -45,14 +45,14 @@ describe('Dockerfile', () => {
     expect([textsOf(final, 'RUN'), textsOf(final, 'USER')]).toEqual([[], ['65532:65532']]);
   });
 
-  it('disables the debugger and excludes the environment from reports', () => {
+  it('disables the debugger and __proto__, and excludes the environment from reports', () => {
     expect(wordsOf(final, 'ENTRYPOINT')).toEqual(
       expect.arrayContaining(['--disable-sigusr1', '--disable-proto=delete', '--report-exclude-env']),
     );
     expect(wordsOf(final, 'ENTRYPOINT').join(' ')).not.toContain('inspect');
   });
 
-  it('permits Node.js to read the files that Purser needs, and neither writes nor child processes', () => {
+  it('permits Node.js to read only the files that Purser needs, and permits neither writes nor child processes', () => {
     const allowed = wordsOf(final, 'ENTRYPOINT').filter((word) => word.startsWith('--allow-'));
     expect(wordsOf(final, 'ENTRYPOINT')).toContain('--permission');
     const metrics = ['stat', 'status', 'limits', 'fd'].map((name) => `/proc/self/${name}`);

@@ -39,9 +39,9 @@ describe('package-lock.json', () => {
     expect(readText('.npmrc')).toContain('\nomit-lockfile-registry-resolved=true\n');
   });
 
-  it('contains no package that needs an install script', () => {
+  it('contains only one package with an install script, a development dependency, and disables the script', () => {
     expect(namesOf(({ hasInstallScript, dev }) => hasInstallScript === true && dev !== true)).toEqual([]);
-    // Compiles an optional file watcher of knip.
+    // The script compiles an optional file watcher for knip.
     expect(namesOf(({ hasInstallScript }) => hasInstallScript === true)).toEqual(['node_modules/@parcel/watcher']);
     const { allowScripts } = JSON.parse(readText('package.json')) as { allowScripts: unknown };
     expect(allowScripts).toEqual({ '@parcel/watcher': false });

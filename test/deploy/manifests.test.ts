@@ -163,7 +163,7 @@ describe('roles', () => {
 });
 
 describe('roles of Purser', () => {
-  it('grants the façade no write permission', () => {
+  it('grants the façade no write permission except the creation of reviews', () => {
     const verbs = roles
       .filter(({ metadata }) => ['purser-facade', 'purser-credentials'].includes(metadata.name))
       .flatMap((role) => role.rules);
@@ -188,7 +188,7 @@ describe('certificate of cert-manager', () => {
 });
 
 describe('versions', () => {
-  it('matches the version of the package in the image and in the chart', () => {
+  it('uses the version of package.json for the image and the chart', () => {
     const { version } = JSON.parse(readText('package.json')) as { version: string };
     expect(manifest('chart/Chart.yaml')).toMatchObject({ version, appVersion: version });
     expect(manifest('chart/values.yaml')).toMatchObject({ image: { tag: version } });

@@ -70,7 +70,7 @@ function metricsIn(expr: string): readonly string[] {
 }
 
 describe('PurserClusterNotProbed', () => {
-  it('fires later than two heartbeats of any fleet that is probed', () => {
+  it('fires only if a heartbeat is more than five minutes late, for any number of clusters', () => {
     const { expr = '' } = alerts.find(({ alert }) => alert === 'PurserClusterNotProbed') ?? {};
     const [, seconds = '', rate = ''] = />\s*(\d+) \+ .* \/ ([\d.]+)/s.exec(expr) ?? [];
     for (const clusters of [1, 1_000, 5_000, 100_000])
@@ -79,7 +79,7 @@ describe('PurserClusterNotProbed', () => {
 });
 
 describe('alerts', () => {
-  it('queries only metrics that Purser exports in alerts', () => {
+  it('contains no alert with a metric that Purser does not export', () => {
     const queried = alerts.flatMap(({ expr }) => metricsIn(expr));
     expect([queried.length > 10, queried.filter((name) => !exported.has(name))]).toEqual([true, []]);
   });
@@ -96,13 +96,13 @@ describe('alerts', () => {
     expect(critical).toContain('PurserClusterCredentialExpired');
   });
 
-  it('uses no label cluster, which Prometheus servers often set as an external label', () => {
+  it('uses no label named `cluster`, which Prometheus servers often set as an external label', () => {
     expect(alerts.filter(({ expr }) => /[(,{]\s*cluster\b/.test(expr)).map(({ alert }) => alert)).toEqual([]);
   });
 });
 
 describe('dashboard', () => {
-  it('queries only metrics that Purser exports in panels', () => {
+  it('contains no panel or variable with a metric that Purser does not export', () => {
     const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
     const definitions = dashboard.templating.list.map(({ definition = '' }) => definition);
     const queried = [...expressions, ...definitions].flatMap(metricsIn);
@@ -136,7 +136,7 @@ describe('dashboard', () => {
     expect(urls.filter((url) => !isExisting(url))).toEqual([]);
   });
 
-  it('uses no label cluster, which Prometheus servers often set as an external label', () => {
+  it('uses no label named `cluster`, which Prometheus servers often set as an external label', () => {
     const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
     const definitions = dashboard.templating.list.map(({ definition = '' }) => definition);
     expect([...expressions, ...definitions].filter((expr) => /[(,{]\s*cluster\b/.test(expr))).toEqual([]);

@@ -59,7 +59,7 @@ describe('process of the image', () => {
       `const kept = []; for (;;) kept.push(process.env.SECRET + Math.random(), new Array(10_000).fill({}));`,
       ['--max-old-space-size=24'],
     ],
-  ])('leaves no file behind after a crash by %s', async (_what, program, options) => {
+  ])('leaves no file and prints no token after a crash caused by %s', async (_what, program, options) => {
     const purser = await start(program, options);
     const [code, signal] = (await purser.ended) as [number | null, string | null];
     expect([code, signal]).not.toEqual([0, null]);

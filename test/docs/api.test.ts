@@ -13,7 +13,7 @@ describe('docs/api.md', () => {
 describe('buildOpenApi', () => {
   const document = buildOpenApi('orchestrator', ALL_LISTS);
 
-  it('lists exactly the paths that the façade serves', () => {
+  it('describes exactly the paths of the token request, of both lists and of single objects', () => {
     const token = '/orchestrator/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token';
     const documented = Object.keys(document.paths).map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
 

@@ -7,9 +7,10 @@ import { FakeClock } from '../support/clock.ts';
 const host = { clock: new FakeClock(), env: {}, print: () => {}, warn: () => {}, signal: new AbortController().signal };
 const purser = purserCommand(host, { run: async () => {}, dev: async () => {} });
 
-/** Returns the first word of a command line, up to a pipe, that is not a command or option; undefined if there is none. */
+/** Returns the first unknown command or option of a command line, such as `option --x`; undefined if there is none. */
 export function commandProblem(line: string): string | undefined {
   let command: Command = purser;
+  // Ignores the program after a pipe, and the file after a redirection.
   const [first = ''] = line.split(/ [|>] /);
   for (const word of first.split(/\s+/).slice(1)) {
     const [flag = ''] = word.split('=');

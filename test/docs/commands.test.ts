@@ -157,7 +157,7 @@ describe('documentation', () => {
     expect(output).toBe(await renderTargetAccess({}));
   });
 
-  it('names only existing tests after the language of a fenced block', () => {
+  it('uses exactly the names of groups of tests after the languages of fenced blocks', () => {
     const places = ['', 'tour', 'install', 'outside', 'hub', 'hub-itself', 'facade', 'monitoring', 'helm', 'orphans', 'pods', 'providers'];
     expect(new Set(commands.map(({ place }) => place))).toEqual(new Set(places));
   });

@@ -1,4 +1,4 @@
-// Every documented difference has a test, which is listed here.
+// Checks that every documented difference has a test. TESTED_BY lists the tests.
 
 import { describe, expect, it } from '@jest/globals';
 import { readText } from '../support/repository.ts';
@@ -35,11 +35,11 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   'many unknown tokens': [ABUSE, 'reviews unknown tokens at a limited rate'],
   'no audiences': [BODY, 'no audiences'],
-  'an audience of `--facade-audiences`': [BODY, 'rejects an audience of the façade itself'],
+  'an audience of `--facade-audiences`': [BODY, 'rejects an audience that the façade accepts in the tokens of callers'],
   'an audience that begins with `purser:`': [BODY, 'rejects an audience that is reserved for tokens of Purser itself'],
   'an audience outside `--allowed-audiences`': [ISSUE, 'rejects audiences that the installation does not allow'],
   'a lifetime above `--max-token-lifetime` (24 hours by default)': [ISSUE, 'shortens a lifetime above the installation’s maximum'],
-  '3607 seconds for a token bound to a Pod': [BODY, 'an hour for a Pod that would be a year'],
+  '3607 seconds for a token bound to a Pod': [BODY, 'a lifetime that Kubernetes would extend to a year for a Pod'],
   'bound to a Node': [BODY, 'bound to a Node'],
   'bound to an unsupported kind, and another mistake or a missing service account': [
     BODY,
@@ -67,14 +67,14 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   'a YAML alias (`*a`), including a merge key (`<<: *a`)': [BODY, 'rejects a YAML alias'],
   'a body of a kind that every API group has, such as `DeleteOptions` or `Status`, or of version `__internal`': [
     BODY,
-    'rejects a kind of every API group or an internal version as not registered',
+    'rejects kinds that every API group has, and internal versions, as not registered',
   ],
   'a body of another registered kind, with fields that are invalid for that kind': [BODY, 'another kind with fields of a TokenRequest'],
   'nested lists and objects': ['kubernetes/wire/json-parse.test.ts', 'accepts a depth of up to 1,000'],
   '`metadata.managedFields` of the response': [`${TOKENS}/request-parser.test.ts`, 'carries no managedFields'],
   'more than 1,000 `metadata.ownerReferences`': [BODY, 'rejects 1,001 owner references'],
   '`Accept` with `as=PartialObjectMetadataList`': [REJECTIONS, 'rejects Accept for lists with 406, and issues no token'],
-  "Purser's own service account on the cluster": [BODY, 'rejects Purser’s own service account'],
+  "Purser's own service account on the cluster": [BODY, 'rejects a token request for Purser’s own service account'],
   'no permission': [RECORDED_TOKENS, "'forbidden-beats-bad-body': forbidden"],
   'a cluster that is not registered': [`${TOKENS}/authorization.test.ts`, 'returns the same 403 for existing and missing clusters'],
   'the cluster does not respond, or rejects Purser': [`${TOKENS}/target-responses.test.ts`, 'hides errors about Purser’s credential'],
@@ -99,7 +99,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   'a ManagedToken above 16 KiB, or one of the largest above 4 KiB in a namespace whose ManagedTokens take more than 64 MiB': [
     'contract/managed-token-informers.test.ts',
-    'keeps a ManagedToken with labels of 100 KB without its labels',
+    'keeps a ManagedToken above 16 KiB without its labels',
   ],
   'the first request for ManagedTokens, or the first after ten minutes without requests and watches': [
     'facade/listwatch/on-demand.test.ts',
@@ -110,10 +110,10 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   '`metadata.selfLink` of a list': [RECORDED_LISTS, '"metadata":\\{"continue":""'],
   'the last page of a list with a selector': [LIST, 'returns no continue token after the last selected cluster'],
   '`remainingItemCount`': [LIST, 'counts remaining visible clusters'],
-  '`resourceVersion`': [LIST, 'returns the hub’s version to a caller who sees everything'],
+  '`resourceVersion`': [LIST, 'returns versions with the hub’s revisions, which are the same on all replicas'],
   '`resourceVersion` that cannot be parsed, on get and watch': [WATCH, 'returns 400 for a watch from a version that is not a number'],
   'a request for one object with `as=PartialObjectMetadataList` in `Accept`': [LIST, 'returns 400 for a get as PartialObjectMetadataList'],
-  'permissions change during a watch': [WATCH, 'sends DELETED for lost and ADDED for gained clusters'],
+  'permissions change during a watch': [WATCH, 'sends DELETED for hidden and ADDED for newly visible clusters'],
   '`resourceVersion` of ManagedTokens, if `--namespaces` lists more than one namespace': [
     'facade/managed-tokens/namespaces.test.ts',
     'responds with 410 to a watch from a version of another replica',
@@ -152,7 +152,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   'a method other than `GET` on `/openapi/v3`': ['facade/openapi.test.ts', 'with 405 and the allowed method'],
   '`HEAD` with `watch=true`': ['facade/server.test.ts', 'rejects HEAD with 405 if GET would be a watch'],
   'a watch over WebSocket': ['facade/server.test.ts', 'responds to a watch over WebSocket with a plain stream'],
-  'a request target in absolute form, such as `https://host/path`': [PATHS, 'another host and our path'],
+  'a request target in absolute form, such as `https://host/path`': [PATHS, 'another host and the path of the endpoint'],
   'non-ASCII bytes in the request target that are not percent-encoded': [PATHS, 'non-ASCII bytes'],
   'a path that is not served': [ABUSE, 'returns 404 to authenticated callers'],
   'bytes that are not an HTTP request, or two `Host` headers': [

@@ -1,4 +1,5 @@
-// Compares the table of permissions in docs/security.md with the roles of deploy/base and of federation. test/real/permissions.test.ts sends its requests.
+// Compares the table of permissions in docs/security.md with the roles of deploy/base and of federation. test/real/permissions.test.ts
+// sends the requests that the table describes.
 
 import { describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
@@ -78,7 +79,7 @@ describe('table of permissions in docs/security.md', () => {
     }
   });
 
-  it('finds the verbs repoint and record only in the roles that need them', () => {
+  it('grants the verbs repoint and record only in the roles that need them', () => {
     const virtual = granted([...ofPeople, ...ofPurser]).filter((line) => / (repoint|record) /.test(line));
     expect(virtual).toEqual([
       'purser-cluster-administrator repoint registry.purser.dev clusters ',

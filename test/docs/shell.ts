@@ -44,7 +44,7 @@ const VOLATILE: readonly (readonly [RegExp, string])[] = [
   [/ +/g, ' '],
 ];
 
-/** Returns a string with everything replaced that differs between runs. */
-export function comparable(text: string): string {
+/** Replaces all parts of a string that differ between runs, for comparison. */
+export function toComparableText(text: string): string {
   return VOLATILE.reduce((rest, [pattern, instead]) => rest.replaceAll(pattern, instead), text).trim();
 }

@@ -44,7 +44,7 @@ describe('crds/clusters.registry.purser.dev.yaml', () => {
 });
 
 describe('docs/operating.md', () => {
-  it('shows the sizes of the last benchmark (copy the rows from here if this fails)', () => {
+  it('shows the sizes of the last benchmark (copy the expected rows if this fails)', () => {
     const runs = JSON.parse(readText('docs/bench/bench.json')) as readonly BenchRun[];
     const measured = runs.flatMap((run) => sizeRow(run));
     const rows = rowsUnder(manual, 'Sizing').map(([what = '', text = '']) => `${what}: ${text}`);

@@ -1,4 +1,4 @@
-// `purser credential` as processes, as kubectl runs it.
+// `purser credential` as a separate process, as kubectl runs it.
 
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ async function forget(): Promise<string> {
 describe('purser credential', () => {
   it('sends one request for eight processes at once', async () => {
     const results = await Promise.all(Array.from({ length: 8 }, () => start()));
-    // On a busy machine, some wait long enough to say so.
+    // On a busy machine, some processes wait long enough to report it.
     const messages = results.map(({ code, stderr }) => `${code}${stderr.replace(/^purser: waiting for another process, .+\n$/, '')}`);
     expect(new Set(messages)).toEqual(new Set(['0']));
     expect(new Set(results.map(({ output }) => output)).size).toBe(1);
@@ -44,7 +44,7 @@ describe('purser credential', () => {
     expect((await readdir(folder())).filter((name) => name.endsWith('.lock'))).toEqual([]);
   });
 
-  it('takes over locks of processes that do not run, and replaces a lock that other users can read, which it reports once', async () => {
+  it('takes over locks of processes that do not run, and reports once that it replaces a lock that other users can read', async () => {
     await start();
     const lock = join(folder(), `${await forget()}.lock`);
     const startedAt = startTimeOf(process.pid);
@@ -55,7 +55,7 @@ describe('purser credential', () => {
     ] as const;
     for (const [name, owner] of owners) {
       await writeFile(lock, JSON.stringify(owner), { mode: 0o600 });
-      // Its parent is this process, whose lock would be that of its launcher.
+      // The started process treats a lock with the pid of its parent, this process, as the lock of its launcher.
       const { code, stderr } = await start();
       expect({ name, code, stderr }).toEqual({ name, code: 0, stderr: '' });
       await forget();

@@ -44,7 +44,7 @@ export async function startLocalRun(folder: string, ...args: readonly string[]):
   const child = launch({}, 'dev', '--data-dir', join(folder, 'data'), '--api-port', '0', '--ready-file', readyFile, ...args);
   const ended = waitForExit(child);
   const serves = new Promise<void>((resolve) => {
-    // This line is printed when everything serves.
+    // Purser prints this line when all servers are ready.
     child.stdout.on('data', (chunk: Buffer) => chunk.includes('Ctrl-C') && resolve());
   });
   const early = await Promise.race([serves, ended]);
@@ -61,7 +61,7 @@ export async function startLocalRun(folder: string, ...args: readonly string[]):
 /** Purser on a cluster, as a separate process. */
 export interface ClusterRun {
   /** Waits until the log contains a string. */
-  logged(text: string): Promise<void>;
+  waitForLog(text: string): Promise<void>;
   /** Sends a signal without waiting for the exit. */
   signal(signal: NodeJS.Signals): void;
   end(signal: NodeJS.Signals): Promise<ExitResult>;
@@ -74,7 +74,7 @@ export function startOnCluster(kubeconfig: string, ...args: readonly string[]): 
   let log = '';
   child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
   return {
-    logged: async (wanted) => {
+    waitForLog: async (wanted) => {
       while (!log.includes(wanted)) {
         const early = await Promise.race([once(child.stderr, 'data').then(() => undefined), ended]);
         if (early !== undefined) throw new Error(`Purser exited with ${early.code}: ${early.stderr}`);

@@ -91,11 +91,11 @@ async function holder(): Promise<string | undefined> {
   return (JSON.parse(body) as { readonly spec: { readonly holderIdentity?: string } }).spec.holderIdentity;
 }
 
-async function untilFound<T>(look: () => Promise<T>): Promise<T> {
+async function untilFound<T>(find: () => Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + 60_000;
   for (;;) {
     try {
-      return await look();
+      return await find();
     } catch (error) {
       if (performance.now() > giveUpAt) throw error;
       await scheduler.wait(100);
@@ -138,7 +138,7 @@ describe('two replicas of Purser', () => {
     expect(await leader()).not.toBe(first);
   });
 
-  it('elects another leader after the leader dies', async () => {
+  it('elects another leader after the leader is killed', async () => {
     const first = await leader();
     running.delete(first);
     await first.run.end('SIGKILL');

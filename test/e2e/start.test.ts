@@ -16,7 +16,7 @@ const CLUSTER = '/apis/registry.purser.dev/v1alpha1/clusters/target-1';
 const TOKENS = '/apis/tokens.purser.dev/v1alpha1/managedtokens';
 const CREDENTIAL = '/api/v1/namespaces/purser-system/secrets/target-1-credential';
 
-/** A local run for tests that change nothing of it. */
+/** Local run that tests share if they do not change it. */
 let shared: LocalRun;
 let sharedFolder: string;
 beforeAll(async () => {
@@ -55,7 +55,7 @@ describe('npm start', () => {
     expect((await json(send(ready, 'admin', `GET ${TOKENS}`))).items).toHaveLength(4);
   });
 
-  it('registers the target with a credential that works there', async () => {
+  it('registers the target with a credential that the target accepts', async () => {
     const { ready } = shared;
     const target = ready.clusters['target-1'];
     if (target === undefined) throw new Error('target-1 is not in the ready file');
@@ -77,7 +77,7 @@ describe('npm start', () => {
     expect((await send(purser, 'purser', 'GET /api/v1/secrets')).status).toBe(403);
   });
 
-  it('exits with 2 and one line if its port is in use', async () => {
+  it('exits with 2 and prints one line if the API port is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -91,7 +91,7 @@ describe('npm start', () => {
     });
   });
 
-  it('exits with 2 and one line if its data folder is in use', async () => {
+  it('exits with 2 and prints one line if the data folder is in use', async () => {
     const { ready } = shared;
     const { code, stderr } = await runToExit(['dev', '--data-dir', join(sharedFolder, 'data'), '--api-port', '0', '--clusters', '3']);
 
@@ -100,7 +100,7 @@ describe('npm start', () => {
     expect(existsSync(join(sharedFolder, 'data', 'target-3.kubeconfig'))).toBe(false);
   });
 
-  it('warns about unknown variables, and exits with 2 if the data folder belongs to another program, which stays unchanged', async () => {
+  it('warns about unknown variables, and exits with 2 without changing a data folder that belongs to another program', async () => {
     const folder = await newFolder();
     await writeFile(join(folder, 'thesis.txt'), 'years of work');
     const { code, stderr } = await runToExit(['dev', '--data-dir', folder], { PURSER_VERIFY_INTERVALL: '1h' });
@@ -172,7 +172,7 @@ describe('metrics and health of a local run', () => {
     expect(issuances?.get(labelsKey({ target_cluster: 'target-1', result: 'failure', reason: 'Forbidden' }))).toBe(1);
   });
 
-  it('exits with 2 and one line if the metrics port is in use', async () => {
+  it('exits with 2 and prints one line if the metrics port is in use', async () => {
     const { ready } = shared;
     const { port } = new URL(ready.metrics);
     // Other ports are free ones, because a local run of a user may use the default ports.
@@ -188,7 +188,7 @@ describe('metrics and health of a local run', () => {
 
 // After the test that counts responses, because this test sends requests to the façade as well.
 describe('npm start with a second target', () => {
-  it('registers its second target without a stored credential', async () => {
+  it('registers the second target without a stored credential', async () => {
     const { ready } = shared;
     const { data } = await json(send(ready, 'admin', `GET ${CREDENTIAL.replace('target-1', 'target-2')}`));
     expect(Object.keys(data).sort()).toEqual(['ca.crt', 'cluster', 'server', 'serviceAccount']);
@@ -225,7 +225,7 @@ describe('npm start without samples and targets', () => {
     expect(items.map(({ metadata }: { metadata: { name: string } }) => metadata.name)).toContain('purser-system');
   });
 
-  it('lets purser run wait for the CRDs, sync its caches, and exit with 0', async () => {
+  it('waits for the CRDs in purser run, then syncs the caches, and exits with 0 on SIGINT', async () => {
     const { ready } = run;
     const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
     const { items } = await json(send(ready, 'admin', `GET ${definitions}`));
@@ -233,11 +233,11 @@ describe('npm start without samples and targets', () => {
 
     const readyFile = join(folder, 'on-cluster.json');
     const purser = startOnCluster(ready.kubeconfig, '--ready-file', readyFile);
-    await purser.logged('kubectl apply -f crds');
+    await purser.waitForLog('kubectl apply -f crds');
     expect(existsSync(readyFile)).toBe(false);
 
     for (const { metadata, spec } of items) await send(ready, 'admin', `POST ${definitions}`, { metadata: { name: metadata.name }, spec });
-    await purser.logged('"clusters":0,"managedTokens":0');
+    await purser.waitForLog('"clusters":0,"managedTokens":0');
     const { code, stdout } = await purser.end('SIGINT');
 
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
@@ -245,7 +245,7 @@ describe('npm start without samples and targets', () => {
 });
 
 describe('purser run', () => {
-  it('exits with 2 and one line if the kubeconfig cannot be read', async () => {
+  it('exits with 2 and prints one line if the kubeconfig cannot be read', async () => {
     const file = join(await newFolder(), 'missing');
     const { code, stderr } = await runToExit(['run'], { KUBECONFIG: file });
 

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { BodyStream, Chunk } from '../../src/facade/body-stream.ts';
 import { FakeClock } from '../support/clock.ts';
 
-/** A connection that records writes; each is accepted when the test says so. */
+/** A connection that records writes; each write completes when the test calls `accept`. */
 class Connection extends Duplex {
   readonly writes: Buffer[] = [];
   #accepted: (() => void) | undefined;

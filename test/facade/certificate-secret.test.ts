@@ -85,14 +85,14 @@ describe('createHubCertificateSource', () => {
     expect(await published()).toBe('authority');
   });
 
-  it('removes a published CA that did not sign the certificate', async () => {
+  it('removes the published CA if the Secret has no CA certificate', async () => {
     await hub.create(Secrets, {
       metadata: { namespace, name: NAME },
       data: { 'tls.crt': base64('other'), 'tls.key': base64('key') },
     });
     await source()();
     expect(await published()).toBe('');
-    await hub.update(ConfigMaps, { metadata: { namespace, name: FacadeConfigMap.name }, data: { 'ca.crt': 'of another one' } });
+    await hub.update(ConfigMaps, { metadata: { namespace, name: FacadeConfigMap.name }, data: { 'ca.crt': 'another authority' } });
     await source()();
     expect(await published()).toBe('');
   });

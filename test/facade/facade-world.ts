@@ -68,7 +68,7 @@ export class FacadeWorld {
     const facade = createFacade({
       hub: new KubeClient(transport, 'purser'),
       clients: world.clients,
-      registered: (name) => world.clusters.get(name),
+      findRegistration: (name) => world.clusters.get(name),
       certificate: certificate ?? (async () => ({ cert, key })),
       clock,
       log: createLogger({ level: 'info', readable: false, write: (line) => world.lines.push(line) }),
@@ -116,7 +116,7 @@ export class FacadeWorld {
     return connection.read(isEnough).finally(() => connection.destroy());
   }
 
-  /** Paths of the requests to the hub. */
+  /** Last path segments of the requests to the hub: the resources of its reviews. */
   get reviews(): readonly string[] {
     return this.hub.requests.map(({ path }) => path.split('/').at(-1) ?? '');
   }
@@ -175,7 +175,7 @@ function toAuthenticated({ spec }: Review): object {
   return { authenticated: true, user: { username, uid: `${username}-uid`, groups: ['system:authenticated'] }, audiences: ['hub'] };
 }
 
-/** Returns a target that issues every requested token, and has every requested object. */
+/** Returns a target that issues every requested token with a valid lifetime, and has every requested object. */
 export function issuingTarget(): WireHandler {
   return (request, reply) => {
     if (request.method !== 'GET') {

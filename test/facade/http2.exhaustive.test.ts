@@ -249,7 +249,7 @@ describe('requests over HTTP/2', () => {
     expect(recorded).toHaveLength(2);
   });
 
-  it('serves a client that offers HTTP/1.1 only over HTTP/1.1', async () => {
+  it('selects HTTP/1.1 for a client that does not offer HTTP/2', async () => {
     const socket = connectTls({ port, host: '127.0.0.1', ca: authority.certificate, ALPNProtocols: ['http/1.1'] });
     sockets.push(socket);
     await once(socket, 'secureConnect');
@@ -705,7 +705,7 @@ describe('attacks over HTTP/2', () => {
         frame(HEADERS, END_HEADERS, 21, headerBlock({ ...HEAD, ':method': 'GET', ':path': '/things', authorization: 'Bearer invalid' })),
     ],
     ['a GOAWAY', () => frame(GOAWAY, 0, 0, Buffer.alloc(8))],
-  ])('fails the requests of a connection after %s', async (_, closing) => {
+  ])('aborts the requests on a connection after %s', async (_, closing) => {
     const clock = new FakeClock();
     await restart({ clock });
     let inProgress = 0;
@@ -801,10 +801,10 @@ describe('attacks over HTTP/2', () => {
     ['bytes that are not frames', () => [Buffer.alloc(100_000, 'x')]],
     ['an endless header block', () => [frame(HEADERS, END_STREAM, 1), ...Array.from({ length: 5_000 }, () => frame(CONTINUATION, 0, 1))]],
     [
-      'a request in an invalid compression',
+      'a request with invalid header compression',
       () => [frame(HEADERS, END_STREAM | END_HEADERS, 1, Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff, 0xff]))],
     ],
-    ['a setting that is not valid', () => [frame(SETTINGS, 0, 0, Buffer.from([0, 4, 0xff, 0xff, 0xff, 0xff]))]],
+    ['an invalid setting', () => [frame(SETTINGS, 0, 0, Buffer.from([0, 4, 0xff, 0xff, 0xff, 0xff]))]],
     ['a frame on an idle stream', () => [frame(DATA, 0, 5, Buffer.alloc(10))]],
   ])('closes a connection with %s, and serves other connections', async (_case, frames) => {
     const socket = await sendFrames(...frames());

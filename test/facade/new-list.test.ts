@@ -33,7 +33,7 @@ const WIDGETS = createFilteredList<Widget>({
 const WATCH_LIST = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
-/** A replica with the cluster list and a list of widgets. Alice may get the widgets `one` and `three` of any namespace. */
+/** A replica with the cluster list and a list of widgets. Alice may get the widgets `one` and `three` in any namespace. */
 class Replica {
   readonly hub = new HandHub();
   readonly #stored = new Collection<Widget>(this.hub);
@@ -151,7 +151,7 @@ describe('createLists with another list', () => {
     expect(JSON.stringify(list)).not.toContain('hunter2');
   });
 
-  it('ignores the key of an object, namespace/name, as a name in a ClusterRole', async () => {
+  it('ignores the names namespace/name, * and */name in a ClusterRole', async () => {
     const replica = new Replica();
     await replica.allow('team-a/two', '*', '*/two');
     expect(keysOf((await replica.list('')).items)).toEqual([]);
@@ -239,7 +239,7 @@ describe('createLists with another list', () => {
     const replica = new Replica({ watches: { perTenant: 1, total: 1, perConnection: 1, perStream: 1 } });
     const stream = await replica.watch('');
     await expect(replica.request('/auth/v1/clusters', 'watch=true')).rejects.toMatchObject({ code: 429 });
-    expect(replica.lists.watching()).toBe(1);
+    expect(replica.lists.countWatches()).toBe(1);
     stream.destroy();
   });
 

@@ -139,7 +139,7 @@ function problems(value: unknown, name: string, from = schemas): readonly string
 const BOUND = { kind: 'Secret', apiVersion: 'v1', name: 'anchor', uid: '' };
 const { spec: SPEC } = TOKEN_REQUEST;
 
-/** Bodies of token requests, and whether the façade accepts them. */
+/** Bodies of token requests; `accepted` is true if the façade accepts the body. */
 const BODIES: readonly (readonly [name: string, accepted: boolean, body: unknown])[] = [
   ['only audiences', true, { spec: SPEC }],
   ['the type of the endpoint', true, TOKEN_REQUEST],
@@ -387,7 +387,7 @@ describe('responses of the document', () => {
     [417, 'an unknown expectation', { more: ['Expect: more'] }],
     [422, 'no audiences', { body: '{}' }],
     [431, 'large headers', { more: [`X-Filler: ${'x'.repeat(20_000)}`] }],
-  ] as const)('includes %d of a token request with %s', async (code, _name, request) => {
+  ] as const)('documents the %d response to a token request with %s', async (code, _name, request) => {
     world = await FacadeWorld.start();
     const response = responseOf(await world.raw(bytesOf(request)));
     expect(response.status).toBe(code);
@@ -398,7 +398,7 @@ describe('responses of the document', () => {
     [429, 'a throttling target', 429],
     [451, 'a code that only an admission webhook uses', 451],
     [503, 'a failing target', 500],
-  ])('includes %d for %s', async (code, _name, sent) => {
+  ])('documents the %d response for %s', async (code, _name, sent) => {
     world = await FacadeWorld.start({ target: (_request, reply) => reply.json(sent, { kind: 'Status', status: 'Failure', code: sent }) });
     const response = await world.post();
     expect(response.status).toBe(code);
@@ -408,7 +408,7 @@ describe('responses of the document', () => {
     if (code !== 451) expectDocumented(response, TOKEN, 'post');
   });
 
-  it('includes every status code that a list can return', () => {
+  it('documents the status codes of a list and of a single object', () => {
     const common = ['400', '401', '405', '406', '408', '417', '429', '431', '500', '503', '504'];
     const codes = (path: string) => Object.keys(operationOf(path, 'get').responses).sort();
     expect(codes(LIST)).toEqual(['200', ...common, '410', '422'].sort());

@@ -48,7 +48,7 @@ export class RawConnection {
     return this.#socket.closed;
   }
 
-  /** Writes bytes; resolves when they are sent or cannot be sent. */
+  /** Writes bytes. Resolves with true when the bytes are sent, and with false if they cannot be sent. */
   write(bytes: string | Buffer): Promise<boolean> {
     return new Promise((resolve) => this.#socket.write(bytes, (error) => resolve(!error)));
   }

@@ -272,7 +272,7 @@ describe('more than 1,000 headers', () => {
     ['a second Authorization', 'Authorization: Bearer other'],
     ['Impersonate-User', 'Impersonate-User: admin'],
     ['Impersonate-Group', 'Impersonate-Group: system:masters'],
-  ])('passes headers after the thousandth to the endpoint: %s', async (_case, line) => {
+  ])('passes headers after the thousandth to the authentication: %s', async (_case, line) => {
     await (await sendBytes(request(POST, ...many, line, 'Content-Length: 0'))).read(isWhole);
     expect(seen[0]?.join(': ')).toContain(line);
   });
@@ -318,7 +318,7 @@ describe('pipelined requests', () => {
   it.each([
     ['400', 'nonsense\r\n\r\n'],
     ['431', request('GET /document', `x: ${'y'.repeat(17_000)}`)],
-  ])('rejects a pipelined request with a Status: %s', async (code, bytes) => {
+  ])('rejects an invalid second request on a connection with a Status: %s', async (code, bytes) => {
     const connection = await sendBytes(GET);
     await connection.read(isWhole);
     await connection.write(bytes);
@@ -495,7 +495,7 @@ describe('requests that Node does not reject with a Status', () => {
     ['two hosts', request('GET /document', 'Host: f'), 400],
     ['two hosts, far apart', request('GET /document', ...Array.from({ length: 1_100 }, () => 'a: b'), 'host: g'), 400],
     ['an unknown expectation', request('GET /document', 'Expect: x'), 417],
-  ])('returns a Status for a request that Node would accept, or reject without a body: %s', async (_what, bytes, code) => {
+  ])('returns a Status for a request that Node would accept or reject without a Status: %s', async (_what, bytes, code) => {
     const [response] = responsesIn((await (await sendBytes(bytes)).read(isWhole)).text);
     expect(response?.status).toBe(code);
     expect(JSON.parse(response?.body ?? '')).toMatchObject({ kind: 'Status', code });
@@ -506,7 +506,7 @@ describe('bodies above the limit', () => {
   it.each([
     ['with a Content-Length', [`Content-Length: ${64 << 20}`]],
     ['chunked', ['Transfer-Encoding: chunked']],
-  ])('responds to an excessive body while the caller still sends: %s', async (_what, lines) => {
+  ])('responds to an excessive body while the caller still sends it: %s', async (_what, lines) => {
     const connection = await sendBytes(request(POST, ...lines));
     const piece = lines[0]?.startsWith('T') ? `100000\r\n${' '.repeat(1 << 20)}\r\n` : ' '.repeat(1 << 20);
     const read = connection.read(() => false);
@@ -523,7 +523,7 @@ describe('bodies above the limit', () => {
     expect(statusOf({ text: await wholeText(secure) })).toBe(413);
   });
 
-  it('reads an excessive body for at most one second', async () => {
+  it('sends one response to an excessive body that does not arrive, and closes the connection', async () => {
     const connection = await sendBytes(request(POST, `Content-Length: ${64 << 20}`));
     await connection.read(() => false);
     expect(responsesIn(connection.text)).toHaveLength(1);
@@ -547,7 +547,7 @@ describe('bodies that do not arrive', () => {
     expect(response).toMatchObject({ status: 504, body: expect.stringContaining('"Timeout"') });
   });
 
-  it('returns a Status with 408 for a pipelined request that does not arrive', async () => {
+  it('returns a Status with 408 for a second request on a connection if its body does not arrive', async () => {
     const connection = await sendBytes(GET);
     await connection.read(isWhole);
     await connection.write(request(POST, 'Content-Length: 5'));
@@ -575,7 +575,7 @@ describe('rejections', () => {
     expect(responses[1]?.status).toBe(200);
   });
 
-  it('counts a path that cannot be decoded in metrics', async () => {
+  it('records a request whose path cannot be decoded, under the route *', async () => {
     await (await sendBytes(request('GET /%zz'))).read(isWhole);
     await eventually(() => expect(recorded).toMatchObject([{ route: '*', code: 400 }]));
   });
@@ -585,7 +585,7 @@ describe('close', () => {
   /** Longer than any test may take. */
   const GRACE_MS = 3_600_000;
 
-  it('closes without waiting for idle connections', async () => {
+  it('completes a request in progress, and then closes its connection and the server', async () => {
     const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
     endpoint = () => isEnd.then(() => OK);
     const connection = await sendBytes(request(POST, 'Content-Length: 0'));

@@ -111,7 +111,7 @@ export class Api {
     await this.#json('DELETE', path, body).catch(ignoreNotFound);
   }
 
-  /** Sends any request; returns the response status, or 0 without a response. */
+  /** Sends any request; returns 200 for a success, the status of an error, or 0 without a response. */
   status(method: string, path: string, body?: object, type?: string): Promise<number> {
     return this.#json(method, path, body, type).then(
       () => 200,

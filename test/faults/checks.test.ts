@@ -176,10 +176,14 @@ describe('checks of ManagedTokenSets', () => {
       [],
     ],
     ['accepts the removal of ten ManagedTokens', [fleet(0, numbered(0, 12)), fleet(1, numbered(10, 12))], []],
-    ['accepts the removal of a third', [fleet(0, numbered(0, 36)), fleet(1, numbered(12, 36))], []],
-    ['reports the removal of eleven of twelve', [fleet(0, numbered(0, 12)), fleet(1, numbered(11, 12))], ['I22']],
+    ['accepts the removal of a third of the ManagedTokens', [fleet(0, numbered(0, 36)), fleet(1, numbered(12, 36))], []],
+    ['reports the removal of eleven of twelve ManagedTokens', [fleet(0, numbered(0, 12)), fleet(1, numbered(11, 12))], ['I22']],
     ['reports removals that exceed the limit together', [fleet(0, numbered(0, 20)), fleet(9, numbered(10, 20)), fleet(40, [])], ['I22']],
-    ['accepts such removals a minute apart', [fleet(0, numbered(0, 20)), fleet(9, numbered(10, 20)), fleet(70, [])], []],
+    [
+      'accepts removals that exceed the limit together if they are a minute apart',
+      [fleet(0, numbered(0, 20)), fleet(9, numbered(10, 20)), fleet(70, [])],
+      [],
+    ],
     ['accepts a confirmed removal', [fleet(0, numbered(0, 12)), confirmed(1, numbered(0, 12)), fleet(20, [])], []],
     [
       'reports a second removal after one confirmation',

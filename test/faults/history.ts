@@ -77,7 +77,7 @@ export interface Sight {
   readonly name?: string;
 }
 
-/** Object in a response of the façade. */
+/** Object in a response from the façade. */
 export interface SeenObject extends Sight {
   readonly name: string;
 }
@@ -140,7 +140,7 @@ export type Entry =
     }
   /** Objects that RBAC lets a tenant see through the façade from now on. */
   | { readonly type: 'sight'; readonly holder: string; readonly sights: readonly Sight[] }
-  /** Objects in a response of the façade to a tenant, and the time of the request. */
+  /** Objects in a response from the façade to a tenant, and the time of the request. */
   | { readonly type: 'shown'; readonly holder: string; readonly sentAt: number; readonly objects: readonly SeenObject[] }
   /** Text that discloses something hidden to a hostile tenant. */
   | { readonly type: 'disclosure'; readonly holder: string; readonly where: string; readonly named: readonly string[] }
@@ -157,7 +157,7 @@ export type Entry =
   | { readonly type: 'credential'; readonly cluster: string; readonly digest: string }
   /** Renewed credential that a thief found in its Secret on a hub; `holder` names the hub and the Cluster. */
   | { readonly type: 'renewal'; readonly holder: string; readonly digest: string; readonly expiresAt: number }
-  /** Response of a cluster to a thief that presents a renewed credential. */
+  /** Response from a cluster to a thief that presents a renewed credential. */
   | {
       readonly type: 'theft';
       readonly cluster: string;

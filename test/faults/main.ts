@@ -48,7 +48,7 @@ async function main(options: FaultOptions): Promise<boolean> {
   }
 }
 
-/** Returns the selected faults, the custom faults, or all of them. */
+/** Returns the custom faults, the faults selected with --only, or all faults. */
 function selectScenarios({ minutes, only, custom, seconds, writesStatus }: FaultOptions): readonly Scenario[] {
   if (custom.length > 0) return [customFaults(custom, seconds)];
   const long = [hostileTenants({ minutes, writesStatus }), renewalUnderFaults(minutes), setsUnderFaults(minutes), randomFaults(minutes)];

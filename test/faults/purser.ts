@@ -67,7 +67,7 @@ export class Purser {
     const command = [
       ...wrapper,
       process.execPath,
-      // Without these, the process keeps a multiple of the memory that it uses.
+      // Without these options, the process keeps a multiple of the memory that it uses.
       ...(await nodeOptions()),
       '--import',
       PRELOAD,

@@ -240,7 +240,7 @@ describe('Draw', () => {
     expect(drawActions(7)).not.toEqual(drawActions(8));
   });
 
-  it('draws hundreds of ManagedTokens that name one Secret, and moves anchors in two namespaces of the slow cluster', () => {
+  it('draws hundreds of ManagedTokens that name one Secret, and changes in both namespaces that move anchors on the slow cluster', () => {
     const draw = new Draw(createRandom(7));
     const drawn = Array.from({ length: 2_000 }, () => draw.actions(TOKEN_WRITER, scene)).flat();
     const labels = (prefix: string) => new Set(drawn.filter(({ label }) => label.startsWith(prefix)).map(({ label }) => label));

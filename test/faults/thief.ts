@@ -27,7 +27,7 @@ interface Stolen {
   readonly anchor: string;
   /** True if a Secret on a hub contained the token, false if the thief only saw it in a request. */
   isStored: boolean;
-  /** Last time at which a token with the same anchor was in use; the time of the theft before. */
+  /** Last time at which a token with the same anchor was in use; initially the time of the theft. */
   lastUsedAt: number;
   isInUse: boolean;
   nextAt: number;

@@ -121,7 +121,7 @@ function boundObject(random: Random): Fields {
   };
 }
 
-/** Scalars, lists and objects of different types than the field. */
+/** Scalars, lists and objects with which mutations replace the value of a field, mostly of another type. */
 const ODD_VALUES: readonly string[] = [
   'null',
   'true',
@@ -367,7 +367,7 @@ function toJson(tree: Tree, space: string): string {
   return `{${space}${tree.entries.map(([name, value]) => `${TEXT(name)}:${space}${toJson(value, space)}`).join(`,${space}`)}${space}}`;
 }
 
-/** Returns block style; strings without special characters are plain. */
+/** Returns YAML in block style. About half of the strings without special characters are plain. */
 function toYaml(random: Random, tree: Tree, indent = ''): string {
   if (typeof tree === 'string') return tree;
   if (Array.isArray(tree)) return tree.map((each) => `${indent}- ${toYaml(random, each, `${indent}  `).trimStart()}\n`).join('');

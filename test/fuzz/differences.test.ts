@@ -26,7 +26,7 @@ describe('ROWS', () => {
 });
 
 describe('expectationFor', () => {
-  it('returns the response of kube-apiserver if no difference applies', async () => {
+  it('returns the response from kube-apiserver if no difference applies', async () => {
     const kube: Comparable = { status: 404, headers: { warning: '' }, body: '{"kind":"Status","code":404}' };
     const { response, rows } = await expectationFor({ request, kube, resend }, differencesFor(request, kube));
     expect({ response, rows }).toEqual({ response: kube, rows: [] });

@@ -16,7 +16,7 @@ const DIFFERENCES: Readonly<Record<FuzzRequest['endpoint'], readonly Difference[
 /** Titles of all rows that the comparison uses. */
 export const ROWS: readonly string[] = [...HTTP_DIFFERENCES, ...TOKEN_DIFFERENCES, ...LIST_DIFFERENCES].map(({ row }) => row);
 
-/** Returns the differences that can apply to a response of kube-apiserver. Both servers check the path and then `timeout` first. */
+/** Returns the differences that can apply to a response from kube-apiserver. Both servers check the path and then `timeout` first. */
 export function differencesFor({ endpoint }: FuzzRequest, { body }: Comparable): readonly Difference[] {
   const isRejectedFirst = body.includes('invalid timeout specified in the request URL');
   return isRejectedFirst ? [PATH_DIFFERENCE, ...PROTOBUF_DIFFERENCES] : DIFFERENCES[endpoint];

@@ -1,4 +1,4 @@
-// The response that the façade must give: that of kube-apiserver, changed by the documented differences that apply.
+// The expected response from the façade: the response from kube-apiserver, changed by the documented differences that apply.
 
 import { parse as parseYaml } from 'yaml';
 import { errorReply } from '../../src/kubernetes/reply.ts';
@@ -6,7 +6,7 @@ import type { StatusError } from '../../src/kubernetes/status.ts';
 import { type FuzzRequest, headerOf, queryOf } from './request.ts';
 import { type Comparable, normalizeText } from './response.ts';
 
-/** A request, the response of kube-apiserver, and a function that sends another request to kube-apiserver, without protobuf. */
+/** A request, the response from kube-apiserver, and a function that sends another request to kube-apiserver, without protobuf. */
 export interface Exchange {
   readonly request: FuzzRequest;
   readonly kube: Comparable;
@@ -16,7 +16,7 @@ export interface Exchange {
 export interface Difference {
   /** First cell of the row in docs/facade-differences.md. */
   readonly row: string;
-  /** Returns the response of the façade; undefined if the row does not apply. */
+  /** Returns the response from the façade; undefined if the row does not apply. */
   readonly expect: (exchange: Exchange) => Comparable | undefined | Promise<Comparable | undefined>;
   /** True if no more rows apply, because the façade rejects the request. */
   readonly isFinal?: boolean;

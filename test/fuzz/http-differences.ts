@@ -42,7 +42,10 @@ function rejectAnonymous({ request }: Exchange) {
   return rejection(request, unauthorized(), { 'www-authenticate': 'Bearer' });
 }
 
-/** Returns the request for a server that has no protobuf: its router accepts protobuf, but no version of the server produces it. */
+/**
+ * Returns the request with an unknown server version in each protobuf clause of `Accept`: the router of kube-apiserver accepts such a
+ * clause, but kube-apiserver does not respond with protobuf.
+ */
 export function withoutProtobuf(request: FuzzRequest): FuzzRequest {
   const accept = acceptClauses(request).map((clause) => (isProtobuf(clause) ? `${clause.split(';')[0]};sv=none` : clause));
   return accept.join(',') === '' ? request : { ...request, headers: { ...request.headers, accept: accept.join(',') } };

@@ -27,7 +27,7 @@ export function randomListRequest(random: Random): FuzzRequest {
     return { ...common, path, query: queryOf(random, PARTLY_PRIVILEGED, 2) };
   }
   if (kind === 'list') return { ...common, path, query: queryOf(random, LIST, 3) };
-  // A watch in another form of protobuf cannot be repeated in JSON with the same events.
+  // A watch in protobuf with `as=` cannot be repeated in JSON with the same events.
   if (kind === 'watch' && headers['accept'] !== undefined) headers['accept'] = headers['accept'].replace(/(?<=protobuf);as=[^,]*/g, '');
   if (kind === 'watch') return { ...common, path, query: watchQuery(random) };
   return { ...common, path, ...pageQuery(random, list) };
@@ -284,7 +284,7 @@ const WATCH: readonly Parameter[] = [
   parameter('continue', ['', 'abc']),
 ];
 
-/** Returns the query of a watch that ends after a second or is cut by the client. */
+/** Returns the query of a watch. Most watches end after five seconds; the client ends the others. */
 function watchQuery(random: Random): string {
   const watch = `watch=${pick(random, ['true', 'true', 'true', '1', '', 'x', 'TRUE'])}`;
   const timeout = random() < 0.7 ? 'timeoutSeconds=5' : parameter('timeoutSeconds', TIMEOUT_SECONDS)(random);
@@ -293,7 +293,7 @@ function watchQuery(random: Random): string {
   return `${watch}&${timeout}${streaming}${rest === '' ? '' : `&${rest}`}`;
 }
 
-/** Returns the query of another page, with a token that may be garbled. */
+/** Returns the query of a further page, with a continue token that may be garbled. */
 function pageQuery(random: Random, list: string): Pick<FuzzRequest, 'query' | 'firstPage'> {
   const selector = random() < 0.3 ? `&${label(random)}` : '';
   const valid = pick(random, ['', '', '&labelSelector=env%3Dprod', '&labelSelector=region%20in%20(r0,r1)']);

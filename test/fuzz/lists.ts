@@ -14,7 +14,7 @@ export interface ComparedList {
   readonly path: string;
   /** Paths of lists, including those of namespaces with and without objects. */
   readonly paths: readonly string[];
-  /** Paths that object names follow. */
+  /** Paths to which names of objects are appended. */
   readonly parents: readonly string[];
   /** Path of the list that the object with this number, from 1, is in. */
   readonly pathOf: (number: number) => string;

@@ -13,12 +13,12 @@ import { type Comparable, toComparable } from './response.ts';
 import { World } from './world.ts';
 
 const SIDES: readonly Side[] = ['kube', 'facade'];
-/** Number of watches that run at once. */
+/** Number of slow requests that are sent at once. */
 const BATCH = 24;
 /** Time from the last response head of a batch until the client ends its watches, in milliseconds; `timeoutSeconds` of most of them. */
 const WATCH_MS = 5_000;
 
-/** One run: sends requests in order, except watches, which are sent together. */
+/** One run: sends requests in order, except watches and other slow requests, which are sent in batches. */
 class Run {
   readonly #options: FuzzOptions;
   readonly #world: World;
@@ -47,7 +47,7 @@ class Run {
     await this.#compare(number, toComparable('kube', request, kube), toComparable('facade', request, facade));
   }
 
-  /** Sends the waiting requests at once, changes a Cluster while they run, and compares the responses. */
+  /** Sends the waiting requests at once, changes an object of each list while they run, and compares the responses. */
   async flush(): Promise<void> {
     const numbers = this.#waiting.splice(0);
     if (numbers.length === 0) return;
@@ -100,7 +100,7 @@ class Run {
   }
 }
 
-/** Returns true for a request that has no response for seconds. */
+/** Returns true for a request whose response can take seconds. */
 function isSlow(request: FuzzRequest): boolean {
   return isWatch(request) || request.query.includes('future');
 }

@@ -4,10 +4,10 @@ import { pick } from '../support/random.ts';
 
 type Random = () => number;
 
-/** Field with a number; a number is encoded as a varint, other values with their length. */
+/** Number and value of a field. A numeric value is encoded as a varint, other values with their length. */
 type Field = readonly [number: number, value: number | string | Buffer | readonly Field[]];
 
-/** Returns a TokenRequest with up to two oddities. */
+/** Returns a TokenRequest, which may have odd fields, another kind or odd bytes. */
 export function randomProtobuf(random: Random): Buffer {
   const spec: Field[] = [[1, 'vault']];
   if (random() < 0.3) spec.push([1, 'b']);
@@ -117,7 +117,7 @@ function varint(value: number): Buffer {
   return Buffer.from([...bytes, rest]);
 }
 
-/** Returns the message with one byte removed or changed, or truncated at one byte. */
+/** Returns the message truncated, or with one byte removed, changed or appended. */
 function garble(random: Random, message: Buffer): Buffer {
   const at = Math.floor(random() * message.length);
   // Strings that are not UTF-8 are a documented difference.

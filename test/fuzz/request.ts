@@ -45,7 +45,7 @@ export function isWatch(request: FuzzRequest): boolean {
   return request.endpoint === 'list' && value !== null && value !== '0' && value.toLowerCase() !== 'false';
 }
 
-/** Returns a request as a command line. The variable URL is the URL of kube-apiserver, or of the façade with its path. */
+/** Returns a request as a curl command. `target` is the path and query; the variable URL in the command is the URL of the server. */
 export function toCurl(request: FuzzRequest, target: string): string {
   const headers = Object.entries(request.headers).flatMap(([name, value]) => [value].flat().map((each) => `${name}: ${each}`));
   const body = request.body === undefined ? [] : ['--data-binary', quote(request.body.toString('latin1'))];

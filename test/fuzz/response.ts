@@ -38,7 +38,7 @@ export function normalizeText(body: string): string {
     unfold(body)
       .replace(/eyJ[\w-]{20,}\.[\w-]+\.[\w-]+/g, '<token>')
       .replace(/202[67]-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>')
-      // The messages of YAML libraries differ; a test of its parser compares the common ones.
+      // The messages of YAML libraries differ; the tests of Purser's YAML parser compare the common ones.
       .replace(
         /(?<=\(must be of type TokenRequest\): )(?:yaml: |unsupported map key).*?(?= \((?:[0-9a-f]{60} |[0-9a-f]+\)|\{))/s,
         '[problem of YAML]',

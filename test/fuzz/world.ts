@@ -1,4 +1,5 @@
-// The two servers: a real kube-apiserver, and a façade whose hub and only target it is. Both know the same objects and the same history.
+// The two servers: a real kube-apiserver, and a façade that uses this kube-apiserver as its hub and as its only target. Both have the same
+// objects and the same history.
 
 import { Agent } from 'node:https';
 import { Visibility } from '../../src/access/visibility.ts';
@@ -63,7 +64,7 @@ export class World {
     };
     const facade = await startFacade(server, {
       install,
-      registered: (name) => (name === CLUSTER ? target : undefined),
+      findRegistration: (name) => (name === CLUSTER ? target : undefined),
       settings: { protectedNamespaces: [] },
     });
     const world = new World({ cluster, facade, kube, admin, expired });

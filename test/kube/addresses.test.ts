@@ -31,7 +31,7 @@ describe('createNameLookup', () => {
     expect(await lookup('api.test')).toEqual([six('2001:db8::1')]);
   });
 
-  it('queries name servers at every connect', async () => {
+  it('queries the name servers for every lookup', async () => {
     const responses = [['192.0.2.1'], ['192.0.2.9']];
     let round = 0;
     const lookup = await lookupIn(() => responses[round]);
@@ -52,7 +52,7 @@ describe('createNameLookup', () => {
     await expect(lookup('no-such-host.invalid')).rejects.toMatchObject({ name: 'TransportError', code: expect.stringMatching(/^E/) });
   });
 
-  it('rejects before the connect timeout while name servers are silent', async () => {
+  it('rejects with EAI_AGAIN while the name servers are silent', async () => {
     const lookup = await lookupIn(() => undefined);
     await expect(lookup('api.test')).rejects.toMatchObject({ code: 'EAI_AGAIN' });
   });

@@ -102,7 +102,7 @@ describe('KubeClient', () => {
     });
   });
 
-  it.each(['', '.', '..'])('never sends a request for an object named "%s"', async (name) => {
+  it.each(['', '.', '..'])('never sends a request for an object or a namespace named "%s"', async (name) => {
     const { client, server } = await start(found);
     await expect(client.delete(ConfigMaps, { namespace: 'ns', name })).rejects.toThrow('is not a valid name');
     await expect(client.delete(ConfigMaps, { namespace: name, name: 'a' })).rejects.toThrow(/is not a valid name|needs a namespace/);
@@ -176,16 +176,16 @@ describe('KubeClient', () => {
     });
 
     it.each([
-      ['endless', { name: 'n'.repeat(9_000) }, { name: 'n'.repeat(4_096) }],
+      ['a long name', { name: 'n'.repeat(9_000) }, { name: 'n'.repeat(4_096) }],
       [
-        'a token',
+        'a token in a cause',
         { causes: [{ reason: 'r', message: `bad ${JWT}`, field: 'f', more: 'm' }] },
         { causes: [{ reason: 'r', message: 'bad [redacted]', field: 'f' }] },
       ],
-      ['of the wrong type', { name: 5, causes: [null, 'x'], retryAfterSeconds: 'soon' }, { causes: [{}, {}] }],
-      ['a negative pause', { retryAfterSeconds: -1 }, {}],
+      ['fields of the wrong type', { name: 5, causes: [null, 'x'], retryAfterSeconds: 'soon' }, { causes: [{}, {}] }],
+      ['a negative retry delay', { retryAfterSeconds: -1 }, {}],
       ['a list', [], {}],
-    ])('ignores details of a Status that are %s', async (_, sent, details) => {
+    ])('sanitizes the details of a Status: %s', async (_, sent, details) => {
       const error = await failure((_request, reply) => reply.json(500, { status: 'Failure', message: 'm', details: sent, code: 500 }));
       expect(error).toMatchObject({ status: { message: 'm' } });
       expect((error as StatusError).status.details).toEqual(details);
@@ -223,7 +223,7 @@ describe('KubeClient', () => {
   describe('KubeClient.pages', () => {
     const itemsOf = async (pages: AsyncIterable<Page<ConfigMap>>) => (await Array.fromAsync(pages)).flatMap(({ items }) => items);
 
-    it('yields the pages of one resource version, and adds the type of the items', async () => {
+    it('yields the pages of one resource version, and adds the type to the items', async () => {
       const collection = new ScriptedCollection();
       for (let n = 0; n < 7; n += 1) collection.put(`c-${n}`, 'x');
       collection.pageLimit = 3;

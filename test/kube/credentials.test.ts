@@ -6,7 +6,7 @@ import { FakeClock } from '../support/clock.ts';
 describe('Credentials', () => {
   const clock = new FakeClock();
 
-  /** Returns the TLS context of a token at a server with a new certificate authority, or with this one. */
+  /** Returns the TLS context for a token and a certificate authority; a new authority by default. */
   async function contextOf(token: string, ca = createAuthority(clock.now()).certificate) {
     const cluster = { name: 'a', server: 'https://a', skipTLSVerify: false, caData: Buffer.from(ca).toString('base64') };
     const { tls } = await new Credentials(cluster, { name: 'purser', token }, { clock, rereadMs: 0 }).identity();

@@ -2,7 +2,7 @@
 
 import type { FakeClock } from '../support/clock.ts';
 
-/** Long, because a machine may be busy; only a failing test waits that long. */
+/** Maximum wait, in milliseconds. Long, because a machine may be busy; only a failing test waits that long. */
 const PATIENCE_MS = 60_000;
 
 /** Resolves once `check` passes; lets I/O happen in between, and advances `clock` by a small step each time if one is given. */
@@ -20,12 +20,12 @@ export async function eventually(check: () => void, clock?: FakeClock, stepMs = 
   }
 }
 
-/** Lets all pending I/O complete. */
+/** Waits for one turn of the event loop, in which Node handles the I/O that is ready. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Turns that a request between two sides of one process takes, with its TLS handshake. */
+/** Number of turns of the event loop that a request within one process takes, including its TLS handshake. */
 const TURNS_OF_A_REQUEST = 10;
 
 /** Lets requests within this process complete. Takes turns of the event loop instead of time, so that a busy machine does not matter. */

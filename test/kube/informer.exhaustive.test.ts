@@ -39,7 +39,7 @@ function follow(informer: Informer<ConfigMap>): string[] {
 }
 
 describe('createInformer', () => {
-  it('shares one list-watch between its first and its last subscriber', async () => {
+  it('shares one list-watch among all subscribers, and stops it when the last one unsubscribes', async () => {
     collection.put('a', '1');
     const informer = inform();
     expect([world.server.requests.length, informer.synced]).toEqual([0, false]);
@@ -124,7 +124,7 @@ describe('createInformer', () => {
     await eventually(() => expect(informer.synced).toBe(true));
   });
 
-  it('resets the backoff only after a watch that lasts, not after a list', async () => {
+  it('resets the backoff after 15 s without a failure, not after a list', async () => {
     const informer = inform();
     const waits: number[] = [];
     informer.problems$.subscribe(({ retryMs }) => waits.push(retryMs));
@@ -171,7 +171,7 @@ describe('createInformer', () => {
     await eventually(() => expect(waits).toEqual([800]));
   });
 
-  it('keeps its store while the server is unreachable', async () => {
+  it('keeps the stored objects while the server is unreachable', async () => {
     collection.put('a', '1');
     const informer = inform();
     const seen = follow(informer);
@@ -221,7 +221,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ type: fc.constantFrom('compact' as const, 'bookmark', 'fail', 'watchList') }) },
 );
 
-/** Events between two steps: none, a response, or a failure with its recovery. */
+/** Number of turns between two steps: none, some for a response, or enough for a failure and its recovery. */
 const pause = fc.oneof(fc.constant(0), fc.nat(5), fc.integer({ min: 10, max: 60 }));
 
 const CUTS: readonly ((watcher: WireReply) => void)[] = [
@@ -242,7 +242,7 @@ function perform(action: Step): void {
   else if (action.type === 'watchList') collection.offersWatchList = !collection.offersWatchList;
 }
 
-/** Deletes objects without a watch, so that only a list reveals it, and re-creates some of them. */
+/** Deletes objects without a watch, so that only a list reveals the deletions, and may re-create one of the objects. */
 function loseHistory(how: number, names: readonly string[]): void {
   collection.cut(CUTS[how] ?? (() => undefined));
   for (const gone of names) collection.remove(gone);
@@ -267,7 +267,7 @@ function replay(changes: readonly Change<ConfigMap>[]): Map<string, ConfigMap> {
 }
 
 describe('createInformer with a randomly failing server', () => {
-  it('converges to the state of the server, both in its store and in the replayed changes', async () => {
+  it('converges to the state of the server, both in the store and in the replayed changes', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ action: step, turns: pause }), { maxLength: 60 }),
@@ -328,7 +328,7 @@ describe('createReducedInformer with a budget for each namespace', () => {
     await eventually(() => expect([world.server.requests.length, collection.watching]).toEqual([before + 1, 1]));
   }
 
-  it('counts an object that was re-created while the watch was disconnected once', async () => {
+  it('counts only the new object after a re-creation while the watch was disconnected', async () => {
     collection.put('a', '600', { uid: 'first' });
     const { seen } = followBudget();
     await eventually(() => expect(seen).toEqual(['added ns/a whole']));
@@ -378,7 +378,7 @@ describe('createReducedInformer with a budget for each namespace', () => {
     await eventually(() => expect(seen).toEqual(['added ns/a whole']));
   });
 
-  it('restores an object with a new list at the next watch, after larger objects are deleted', async () => {
+  it('restores an object with a new list at the next watch, after another object is deleted', async () => {
     collection.put('a', '600');
     collection.put('b', '700');
     const { informer, seen } = followBudget();

@@ -56,7 +56,7 @@ describe('loadKubeConfig', () => {
       '{ tokenFile: run/token }',
       () => ({ authProvider: { name: 'tokenFile', config: { tokenFile: join(folder, 'run/token') } } }),
     ],
-  ])('resolves %s relative to the kubeconfig file', async (_, user, expected) => {
+  ])('reads %s, with relative paths resolved from the folder of the kubeconfig', async (_, user, expected) => {
     expect((await load(config(user))).getCurrentUser()).toMatchObject(expected());
   });
 
@@ -73,7 +73,7 @@ describe('loadKubeConfig', () => {
     await expect(load(text)).rejects.toThrow(message);
   });
 
-  it('merges files like kubectl: the first entry of a name wins', async () => {
+  it('merges files like kubectl: the first of several entries with the same name applies', async () => {
     mkdirSync(join(folder, 'second'));
     const [first, second] = [join(folder, 'first'), join(folder, 'second', 'config')];
     writeFileSync(first, 'users: [{ name: me, user: { token: first } }]');
@@ -85,7 +85,7 @@ describe('loadKubeConfig', () => {
 });
 
 describe('readServer', () => {
-  it('returns address, proxy, name and the authority in the file', async () => {
+  it('returns the address, the TLS server name and the certificate authority in the file', async () => {
     mkdirSync(join(folder, 'pki'));
     writeFileSync(join(folder, 'pki/ca.crt'), 'PEM');
     const loaded = await load(config('{ token: t }'));

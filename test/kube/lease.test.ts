@@ -107,14 +107,14 @@ async function settle(): Promise<void> {
   for (let n = 0; n < 12; n += 1) await turn();
 }
 
-async function leading(candidate: Candidate, expected = true): Promise<void> {
+async function waitForLeadership(candidate: Candidate, expected = true): Promise<void> {
   await eventually(() => expect(candidate.seen.at(-1)).toBe(expected));
 }
 
 describe('createElection', () => {
   it('creates a missing Lease and becomes the leader', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     expect(a.seen).toEqual([false, true]);
     expect(state.lease?.spec).toEqual({
       holderIdentity: 'a',
@@ -134,26 +134,26 @@ describe('createElection', () => {
     await eventually(() => expect(state.held).toHaveLength(2));
     state.held[1]?.();
     state.held = undefined;
-    await leading(a);
+    await waitForLeadership(a);
     expect([a.seen, a.problems]).toEqual([[false, true], []]);
   });
 
   it('reports a new holder of the Lease, but not a missing holder', async () => {
     const holders: string[] = [];
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     const b = campaign('b', { onHolder: (identity) => holders.push(identity) });
     await eventually(() => expect(holders).toEqual(['a']));
     await b.live(3_000);
     await a.election.release();
     await b.live(3_000);
-    await leading(b);
+    await waitForLeadership(b);
     expect(holders).toEqual(['a', 'b']);
   });
 
   it('renews the Lease every second without reading it, and keeps acquireTime', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     const requests = server.requests.length;
     await a.live(3_000);
     expect(server.requests.slice(requests).map(({ method }) => method)).toEqual(['PUT', 'PUT', 'PUT']);
@@ -167,7 +167,7 @@ describe('createElection', () => {
 
   it('waits a full lease duration by the local clock before it takes over the Lease', async () => {
     const a = campaign('a', { start: '2001-01-01T00:00:00Z' });
-    await leading(a);
+    await waitForLeadership(a);
     a.subscription.unsubscribe();
     const b = campaign('b', { start: '2031-01-01T00:00:00Z' });
     await settle();
@@ -180,7 +180,7 @@ describe('createElection', () => {
 
   it('takes over the Lease when it expires, even if the next attempt is due later', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     a.subscription.unsubscribe();
     // Attempts after 0, 2.2 s, 4.4 s …: the fifth would be at 11 s.
     const b = campaign('b', { random: () => 1 });
@@ -193,7 +193,7 @@ describe('createElection', () => {
 
   it('waits for the configured duration if another client shortens the duration in the Lease', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     if (state.lease !== undefined) state.lease = { ...state.lease, spec: { ...state.lease.spec, leaseDurationSeconds: 1 } };
     const b = campaign('b');
     await settle();
@@ -203,7 +203,7 @@ describe('createElection', () => {
 
   it('waits for the duration in the Lease if it is longer than the configured one', async () => {
     const a = campaign('a', { leaseMs: 30_000 });
-    await leading(a);
+    await waitForLeadership(a);
     a.subscription.unsubscribe();
     const b = campaign('b');
     await settle();
@@ -215,7 +215,7 @@ describe('createElection', () => {
 
   it('does not lead while another candidate renews the Lease', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     const b = campaign('b');
     for (let n = 0; n < 40; n += 1) {
       await a.live(1_000);
@@ -224,9 +224,9 @@ describe('createElection', () => {
     expect([a.seen, b.seen]).toEqual([[false, true], [false]]);
   });
 
-  it('stops leading before another candidate can start if it cannot renew the Lease', async () => {
+  it('stops leading before another candidate can start if renewals fail', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     const b = campaign('b');
     await settle();
     state.silent.add('a');
@@ -243,7 +243,7 @@ describe('createElection', () => {
 
   it('measures the leadership from the start of a slow renewal', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     let respond: (() => void) | undefined;
     server.handle((request, reply) => {
       respond = () => state.handler(request, reply);
@@ -258,12 +258,12 @@ describe('createElection', () => {
     expect(a.election.leads).toBe(true);
     a.clock.advance(100);
     expect(a.election.leads).toBe(false);
-    await leading(a, false);
+    await waitForLeadership(a, false);
   });
 
   it('stays the leader if a few renewals get no response', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     state.mute.add('a');
     await a.live(4_000);
     state.mute.delete('a');
@@ -274,7 +274,7 @@ describe('createElection', () => {
 
   it('stops leading immediately when another candidate holds the Lease', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     const lease = state.lease;
     if (lease)
       state.lease = { ...lease, metadata: { ...lease.metadata, resourceVersion: '99' }, spec: { ...lease.spec, holderIdentity: 'b' } };
@@ -282,18 +282,18 @@ describe('createElection', () => {
     expect(a.seen).toEqual([false, true, false]);
   });
 
-  it('emits false before it sends a request after the machine was suspended', async () => {
+  it('emits false before the next request after the machine was suspended', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     server.handle(() => undefined);
     a.clock.advance(60_000);
     expect(a.election.leads).toBe(false);
-    await leading(a, false);
+    await waitForLeadership(a, false);
   });
 
   it('does not extend the leadership when the wall clock is set back', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     server.handle(() => undefined);
     a.clock.set(Date.parse('2026-03-01T11:00:00Z'));
     await a.live(7_000);
@@ -302,7 +302,7 @@ describe('createElection', () => {
 
   it('does not shorten the wait when the wall clock is set forward', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     a.subscription.unsubscribe();
     const b = campaign('b');
     await settle();
@@ -313,20 +313,20 @@ describe('createElection', () => {
 
   it('releases the Lease for other candidates', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     let completed = false;
     a.election.leads$.subscribe({ complete: () => (completed = true) });
     await a.election.release();
     expect([completed, a.election.leads]).toEqual([true, false]);
     expect(state.lease?.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1, leaseTransitions: 0 });
     const b = campaign('b');
-    await leading(b);
+    await waitForLeadership(b);
     expect(state.lease?.spec).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
   });
 
   it('releases the Lease despite a late renewal', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     server.handle((request, reply) => {
       state.handler(request, reply);
       if (request.method !== 'GET' || !state.lease) return;
@@ -339,7 +339,7 @@ describe('createElection', () => {
 
   it('does not release the Lease of another candidate', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     const b = campaign('b');
     await settle();
     await b.election.release();
@@ -348,7 +348,7 @@ describe('createElection', () => {
 
   it('keeps the Lease on unsubscribe', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     a.subscription.unsubscribe();
     await a.live(2_000);
     expect(state.lease?.spec).toMatchObject({ holderIdentity: 'a' });
@@ -365,13 +365,13 @@ describe('createElection', () => {
 
   it('emits the current state to a late subscriber', async () => {
     const a = campaign('a');
-    await leading(a);
+    await waitForLeadership(a);
     const late: boolean[] = [];
     a.election.leads$.subscribe((leads) => late.push(leads)).unsubscribe();
     expect(late).toEqual([true]);
   });
 
-  it('rejects timings with which two candidates could lead', () => {
+  it('rejects timings that allow two leaders or leave a leader no time to renew', () => {
     expect(() => campaign('a', { leaseMs: 5_000 })).toThrow('must exceed');
     expect(() => campaign('a', { retryMs: 6_000 })).toThrow('must exceed');
   });

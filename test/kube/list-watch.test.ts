@@ -63,7 +63,7 @@ async function expectEvents(round: Round, ...events: readonly string[]): Promise
   await eventually(() => expect(round.events).toEqual(events));
 }
 
-async function watching(count = 1): Promise<void> {
+async function waitForWatches(count = 1): Promise<void> {
   await eventually(() => expect(collection.watching).toBe(count));
 }
 
@@ -88,7 +88,7 @@ describe('listWatch', () => {
     const cursor = createCursor();
     const round = follow(cursor);
     await expectEvents(round, 'listed a,b,c 103');
-    await watching();
+    await waitForWatches();
     collection.put('a', '2');
     await expectEvents(round, 'listed a,b,c 103', 'applied a 104');
     expect(cursor).toMatchObject({ resourceVersion: '104', pages: 'always' });
@@ -107,7 +107,7 @@ describe('listWatch', () => {
     const next = follow(cursor);
     await expectEvents(next, 'listed a 101');
     expect(queries()[1]).toBe('limit=500');
-    await watching();
+    await waitForWatches();
     collection.put('a', '2');
     collection.compact();
     collection.faults.push(respondWith(410, 'gone'));
@@ -155,21 +155,25 @@ describe('listWatch', () => {
   });
 
   it.each([
-    ['reset', (watcher: { reset(): void }) => watcher.reset(), 'TransportError'],
-    ['cut within an event', (watcher: { bytes(text: string): { end(): void } }) => watcher.bytes('{"type":"ADD').end(), 'BrokenWatchError'],
-    ['full of garbage', (watcher: { bytes(text: string): unknown }) => watcher.bytes('<html>\n'), 'BrokenWatchError'],
+    ['a reset connection', (watcher: { reset(): void }) => watcher.reset(), 'TransportError'],
     [
-      'with an unknown event',
+      'an end within an event',
+      (watcher: { bytes(text: string): { end(): void } }) => watcher.bytes('{"type":"ADD').end(),
+      'BrokenWatchError',
+    ],
+    ['a line that is not JSON', (watcher: { bytes(text: string): unknown }) => watcher.bytes('<html>\n'), 'BrokenWatchError'],
+    [
+      'an unknown event type',
       (watcher: { lines(value: unknown): unknown }) => watcher.lines({ type: 'NEW', object: {} }),
       'BrokenWatchError',
     ],
     [
-      'with an event without a name',
+      'an object without a name',
       (watcher: { lines(value: unknown): unknown }) => watcher.lines({ type: 'ADDED', object: { metadata: { resourceVersion: '9' } } }),
       'BrokenWatchError',
     ],
-    ['with null', (watcher: { bytes(text: string): unknown }) => watcher.bytes('null\n'), 'BrokenWatchError'],
-  ])('resumes after the last event without a list when a watch is %s', async (_, cut, name) => {
+    ['the line null', (watcher: { bytes(text: string): unknown }) => watcher.bytes('null\n'), 'BrokenWatchError'],
+  ])('resumes after the last event without a list when a watch breaks with %s', async (_, cut, name) => {
     const cursor = createCursor();
     const round = follow(cursor);
     await expectEvents(round, 'listed  100');
@@ -185,7 +189,7 @@ describe('listWatch', () => {
 
   it('never quotes a malformed line, which may contain a Secret', async () => {
     const round = follow(createCursor());
-    await watching();
+    await waitForWatches();
     collection.cut((watcher) => watcher.bytes('{"data":"c2VjcmV0"\n'));
     expect(String(await round.ended)).not.toContain('c2VjcmV0');
   });
@@ -262,16 +266,16 @@ describe('listWatch', () => {
     [0.999999, 599],
   ])('spreads the timeouts of watches: random value %d requests %d s', async (random, seconds) => {
     follow(createCursor(), random);
-    await watching();
+    await waitForWatches();
     expect(queries()[0]).toContain(`timeoutSeconds=${seconds}&`);
   });
 
   it('closes the watch and clears timers on abort', async () => {
     const round = follow(createCursor());
-    await watching();
+    await waitForWatches();
     stop.abort();
     expect(await round.ended).toMatchObject({ name: 'AbortError' });
-    await watching(0);
+    await waitForWatches(0);
     expect(clock.pending).toBe(0);
   });
 });

@@ -6,7 +6,7 @@ import { objectKey } from '../../src/kube/paths.ts';
 
 const BUDGET: NamespaceBudget<ConfigMap> = { bytes: 100, small: 10, toStub: ({ metadata }) => ({ metadata }) };
 
-function sized(name: string, bytes: number, namespace = 'a'): Stored<ConfigMap> {
+function createObject(name: string, bytes: number, namespace = 'a'): Stored<ConfigMap> {
   return recordBytes({ metadata: { name, namespace, uid: `uid-${name}`, resourceVersion: '1' }, data: { size: `${bytes}` } }, bytes);
 }
 
@@ -35,61 +35,63 @@ function expectedStubs(objects: readonly Stored<ConfigMap>[]): string[] {
     .sort();
 }
 
-/** Returns whether an object counts toward the budget and is not kept in any case. */
+/** Returns whether an object is whole and large enough to become a stub. */
 function mayBeOver(object: Stored<ConfigMap>): boolean {
   return !isOverBudget(object) && recordedBytes(object) > BUDGET.small;
 }
 
 describe('KeptObjects', () => {
   it('keeps all objects in a namespace within its budget', () => {
-    expect(stubsOf(keep(sized('x', 40), sized('y', 60)))).toEqual([]);
+    expect(stubsOf(keep(createObject('x', 40), createObject('y', 60)))).toEqual([]);
   });
 
   it('keeps a marked stub of the largest object of a namespace over its budget, even if other objects arrive later', () => {
-    const kept = keep(sized('large', 60), sized('x', 40), sized('y', 20));
+    const kept = keep(createObject('large', 60), createObject('x', 40), createObject('y', 20));
     expect(stubsOf(kept)).toEqual(['a/large']);
-    expect(kept.all.get('a/large')).toEqual({ metadata: sized('large', 0).metadata, isOverBudget: true });
+    expect(kept.all.get('a/large')).toEqual({ metadata: createObject('large', 0).metadata, isOverBudget: true });
   });
 
   it('returns the objects that become stubs because another object arrives', () => {
-    const kept = keep(sized('large', 60), sized('x', 40));
-    const [own, ...others] = kept.set(sized('y', 20));
+    const kept = keep(createObject('large', 60), createObject('x', 40));
+    const [own, ...others] = kept.set(createObject('y', 20));
     expect([own?.key, own?.previous]).toEqual(['a/y', undefined]);
     expect(others).toMatchObject([{ key: 'a/large', object: { isOverBudget: true }, previous: { data: { size: '60' } } }]);
   });
 
   it('keeps small objects in a namespace over its budget, and all objects in other namespaces', () => {
-    expect(stubsOf(keep(sized('x', 90), sized('y', 99), sized('small', 10), sized('y', 99, 'b')))).toEqual(['a/y']);
+    expect(stubsOf(keep(createObject('x', 90), createObject('y', 99), createObject('small', 10), createObject('y', 99, 'b')))).toEqual([
+      'a/y',
+    ]);
   });
 
   it('keeps other objects whole if one object exceeds the budget alone', () => {
-    const kept = keep(sized('x', 50), sized('huge', 101), sized('y', 50));
+    const kept = keep(createObject('x', 50), createObject('huge', 101), createObject('y', 50));
     expect([stubsOf(kept), kept.canRestore]).toEqual([['a/huge'], false]);
   });
 
   it('counts each object once, even if it changes often', () => {
     const kept = new KeptObjects(BUDGET);
-    for (let change = 0; change < 10; change++) kept.set(sized('x', 90));
+    for (let change = 0; change < 10; change++) kept.set(createObject('x', 90));
     expect(stubsOf(kept)).toEqual([]);
-    kept.set(sized('x', 20));
-    expect(stubsOf(keep(...kept.all.values(), sized('y', 80)))).toEqual([]);
+    kept.set(createObject('x', 20));
+    expect(stubsOf(keep(...kept.all.values(), createObject('y', 80)))).toEqual([]);
   });
 
   it('counts a re-created object instead of the deleted one', () => {
-    const kept = keep(sized('x', 90));
-    const { metadata, ...rest } = sized('x', 90);
+    const kept = keep(createObject('x', 90));
+    const { metadata, ...rest } = createObject('x', 90);
     kept.set(recordBytes({ ...rest, metadata: { ...metadata, uid: 'another' } }, 90));
     expect(stubsOf(kept)).toEqual([]);
   });
 
   it('reports that a stub can be restored after enough objects in its namespace are deleted', () => {
-    const kept = keep(sized('x', 50), sized('y', 30), sized('z', 60), sized('x', 99, 'b'));
+    const kept = keep(createObject('x', 50), createObject('y', 30), createObject('z', 60), createObject('x', 99, 'b'));
     expect(kept.canRestore).toBe(false);
     expect(kept.delete('a/y')).toMatchObject({ data: { size: '30' } });
     expect(kept.canRestore).toBe(false);
     kept.delete('a/x');
     expect(kept.canRestore).toBe(true);
-    kept.set(sized('z', 60));
+    kept.set(createObject('z', 60));
     expect([stubsOf(kept), kept.canRestore]).toEqual([[], false]);
   });
 
@@ -98,15 +100,15 @@ describe('KeptObjects', () => {
     ['restores', 'fits with room to spare', 56],
     ['keeps', 'is barely small', 6],
     ['restores', 'is small', 5],
-  ])('%s a stub if its object changes and %s, which a new list keeps whole', (action, _, bytes) => {
+  ])('%s a stub if its changed object %s; a new list keeps the object whole', (action, _, bytes) => {
     const isStub = action === 'keeps';
-    const kept = keep(sized('x', 40), sized('y', 70));
-    kept.set(sized('y', bytes));
+    const kept = keep(createObject('x', 40), createObject('y', 70));
+    kept.set(createObject('y', bytes));
     expect([stubsOf(kept), kept.canRestore]).toEqual([isStub ? ['a/y'] : [], isStub]);
-    expect(stubsOf(keep(sized('x', 40), sized('y', bytes)))).toEqual([]);
+    expect(stubsOf(keep(createObject('x', 40), createObject('y', bytes)))).toEqual([]);
   });
 
-  it('keeps the smallest objects in each namespace in any order of arrival', () => {
+  it('keeps the smallest objects in each namespace whole, in any order of arrival', () => {
     const objects = fc.uniqueArray(
       fc.record({ name: fc.integer({ max: 30, min: 0 }), bytes: fc.integer({ max: 120, min: 0 }), namespace: fc.constantFrom('a', 'b') }),
       { selector: ({ name, namespace }) => `${namespace}/${name}`, maxLength: 20 },
@@ -116,7 +118,7 @@ describe('KeptObjects', () => {
         const kept = new KeptObjects(BUDGET);
         const current = new Map<string, Stored<ConfigMap>>();
         for (const { name, bytes, namespace } of [...first, ...then]) {
-          const object = sized(`${name}`, bytes, namespace);
+          const object = createObject(`${name}`, bytes, namespace);
           kept.set(object);
           current.set(objectKey(object), object);
         }

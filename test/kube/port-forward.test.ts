@@ -15,7 +15,7 @@ const { certificate: cert, key } = issueServerCertificate(authority, ['purser.pu
 const pod = createTlsServer({ cert, key }, (request, response) => response.end(`${request.headers.host} ${'x'.repeat(200_000)}`));
 const api = createHttpServer();
 const seen: { path: string | undefined; authorization: string | undefined }[] = [];
-/** Error of the kubelet, or `HTTP` if the API server rejects the WebSocket. */
+/** Error from the kubelet, or `HTTP` if the API server rejects the WebSocket. */
 let rejection: string | undefined;
 
 beforeAll(async () => {
@@ -72,7 +72,7 @@ describe('forwardPort', () => {
     await expect(fetchFrom('other.purser-system.svc')).rejects.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
   });
 
-  it('reports the error of the kubelet', async () => {
+  it('reports the error from the kubelet', async () => {
     rejection = 'connection refused by the container';
     await expect(fetchFrom('purser.purser-system.svc')).rejects.toThrow('connection refused by the container');
     rejection = undefined;

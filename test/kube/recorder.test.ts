@@ -143,7 +143,7 @@ describe('Recorder', () => {
     expect(sentEvents()).toHaveLength(500);
   });
 
-  it('writes Events in another namespace before 10,000 pending Events in one namespace', async () => {
+  it('writes Events of other namespaces in turn after 10,000 Events of one namespace', async () => {
     for (let n = 0; n < 10_000; n += 1) recorder.record(tokenNamed(n), ISSUED);
     const other = (n: number) => ({ ...TOKEN, metadata: { namespace: 'team-b', name: `t-${n}`, uid: `u-${n}` } });
     for (let n = 0; n < 10; n += 1) recorder.record(other(n), ISSUED);

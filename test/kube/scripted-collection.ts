@@ -13,7 +13,7 @@ interface Entry {
 /** Handler of the next request in place of the normal response. */
 export type Fault = (request: WireRequest, reply: WireReply) => void;
 
-/** ConfigMaps of one namespace, served as kube-apiserver does. */
+/** Server of the ConfigMaps in one namespace, which responds like kube-apiserver. */
 export class ScriptedCollection {
   readonly objects = new Map<string, ConfigMap>();
   /** Faults for the next requests, one each. */
@@ -56,7 +56,7 @@ export class ScriptedCollection {
     this.#emit({ revision: this.#revision, type: 'DELETED', object });
   }
 
-  /** Compacts the history: older versions and pages are Expired afterwards. */
+  /** Compacts the history: requests for older versions and pages then fail with Expired. */
   compact(): void {
     this.#compactedTo = this.#revision;
     this.#log = [];

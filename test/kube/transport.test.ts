@@ -103,7 +103,7 @@ describe('transport', () => {
 
   describe('connections from before a request without a response', () => {
     /** Returns two transports with idle connections, all of which the network has dropped. */
-    async function dropped() {
+    async function dropConnections() {
       const lost = new Set<number>();
       const server = await serve(({ connection }, reply) => void (!lost.has(connection) && reply.json(200, {})));
       const transport = connect(server);
@@ -124,19 +124,19 @@ describe('transport', () => {
     };
 
     it('does not reuse connections from before a request without a response', async () => {
-      const { server, transport } = await dropped();
+      const { server, transport } = await dropConnections();
       await timeOut(server, transport);
       await expect(transport.request(GET)).resolves.toMatchObject({ status: 200 });
     });
 
     it('does not reuse older connections after another transport to the server fails', async () => {
-      const { server, transport, beside } = await dropped();
+      const { server, transport, beside } = await dropConnections();
       await timeOut(server, beside);
       await expect(transport.request(GET)).resolves.toMatchObject({ status: 200 });
     });
 
     it('replaces older connections once if several requests fail', async () => {
-      const { server, transport } = await dropped();
+      const { server, transport } = await dropConnections();
       const before = server.requests.length;
       const replies = [0, 1].map(() => transport.request({ ...GET, timeoutMs: 3_000 }).catch((error: unknown) => error));
       await eventually(() => expect(server.requests.length).toBe(before + 2));
@@ -177,7 +177,7 @@ describe('transport', () => {
     await new Promise((resolve) => silent.close(resolve));
   });
 
-  it('times out when the response trickles', async () => {
+  it('times out when the response never ends', async () => {
     const server = await serve((_, reply) => void reply.open().bytes('{'));
     const reply = connect(server).request({ ...GET, timeoutMs: 3_000 });
     await eventually(() => expect(server.requests).toHaveLength(1));
@@ -289,7 +289,7 @@ describe('transport', () => {
   });
 
   describe('transport streams', () => {
-    it('fails a stream that receives no byte', async () => {
+    it('fails a stream that receives no byte within the idle timeout', async () => {
       const server = await serve((_, reply) => void reply.open().bytes('a'));
       const stream = await connect(server).stream({ ...GET, idleMs: 100_000 });
       if (stream.type !== 'stream') throw new Error('rejected');
@@ -303,7 +303,7 @@ describe('transport', () => {
       expect(clock.pending).toBe(0);
     });
 
-    it('keeps open a stream that is silent for longer than the request timeout', async () => {
+    it('keeps a stream open that is silent for longer than the request timeout', async () => {
       const server = await serve((_, reply) => void reply.open());
       const stream = await connect(server).stream({ ...GET, timeoutMs: 3_000, idleMs: 100_000 });
       if (stream.type !== 'stream') throw new Error('rejected');
@@ -336,7 +336,7 @@ describe('transport', () => {
 
     describe('transport streams after requests without a response', () => {
       /** Returns a stream that has received a byte, on a server that leaves requests pending until `isBack`. */
-      async function silence() {
+      async function openSilentStream() {
         const state = { isBack: false, say: (_text: string): void => undefined };
         const server = await serve((request, reply) => {
           if (request.path === '/watch') {
@@ -361,7 +361,7 @@ describe('transport', () => {
       }
 
       it('ends silent streams when the server responds again', async () => {
-        const { state, chunks, send } = await silence();
+        const { state, chunks, send } = await openSilentStream();
         const next = chunks.next().catch((error: unknown) => error);
         const pending = await send();
         clock.advance(10_000);
@@ -374,7 +374,7 @@ describe('transport', () => {
       });
 
       it('ends silent streams after a response on another transport', async () => {
-        const { state, chunks, send, beside } = await silence();
+        const { state, chunks, send, beside } = await openSilentStream();
         const next = chunks.next().catch((error: unknown) => error);
         const pending = await send(undefined, beside);
         clock.advance(10_000);
@@ -386,7 +386,7 @@ describe('transport', () => {
       });
 
       it('keeps streams while other requests get responses', async () => {
-        const { state, chunks, send } = await silence();
+        const { state, chunks, send } = await openSilentStream();
         const pending = await send();
         clock.advance(6_000);
         state.isBack = true;
@@ -401,7 +401,7 @@ describe('transport', () => {
       });
 
       it('keeps streams that receive bytes during the outage', async () => {
-        const { state, chunks, send } = await silence();
+        const { state, chunks, send } = await openSilentStream();
         const pending = await send();
         state.say('b');
         await chunks.next();
@@ -416,11 +416,11 @@ describe('transport', () => {
       });
 
       it.each([
-        ['ends silent streams after a caller that waited two seconds without a response', 2_000, 3_000, { code: 'ETIMEDOUT' }],
-        ['keeps streams after a caller that aborted within two seconds', 1_999, 9_000, { value: expect.anything() }],
-        ['keeps streams that are silent for less than five seconds', 2_000, 2_999, { value: expect.anything() }],
+        ['ends silent streams after a caller has waited two seconds for a response and aborted', 2_000, 3_000, { code: 'ETIMEDOUT' }],
+        ['keeps silent streams after a caller has aborted within two seconds', 1_999, 9_000, { value: expect.anything() }],
+        ['keeps silent streams after an outage of less than five seconds', 2_000, 2_999, { value: expect.anything() }],
       ])('%s', async (_what, waitedMs, moreMs, outcome) => {
-        const { state, chunks, send } = await silence();
+        const { state, chunks, send } = await openSilentStream();
         const next = chunks.next().catch((error: unknown) => error);
         const caller = new AbortController();
         const pending = await send(caller);
@@ -470,7 +470,7 @@ describe('transport', () => {
       expect(await sent()).toContain('second-token');
     });
 
-    it('sends the current token of its source, and repeats a request after a 401 only with another token', async () => {
+    it('sends the current token of the bearer source, and repeats a request after a 401 only with another token', async () => {
       const replacements: (string | undefined)[] = [];
       const bearer = {
         current: new Sensitive('first-token'),
@@ -526,7 +526,7 @@ describe('transport', () => {
       expect(reply.body).toBe('you said Bearer [redacted]');
     });
 
-    it('runs the plugin again after expiry', async () => {
+    it('runs the credential plugin again ten seconds before the credential expires', async () => {
       const script = join(folder, 'plugin');
       const counter = join(folder, 'count');
       writeFileSync(counter, '');
@@ -569,7 +569,7 @@ describe('transport', () => {
       await expect(reply).rejects.toThrow('did not print an ExecCredential');
     });
 
-    it('rejects a plugin that is not allowed', async () => {
+    it('rejects a credential plugin if plugins are disabled', async () => {
       const server = await serve(echo);
       expect(() => connect(server, { exec: { command: 'touch' } })).toThrow('not allowed');
     });

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { type ConfigMap, ConfigMaps } from '../../src/api/resources.ts';
 import { decodeWatch, type WatchEvent } from '../../src/kube/watch-events.ts';
 
-async function* chunked(bytes: Uint8Array, ends: readonly number[]): AsyncGenerator<Uint8Array> {
+async function* splitIntoChunks(bytes: Uint8Array, ends: readonly number[]): AsyncGenerator<Uint8Array> {
   let start = 0;
   for (const end of [...ends.toSorted((a, b) => a - b), bytes.length]) {
     yield bytes.subarray(start, end);
@@ -15,7 +15,7 @@ async function decodeAll(chunks: AsyncIterable<Uint8Array>): Promise<readonly Wa
   return Array.fromAsync(decodeWatch(ConfigMaps, chunks));
 }
 
-function added(name: string, value: string): WatchEvent<ConfigMap> {
+function createAddedEvent(name: string, value: string): WatchEvent<ConfigMap> {
   return { type: 'ADDED', object: { metadata: { name, namespace: 'ns', uid: `uid-${name}`, resourceVersion: '1' }, data: { value } } };
 }
 
@@ -23,11 +23,11 @@ describe('decodeWatch', () => {
   it('decodes the same events no matter how the stream is split into chunks', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 5 }), fc.array(fc.nat(400)), async (values, cuts) => {
-        const events = values.map((value, index) => added(`n${index}`, value));
+        const events = values.map((value, index) => createAddedEvent(`n${index}`, value));
         const bytes = Buffer.from(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
         expect(
           await decodeAll(
-            chunked(
+            splitIntoChunks(
               bytes,
               cuts.map((cut) => Math.min(cut, bytes.length)),
             ),
@@ -41,7 +41,7 @@ describe('decodeWatch', () => {
     const bookmark = (annotations?: object) =>
       `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '9', annotations } } })}\n`;
     const bytes = Buffer.from(bookmark() + bookmark({ 'k8s.io/initial-events-end': 'true' }));
-    expect(await decodeAll(chunked(bytes, []))).toEqual([
+    expect(await decodeAll(splitIntoChunks(bytes, []))).toEqual([
       { type: 'BOOKMARK', resourceVersion: '9', endsInitialEvents: false },
       { type: 'BOOKMARK', resourceVersion: '9', endsInitialEvents: true },
     ]);
@@ -50,17 +50,17 @@ describe('decodeWatch', () => {
   it.each([
     ['a Status', { kind: 'Status', status: 'Failure', reason: 'Expired', message: 'too old', code: 410 }, 410],
     ['an object that is not a Status', { metadata: {} }, 500],
-    ['an event without an object', undefined, 500],
-    ['an invalid code', { status: 'Failure', message: 'm', code: 'x' }, 500],
-  ])('fails with the error of %s', async (_, object, code) => {
+    ['no object', undefined, 500],
+    ['a Status with an invalid code', { status: 'Failure', message: 'm', code: 'x' }, 500],
+  ])('throws a StatusError for an ERROR event with %s', async (_, object, code) => {
     const bytes = Buffer.from(`${JSON.stringify({ type: 'ERROR', object })}\n`);
-    await expect(decodeAll(chunked(bytes, []))).rejects.toMatchObject({ name: 'StatusError', code });
+    await expect(decodeAll(splitIntoChunks(bytes, []))).rejects.toMatchObject({ name: 'StatusError', code });
   });
 
   it.each(['name', 'namespace', 'uid', 'resourceVersion'] as const)('rejects an object without %s', async (field) => {
     const metadata = { name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '1', [field]: undefined };
     const bytes = Buffer.from(`${JSON.stringify({ type: 'ADDED', object: { metadata } })}\n`);
-    await expect(decodeAll(chunked(bytes, []))).rejects.toThrow('a watch event has no object with name, uid and resourceVersion');
+    await expect(decodeAll(splitIntoChunks(bytes, []))).rejects.toThrow('a watch event has no object with name, uid and resourceVersion');
   });
 
   it('rejects an event above the size limit', async () => {

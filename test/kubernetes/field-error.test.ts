@@ -38,7 +38,7 @@ describe('field errors', () => {
     expect(formatFieldError(error)).toBe(text);
   });
 
-  it('keeps the reason and the message of a Status cause', () => {
+  it('contains the reason and the message of a Status cause', () => {
     expect(invalidValue('spec.size', 5, 'must be larger')).toEqual({
       type: 'FieldValueInvalid',
       field: 'spec.size',

@@ -151,30 +151,30 @@ describe('decide', () => {
     expect(decide(alice, attributes, policy(bindings, roles))).toEqual({ allowed: false, reason });
   });
 
-  it('allows system:masters everything, without a reason', () => {
+  it('allows every request of system:masters, without a reason', () => {
     const admin = { name: 'root', groups: ['system:masters'] };
     expect(decide(admin, resource({ verb: 'delete' }), policy([], {}))).toEqual({ allowed: true, reason: '' });
   });
 
   describe('decide for service accounts', () => {
-    const account = { name: 'system:serviceaccount:prod:deployer', groups: [] };
+    const deployer = { name: 'system:serviceaccount:prod:deployer', groups: [] };
     const inProd = resource({ namespace: 'prod' });
 
     it('uses the namespace of the RoleBinding for a subject without a namespace', () => {
       const bindings = [{ name: 'b', namespace: 'prod', subjects: [{ kind: 'ServiceAccount', name: 'deployer' }], roleRef: reader }];
       const reason = 'RBAC: allowed by RoleBinding "b/prod" of ClusterRole "reader" to ServiceAccount "deployer/prod"';
-      expect(decide(account, inProd, policy(bindings, roles))).toEqual({ allowed: true, reason });
+      expect(decide(deployer, inProd, policy(bindings, roles))).toEqual({ allowed: true, reason });
     });
 
     it('uses the namespace of the subject', () => {
       const bindings = [{ name: 'b', subjects: [{ kind: 'ServiceAccount', name: 'deployer', namespace: 'prod' }], roleRef: reader }];
       const reason = 'RBAC: allowed by ClusterRoleBinding "b" of ClusterRole "reader" to ServiceAccount "deployer/prod"';
-      expect(decide(account, inProd, policy(bindings, roles))).toEqual({ allowed: true, reason });
+      expect(decide(deployer, inProd, policy(bindings, roles))).toEqual({ allowed: true, reason });
     });
 
     it('never matches a subject without a namespace in a ClusterRoleBinding', () => {
       const bindings = [{ name: 'b', subjects: [{ kind: 'ServiceAccount', name: 'deployer' }], roleRef: reader }];
-      expect(decide(account, inProd, policy(bindings, roles)).allowed).toBe(false);
+      expect(decide(deployer, inProd, policy(bindings, roles)).allowed).toBe(false);
     });
   });
 });

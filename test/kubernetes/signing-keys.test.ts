@@ -15,7 +15,7 @@ describe('parseKeySet', () => {
     ['a malformed key', { ...USABLE, x: 'AA' }],
     ['a text', 'key'],
     ['null', null],
-  ])('skips only %s', (_name, unusable) => {
+  ])('skips %s, and returns the usable key', (_name, unusable) => {
     const keys = parseKeySet(keySet(unusable, USABLE)) ?? [];
     expect(keys.map((key) => key.export({ format: 'jwk' }))).toEqual([USABLE]);
     const signed = ['{"alg":"ES256"}', '{}'].map((part) => Buffer.from(part).toString('base64url')).join('.');

@@ -83,7 +83,7 @@ describe('API errors', () => {
     expect(error.message).toBe(expected.message);
   });
 
-  it('encodes fields in Kubernetes order', () => {
+  it('orders the fields of a Status like Kubernetes', () => {
     expect(Object.keys(notFound(secrets, 'a').status)).toEqual([
       'kind',
       'apiVersion',
@@ -137,7 +137,7 @@ describe('hasReason', () => {
     [unclassified('boom'), false],
     [new Error('NotFound'), false],
     [undefined, false],
-  ])('evaluates %s to %j', (error, expected) => {
+  ])('checks the reason of %s: %j', (error, expected) => {
     expect(hasReason(error, 'NotFound', 'Conflict')).toBe(expected);
   });
 });
@@ -158,7 +158,7 @@ describe('isStatusReason', () => {
     ['NotFound', true],
     ['Unheard', false],
     ['toString', false],
-  ])('evaluates %s to %j', (text, expected) => {
+  ])('recognizes %s as a reason: %j', (text, expected) => {
     expect(isStatusReason(text)).toBe(expected);
   });
 });

@@ -1,6 +1,6 @@
 """Adapts the requests of Schemathesis to rules that OpenAPI cannot express, and checks the events of watches.
 
-The environment has the names of existing objects, and for each list the metadata of its first page.
+The environment contains the names of existing objects, and the metadata of the first page of each list.
 """
 
 import json
@@ -46,7 +46,7 @@ def before_call(context, case, kwargs):
             adapt_token_request(case)
         elif operation in PAGES:
             adapt_list(case.query or {}, PAGES[operation])
-        # Schemathesis itself accepts any form, and gets JSON. A watch has no form but JSON.
+        # By default, Schemathesis accepts any format, and receives JSON. Watches support only JSON.
         if not is_watch(case) and crc32(str(case.query).encode()) % 3 == 0:
             case.headers["Accept"] = "application/yaml"
     # kube-apiserver responds with 504 to a version in the future, and with 410 to one that it no longer has.
@@ -58,7 +58,7 @@ def before_call(context, case, kwargs):
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
-    """Drops failures that the behavior of kube-apiserver causes, which the façade shares."""
+    """Drops failures that are caused by behavior of kube-apiserver that the façade shares."""
     # A stream is not one JSON document; watch_event_conformance checks its lines.
     if isinstance(failure, MalformedJson) and is_watch(case):
         return False
@@ -109,7 +109,7 @@ def mutated_parameters(case):
 
 
 def limit_watch(query):
-    """Ends a watch after a second. An invalid time is rejected, and a negative time ends a watch at once."""
+    """Limits a watch to one second, unless its timeout is invalid, which the façade rejects, or negative, which ends the watch at once."""
     seconds = str(query.get("timeoutSeconds", 0))
     if re.fullmatch("[0-9]+", seconds) and int(seconds) <= MAX_INT64:
         query["timeoutSeconds"] = 1
@@ -118,7 +118,7 @@ def limit_watch(query):
 def adapt_token_request(case):
     manager = (case.query or {}).get("fieldManager")
     if manager:
-        # The limit is also in bytes, and patterns have no class of printable characters that all dialects share.
+        # The limit also applies to bytes, and no class of printable characters exists in all dialects of patterns.
         printable = "".join(each for each in manager if each.isprintable())
         case.query["fieldManager"] = printable.encode()[:MAX_FIELD_MANAGER_BYTES].decode(errors="ignore")
     if case.media_type == PROTOBUF_TYPE:

@@ -8,10 +8,13 @@ import { cacheBase } from '../support/kube-binaries.ts';
 import { run } from '../support/run.ts';
 
 const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt');
-/** Oldest version whose dependencies requirements.txt pins. */
+/** Minor version of the oldest Python 3 whose dependencies requirements.txt pins. */
 const MIN_MINOR = 11;
 
-/** Returns the folder of the programs. Installs them into the cache if they are missing. Throws with the remedy if there is no Python. */
+/**
+ * Returns the folder of the programs. Installs them into the cache if they are missing. Throws an error with the remedy if Python is
+ * missing or too old.
+ */
 export async function preparePython(): Promise<string> {
   const version = await pythonVersion();
   const key = createHash('sha256')

@@ -113,7 +113,8 @@ function checkReport(report: string): void {
     const counts = [...Map.groupBy(codes, String)].map(([code, { length }]) => `${code}: ${length}`).sort();
     console.log(`${label}\n  ${counts.join(', ')}`);
     const accepted = codes.filter((code) => code < 300).length;
-    if (accepted < MIN_RESPONSES || codes.length - accepted < MIN_RESPONSES) throw new Error(`${label} was not tested`);
+    if (accepted < MIN_RESPONSES || codes.length - accepted < MIN_RESPONSES)
+      throw new Error(`${label}: too few accepted or rejected requests`);
   }
   if (operations.size !== OPERATIONS) throw new Error(`${operations.size} operations were tested instead of ${OPERATIONS}`);
 }

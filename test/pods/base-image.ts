@@ -1,4 +1,4 @@
-// The base image of the Dockerfile without an image registry: Debian by debootstrap, Node.js and npm from the registry of npm.
+// Builds the base image of the Dockerfile without an image registry: Debian with debootstrap, Node.js and npm from the npm registry.
 
 import { createHash } from 'node:crypto';
 import { copyFile, cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
@@ -10,14 +10,15 @@ import { readText } from '../support/repository.ts';
 import { run } from '../support/run.ts';
 import { createImage, hasImage } from './buildah.ts';
 
-/** File with the certificates of authorities, in Debian. */
+/** File with the CA certificates on Debian. */
 export const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 const PINS = join(import.meta.dirname, '../real/nodes/package-lock.json');
 
 /** Returns the name of an image with the releases of Node.js and Debian that the Dockerfile names. Creates the image once. */
 export async function baseImage(): Promise<string> {
   const [, release, suite] = /^node:([\d.]+)-(\w+)-slim$/.exec(parseDockerfile(readText('Dockerfile')).args.get('NODE_IMAGE') ?? '') ?? [];
-  if (release === undefined || suite === undefined) throw new Error('NODE_IMAGE of the Dockerfile names no release of Node.js and Debian.');
+  if (release === undefined || suite === undefined)
+    throw new Error('NODE_IMAGE in the Dockerfile does not name a release of Node.js and Debian.');
   const sources = await Promise.all([import.meta.filename, PINS].map((path) => readFile(path)));
   const key = createHash('sha256').update(Buffer.concat(sources)).digest('hex').slice(0, 12);
   const name = `localhost/node:${release}-${suite}-${key}`;
@@ -34,7 +35,7 @@ async function createBase(name: string, folder: string, { release, suite }: { re
   await mkdir(modules, { recursive: true });
   await copyFile(join(await nodeFolder(Number.parseInt(release, 10)), 'node'), join(programs, 'node'));
   const version = (await succeed(join(programs, 'node'), '--version')).trim();
-  if (version !== `v${release}`) throw new Error(`test/real/nodes has Node.js ${version}, and the Dockerfile ${release}.`);
+  if (version !== `v${release}`) throw new Error(`test/real/nodes has Node.js ${version}, and the Dockerfile names ${release}.`);
   await cp(await npmFolder(), join(modules, 'npm'), { recursive: true });
   await symlink('../lib/node_modules/npm/bin/npm-cli.js', join(programs, 'npm'));
   const environment = [`--env=NODE_EXTRA_CA_CERTS=${CERTIFICATES}`, '--env=PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin'];

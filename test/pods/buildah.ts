@@ -1,11 +1,11 @@
-// Images built with buildah, in a storage that is part of the cache.
+// Builds images with buildah, in a storage that is part of the cache.
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cacheBase } from '../support/kube-binaries.ts';
 import { run } from '../support/run.ts';
 
-/** Runs buildah, and returns its output without the last line break. Throws its error output if it fails. */
+/** Runs buildah, and returns its output without the last line break. Throws an Error with the output if buildah fails. */
 export async function buildah(...args: readonly string[]): Promise<string> {
   const storage = join(cacheBase('pods'), 'storage');
   await mkdir(storage, { recursive: true });

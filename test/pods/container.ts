@@ -6,7 +6,7 @@ import { run } from '../support/run.ts';
 import { podsFolder } from './run-folder.ts';
 import type { Pod } from './world.ts';
 
-/** Name of the image in the registry of the README. */
+/** Name of the image in the README's registry. */
 export const PUSHED = 'registry.example.com/purser:0.1.0';
 
 /** Returns the ID of the first process of a pod's container. */
@@ -48,7 +48,7 @@ export function memoryOf(pid: number): { readonly peak: number; readonly limit: 
     : { peak: read('memory.max_usage_in_bytes'), limit: read('memory.limit_in_bytes') };
 }
 
-/** Gives an image on the node another name. */
+/** Adds another name to an image on the node. */
 export async function tagImage(name: string, other: string): Promise<void> {
   const { code, stderr } = await run('ctr', [...CTR(), 'images', 'tag', '--force', name, other]);
   if (code !== 0) throw new Error(stderr);

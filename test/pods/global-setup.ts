@@ -13,7 +13,7 @@ import { PUSHED, tagImage } from './container.ts';
 import { NODE_NAME, startNode } from './node.ts';
 import { podsFolder, RELEASE } from './run-folder.ts';
 
-/** The issuer is the audience of the samples. */
+/** Options of both clusters. The issuer is the audience of the samples. */
 const OPTIONS = { controllers: true, issuer: 'https://kubernetes.default.svc' };
 
 export default async function globalSetup(): Promise<void> {
@@ -24,7 +24,7 @@ export default async function globalSetup(): Promise<void> {
   await writeFile(join(folder, 'kubeconfig'), JSON.stringify(await mergeKubeconfigs({ hub, target })), { mode: 0o600 });
   const images = [join(folder, 'busybox.tar'), ...globSync(join(folder, RELEASE, '*-image.tar'))];
   await startNode(hub, { address: HUB, folder, controlGroup: basename(folder), images });
-  // As if the image had been pushed to the registry of the README; with its own name, it needs no registry.
+  // Names the image as if it had been pushed to the README's registry, so that kubelet finds the image without a registry.
   await tagImage(IMAGE, PUSHED);
   const node = `node/${NODE_NAME}`;
   for (const condition of ['create', 'condition=Ready']) await kubectlOutput(hub, ['wait', node, `--for=${condition}`, '--timeout=120s']);

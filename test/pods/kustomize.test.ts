@@ -190,7 +190,7 @@ describe('NetworkPolicy', () => {
     ['monitoring', 7444, 'connected'],
     ['default', 7445, 'dropped'],
     ['monitoring', 7445, 'connected'],
-  ])('lets a pod in the namespace %s connect to port %i as expected: %s', async (namespace, port, result) => {
+  ])('enforces the NetworkPolicy for a connection from a pod in the namespace %s to port %i: %s', async (namespace, port, result) => {
     expect(await connectFrom(clients[namespace] as number, purser.status.podIP, port)).toBe(result);
   });
 
@@ -201,13 +201,13 @@ describe('NetworkPolicy', () => {
     ['DNS', HUB, 53, 'connected'],
     ['another port', HUB, 8080, 'dropped'],
     ...METADATA.map((address) => [`the metadata service ${address}`, address, 443, 'dropped'] as const),
-  ])('lets Purser connect to %s as expected', async (_, host, port, result) => {
+  ])('enforces the NetworkPolicy for a connection from Purser to %s on %s:%i: %s', async (_, host, port, result) => {
     expect(await connectFrom(await processOf(purser), host, port)).toBe(result);
-    // Without a policy, all of them can be reached.
+    // Without a policy, all addresses can be reached.
     expect(await connectFrom(clients['default'] as number, host, port)).toBe('connected');
   });
 
-  it('does not let Purser connect to a pod that listens on another port', async () => {
+  it('does not let Purser connect to another port of a pod', async () => {
     const { podIP } = (JSON.parse(await kubectl('-n', 'default', 'get', 'pod', 'client', '-o', 'json')) as Pod).status;
     expect(await connectFrom(await processOf(purser), podIP, 8080)).toBe('dropped');
     expect(await connectFrom(clients['monitoring'] as number, podIP, 8080)).toBe('ECONNREFUSED');
@@ -217,7 +217,7 @@ describe('NetworkPolicy', () => {
 describe('leader', () => {
   const restartsOf = async (name: string) => (await podNamed(name)).status.containerStatuses[0]?.restartCount ?? 0;
 
-  it('fails over to the other replica after the leader is killed, and restarts its container', async () => {
+  it('restarts the container of the leader after the leader is killed, and has two ready replicas and a leader again', async () => {
     const old = await leaderInTrouble();
     const before = await restartsOf(old);
     process.kill(await processOf(await podNamed(old)), 'SIGKILL');
@@ -225,7 +225,7 @@ describe('leader', () => {
     await waitUntilStable();
   });
 
-  it('fails over to the other replica while the leader is frozen, and restarts its container', async () => {
+  it('fails over to the other replica while the leader is frozen, and restarts the container of the frozen leader', async () => {
     const old = await leaderInTrouble();
     const before = await restartsOf(old);
     process.kill(await processOf(await podNamed(old)), 'SIGSTOP');
@@ -264,7 +264,7 @@ describe('upgrade', () => {
     await waitUntilOldPodsAreGone();
   };
 
-  it('changes the image and back under load without a failed request', async () => {
+  it('changes the image, and rolls the change back, under load without a failed request', async () => {
     await tagImage(PUSHED, NEXT);
     await waitUntilStable();
     const load = await startLoad();

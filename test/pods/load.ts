@@ -10,7 +10,7 @@ const TOKEN_PATH = '/orchestrator/target-1/api/v1/namespaces/deploy/serviceaccou
 const CALLERS = 8;
 /** Pause of a caller between requests, in milliseconds. All callers together stay below the rate limit of one user. */
 const PAUSE_MS = 100;
-/** Every caller requests a token instead of a list at each of these requests. */
+/** Interval, in requests, at which each caller requests a token instead of a list. */
 const TOKEN_EVERY = 10;
 
 /** Running load. */

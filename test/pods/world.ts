@@ -28,7 +28,7 @@ export async function runKubectl(...args: readonly string[]): Promise<RunResult>
   return await run(kubeBinaries()?.kubectl ?? 'kubectl', ['--kubeconfig', join(podsFolder(), 'kubeconfig'), ...args]);
 }
 
-/** Runs kubectl on the hub, and returns its output. Throws its error output if it fails. */
+/** Runs kubectl on the hub, and returns its output. Throws an Error with the error output if kubectl fails. */
 export async function kubectl(...args: readonly string[]): Promise<string> {
   const { code, output, stderr } = await runKubectl('--context', 'hub', ...args);
   if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
@@ -79,9 +79,9 @@ export async function waitUntilOldPodsAreGone(): Promise<void> {
 }
 
 /**
- * Returns the warning events of all objects except these. A replica that starts or stops reports that it is not ready, which is expected. A
- * busy machine may delay a few starts beyond the first startup probe; a probe that is too early fails at most starts. A busy kubelet may
- * read a ConfigMap or Secret too late for a volume, and retries.
+ * Returns the warning events of all objects except those with these names. Omits expected warnings: a replica that starts or stops is not
+ * ready; a busy machine delays a few starts beyond the first startup probe (if more than a quarter are late, the probe is too early);
+ * a busy kubelet reads a ConfigMap or Secret too late for a volume, and retries.
  */
 export async function warnings(...except: readonly string[]): Promise<readonly string[]> {
   const { items } = JSON.parse(await kubectl('get', 'events', '-A', '-o', 'json')) as { readonly items: readonly KubeEvent[] };

@@ -90,7 +90,10 @@ async function readRequiredGo(): Promise<string> {
   return /^go (\d+\.\d+)/m.exec(await readFile(join(KUBE_MODULE.folder, 'go.mod'), 'utf8'))?.[1] ?? '';
 }
 
-/** Returns an environment with a sufficiently new `go` for the programs of these names. With GOTOOLCHAIN=auto, an older `go` downloads the release that go.mod requires. */
+/**
+ * Returns an environment with a sufficiently new `go` for the programs of these names. With GOTOOLCHAIN=auto, an older `go` downloads the
+ * release that go.mod requires.
+ */
 function findGoEnvironment(required: string, names: string): NodeJS.ProcessEnv {
   const environment = { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' };
   const candidates = [environment, { ...environment, GOTOOLCHAIN: 'auto' }];
@@ -99,7 +102,7 @@ function findGoEnvironment(required: string, names: string): NodeJS.ProcessEnv {
   const found = goVersion({ ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-mod=mod' }, '/');
   throw new Error(
     `Building ${names} needs Go ${required} or newer, but ${found === undefined ? '`go` was not found on the PATH' : `Go ${found} is installed`}. ` +
-      'Install it (package golang-go of a recent distribution, or a release of the Go project) and run this command again; ' +
+      'Install Go (package golang-go of a recent distribution, or a release of the Go project) and run this command again; ' +
       `or set KUBEBUILDER_ASSETS to a folder with ${names}.`,
   );
 }

@@ -66,7 +66,7 @@ interface Kubeconfig {
   readonly contexts: readonly { readonly name: string; readonly context: object }[];
 }
 
-/** Lists the namespaces of the target as a consumer of the ClusterProfile. Throws its error output if it fails. */
+/** Lists the namespaces of the target as a consumer of the ClusterProfile. Throws an Error with the error output if the consumer fails. */
 async function listNamespaces(): Promise<readonly string[]> {
   const { consumer = '' } = inventoryBinaries() ?? {};
   const { code, output, stderr } = await run(consumer, [providers, 'team-a', 'fleet-target-1'], { KUBECONFIG: kubeconfig });

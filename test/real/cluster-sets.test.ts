@@ -85,7 +85,7 @@ async function issue(cluster: string): Promise<number> {
 }
 
 describe('a grant for a set of clusters on a real hub', () => {
-  it('issues tokens for both clusters of the set, and removes the Secret and the row of a cluster that leaves', async () => {
+  it('issues tokens for both clusters of the set, and removes the Secret and hides the Cluster when a cluster leaves', async () => {
     await world.apply(
       NAMES.map((clusterName) => ({
         apiVersion: 'tokens.purser.dev/v1alpha1',

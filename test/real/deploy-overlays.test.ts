@@ -54,7 +54,10 @@ async function errorLines(program: Program): Promise<readonly string[]> {
   return (await program.output()).split('\n').filter((line) => /"level":"(warn|error|fatal)"|\b403\b|[Ff]orbidden/.test(line));
 }
 
-/** Waits for the token of a sample, then binds, rotates, re-creates, moves and deletes it. Runs a set. Then replaces Purser's credential. */
+/**
+ * Waits for the token of a sample, then binds, rotates, re-creates, moves and deletes the token. Runs a set, and replaces and retires
+ * Purser's credential.
+ */
 async function exerciseToken(credentialNamespace = 'purser-system'): Promise<void> {
   const token = ['-n', 'team-a', 'mt/ci-deployer'];
   const patch = (spec: object) => world.kubectl('patch', ...token, '--type=merge', '-p', JSON.stringify({ spec }));

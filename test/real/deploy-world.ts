@@ -75,12 +75,12 @@ export async function enforcePolicies(command: (...args: readonly string[]) => P
   await command('delete', 'mt', '-n', 'team-a', 'ci-deployer');
 }
 
-/** The issuer is the audience of the samples. */
+/** Default options of both clusters. The issuer is the audience of the samples. */
 const CLUSTER_OPTIONS = { audit: true, controllers: true, issuer: 'https://kubernetes.default.svc' };
 
 const SETS = 'tokens.purser.dev/v1alpha1';
 
-/** Options of the two clusters. */
+/** Options of the two clusters that replace the default ones. */
 interface WorldOptions {
   readonly hub?: RealClusterOptions;
   readonly target?: RealClusterOptions;
@@ -138,7 +138,7 @@ export class DeployWorld {
     await enforcePolicies((...args) => this.kubectl(...args));
   }
 
-  /** Runs kubectl on the hub as an administrator. `REPO` stands for this repository. Throws the error output if kubectl fails. */
+  /** Runs kubectl on the hub as an administrator. `REPO` stands for this repository. Throws an Error with the output if kubectl fails. */
   async kubectl(...args: readonly string[]): Promise<string> {
     return await kubectlOutput(this.hub, args);
   }
@@ -290,7 +290,7 @@ export class DeployWorld {
     await waitUntil(() => this.kubectlOnTarget('auth', 'whoami', '--token', token).then(() => false, isRejected));
   }
 
-  /** Runs `kubectl wait` on the hub. Throws the last log lines of Purser if the wait fails. */
+  /** Runs `kubectl wait` on the hub. Throws an Error with the last log lines of Purser if the wait fails. */
   async waitFor(...args: readonly string[]): Promise<void> {
     const { code, stderr } = await runKubectl(this.hub, ['wait', ...args, '--timeout=180s']);
     if (code === 0) return;

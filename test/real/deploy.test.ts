@@ -58,7 +58,7 @@ describe('deployed Purser with the admission policies', () => {
     await world.waitFor('cluster.registry.purser.dev', 'target-1', '--for=condition=Ready');
   });
 
-  it('keeps the ManagedToken and the ClusterProfile of a ManagedTokenSet', async () => {
+  it('creates the ManagedToken of a ManagedTokenSet, and repairs and removes its ClusterProfile', async () => {
     await world.exerciseSet();
   });
 
@@ -140,7 +140,7 @@ describe('deployed Purser with the admission policies', () => {
     expect(JSON.parse(listed.body)).toMatchObject({ items: [{ metadata: { name: 'target-1' } }] });
   });
 
-  it('renews its credential immediately when an administrator replaces the registered token', async () => {
+  it("renews Purser's credential immediately when an administrator replaces the registered token", async () => {
     const stolen = await world.renewedToken('target-1');
     await world.replaceCredential('target-1');
     await world.waitFor('cluster.registry.purser.dev/target-1', '--for=condition=Ready');
@@ -153,7 +153,7 @@ describe('deployed Purser with the admission policies', () => {
     expect(events.split(' ')).toContain('CredentialRenewed');
   });
 
-  it('renews and revokes its credential without affecting another hub with the same service account', async () => {
+  it("renews and revokes Purser's credential without affecting another hub with the same service account", async () => {
     const other = await DeployWorld.startBeside(world, 'base');
     try {
       await other.startDeployed((await renderKustomization('base')).find(isDeployment) as Deployment);
@@ -178,7 +178,7 @@ describe('deployed Purser with the admission policies', () => {
     }
   });
 
-  it('revokes earlier tokens of its credential immediately when an administrator requests it', async () => {
+  it("revokes earlier tokens of Purser's credential immediately when an administrator requests the revocation", async () => {
     const stolen = await world.renewedToken('target-1');
     await requestRevocation(world, 'now');
     await world.waitUntilRejected(stolen);

@@ -4,7 +4,7 @@
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { blocksOf, documents, type Step, stepsOf } from '../docs/documents.ts';
-import { comparable, type Ran, runSteps } from '../docs/shell.ts';
+import { type Ran, runSteps, toComparableText } from '../docs/shell.ts';
 import { type LocalRun, startLocalRun } from '../e2e/local-run.ts';
 import { newFolder } from '../support/folders.ts';
 import { kubeBinaries } from '../support/kube-binaries.ts';
@@ -38,7 +38,7 @@ describe('tour', () => {
       const { shown, printed, code } = ran[index] as Ran;
       // A block of sh has no documented output and must succeed.
       if (shown === undefined) expect({ code, printed }).toMatchObject({ code: 0 });
-      else expect(comparable(printed)).toBe(comparable(shown));
+      else expect(toComparableText(printed)).toBe(toComparableText(shown));
     },
   );
 
@@ -47,7 +47,7 @@ describe('tour', () => {
     const [introduction = ''] = welcome.split('\n…\n');
     const [printed = ''] = stdout.split('Try in');
     const dataFolder = /(\S+\/)?data\//g;
-    expect(comparable(printed.replaceAll(dataFolder, '.purser/'))).toBe(comparable(introduction));
+    expect(toComparableText(printed.replaceAll(dataFolder, '.purser/'))).toBe(toComparableText(introduction));
   });
 });
 

@@ -47,7 +47,7 @@ beforeAll(async () => {
   facade = createFacade({
     hub,
     clients,
-    registered: (name) => (name === 'prod-eu' ? target : undefined),
+    findRegistration: (name) => (name === 'prod-eu' ? target : undefined),
     certificate: async () => ({ cert, key }),
     clock: systemClock,
     log: createLogger({ level: 'silent', readable: false, write: () => {} }),
@@ -151,7 +151,7 @@ describe('client-go', () => {
 
 describe('expired caller token', () => {
   it.each([
-    ['accepts a token 30 seconds after expiry, as kube-apiserver does', 30, 201],
+    ['authenticates a caller with a token 30 seconds after expiry, as kube-apiserver does', 30, 201],
     ['rejects a token 61 seconds after expiry', 61, 401],
   ])('%s', async (_case, agoSeconds, status) => {
     const pem = await readFile(join(cluster.folder, 'service-account.key'), 'utf8');

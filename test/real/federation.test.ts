@@ -254,7 +254,7 @@ describe('federation with a hostile server', () => {
 });
 
 describe('federation without the role on the hub', () => {
-  it('reports the missing permission and the command that prints it', async () => {
+  it('reports the missing permission and the command that prints the role', async () => {
     await world.kubectl('delete', 'rolebinding', 'purser-federation', '-n', 'purser-system');
     await world.kubectl('create', 'serviceaccount', 'unlisted', '-n', 'purser-system');
     await world.createCluster('target-2', { url: 'https://127.0.0.1:1', ca: world.target.ca }, { serviceAccount: 'unlisted' });

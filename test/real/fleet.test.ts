@@ -115,7 +115,7 @@ async function versions(): Promise<readonly string[]> {
   return [...(await getTokens()), ...(await getSecrets())].map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`);
 }
 
-/** Returns Purser's writes for sets and their objects, and its reviews, while the leader renews its Lease several times. */
+/** Returns Purser's writes of sets and ManagedTokens, and its access reviews, while the leader renews its Lease several times. */
 async function writesAtRest(): Promise<readonly string[]> {
   await audit.skip();
   const renewals = new Set<string>();

@@ -69,7 +69,7 @@ describe('image', () => {
     expect(paths.filter((path) => /\/(tests?|bench\w*|examples|docs|\.github|browser|esm5|bundles|prebuilds)$/.test(path))).toEqual([]);
   });
 
-  it('may read the metrics of its process, and no other file through /proc', async () => {
+  it('permits Node.js to read the metrics of its process, and no other file through /proc', async () => {
     const read = (path: string) => `try { require('node:fs').statSync('/proc/self/${path}') } catch ({ code }) { console.log(code) }`;
     const codes = async (...names: readonly string[]) => (await runInNode(names.map(read).join('\n'))).output.trim().split('\n');
     expect(await codes('stat', 'status', 'limits', 'fd')).not.toContain('ERR_ACCESS_DENIED');

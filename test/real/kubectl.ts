@@ -15,7 +15,7 @@ export async function runKubectl(cluster: RealCluster, args: readonly string[]):
   return await run(kubeBinaries()?.kubectl ?? 'kubectl', ['--kubeconfig', kubeconfig, ...words]);
 }
 
-/** Runs kubectl, and returns its output. Throws its error output if it fails. */
+/** Runs kubectl, and returns its output. Throws an Error with the error output if kubectl fails. */
 export async function kubectlOutput(cluster: RealCluster, args: readonly string[]): Promise<string> {
   const { code, output, stderr } = await runKubectl(cluster, args);
   if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);

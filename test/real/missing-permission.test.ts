@@ -50,8 +50,8 @@ function isUsed({ resources }: ClusterRole['rules'][number]): boolean {
 /** Returns `yes` or `no`. kubectl exits with 1 after `no`. */
 async function canList(resource: string): Promise<string> {
   const group = resource === 'managedtokens' ? 'tokens.purser.dev' : 'rbac.authorization.k8s.io';
-  const answer = await world.kubectl('auth', 'can-i', 'list', `${resource}.${group}`, '-A', `--as=${USER}`).catch(String);
-  return answer.includes('yes') ? 'yes' : 'no';
+  const response = await world.kubectl('auth', 'can-i', 'list', `${resource}.${group}`, '-A', `--as=${USER}`).catch(String);
+  return response.includes('yes') ? 'yes' : 'no';
 }
 
 /** Starts the façade under a name, and waits until it lists Clusters. */

@@ -127,7 +127,7 @@ describe('runController', () => {
     expect(outcomes).toHaveLength(3);
   });
 
-  it('limits each lane, so that a hanging lane delays no other', async () => {
+  it('limits the concurrent runs of each lane, so that a hanging lane does not delay other lanes', async () => {
     start({ concurrency: 4, concurrencyPerLane: 2, priorityOf: (key) => ({ lane: key.charAt(0), deadlineAt: 0 }) });
     await request('x1', 'x2', 'x3', 'x4', 'y1', 'z1');
     expect(runs.running).toEqual(['x1', 'x2', 'y1', 'z1']);
@@ -470,7 +470,7 @@ interface Flood {
   readonly maxTurns: number;
 }
 
-it('starts the key of another tenant while keys that wait for a slot are requested again and again', async () => {
+it('starts the key of another lane while keys that wait for a slot are requested again and again', async () => {
   const keys = Array.from({ length: 5_000 }, (_, index) => `evil/${index}`);
   start({ concurrency: 8, concurrencyPerLane: 4, priorityOf: (key) => ({ lane: key.split('/')[0] ?? '', deadlineAt: 0 }) });
   await request(...keys);
@@ -509,7 +509,7 @@ describe('runController in the long run', () => {
     { weight: 3, arbitrary: fc.record({ type: fc.constant('wait' as const), ms: fc.nat(20) }) },
   );
 
-  it('runs no key concurrently, stays within its limits and handles every request in random steps', async () => {
+  it('runs no key twice at the same time, respects the concurrency limits and handles every request in random steps', async () => {
     const laneOf = (key: string) => String(Number(key) % 3);
     start({ concurrency: 4, concurrencyPerLane: 2, priorityOf: (key) => ({ lane: laneOf(key), deadlineAt: Number(key) % 5 }) });
     /** Requested keys that have not started since. */

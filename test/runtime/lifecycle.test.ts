@@ -85,7 +85,7 @@ describe('Lifecycle', () => {
     expect(story).toEqual(['probes starts', 'probes stops']);
   });
 
-  it('gives each component its own time to stop, and returns the components that exceed their time', async () => {
+  it('gives each component its own time to stop, and returns the components that do not stop cleanly', async () => {
     let late: AbortSignal | undefined;
     const lifecycle = lifecycleOf(
       component('log'),
@@ -129,7 +129,7 @@ describe('Lifecycle', () => {
     expect(story.at(-1)).toBe('a stops');
   });
 
-  it('stops started components once for any number of calls', async () => {
+  it('stops each started component once, even if stop is called several times', async () => {
     const lifecycle = lifecycleOf(component('a'));
     await lifecycle.start();
     expect(lifecycle.stop()).toBe(lifecycle.stop());

@@ -79,7 +79,7 @@ describe('report', () => {
     ['throttled', 'info', failed('throttled', statusError('TooManyRequests', ''))],
     ['transient', 'error', failed('transient', new Error('x'))],
     ['transient', 'warn', failed('transient', new IssueError('EndpointNotPinned'))],
-  ] as const)('logs %s at level %s and passes it on', (outcome, level, given) => {
+  ] as const)('logs the outcome %s at level %s, and passes the outcome on', (outcome, level, given) => {
     const { lines, runs, passed } = runReport(given);
     expect(lines.map((line) => line['level'])).toEqual([level]);
     expect(runs.map((each) => each.outcome)).toEqual([outcome]);
@@ -106,7 +106,7 @@ describe('report', () => {
     expect(runs).toHaveLength(6);
   });
 
-  it('limits the lines of 2,000 failing objects in one namespace, not those of others', () => {
+  it('limits the lines of 2,000 failing objects in one namespace, not those of other namespaces', () => {
     const lines: Record<string, unknown>[] = [];
     const log = createLogger({ level: 'info', readable: false, write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
     const clock = new FakeClock();
@@ -148,7 +148,7 @@ describe('report', () => {
     ['in the message of a Status', statusError('Forbidden', jwt)],
     ['in the cause of an error', new Error('no', { cause: new Error(jwt) })],
     ['in a field of an error', Object.assign(new Error('no'), { request: { headers: { authorization: `Bearer ${jwt}` } } })],
-  ])('never prints a token: %s', (_case, error) => {
+  ])('logs no token: %s', (_case, error) => {
     const { text, lines, runs } = runReport(failed('transient', error));
     expect(lines).toHaveLength(1);
     expect(text).not.toContain('eyJ');

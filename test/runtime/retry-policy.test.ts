@@ -110,8 +110,8 @@ describe('planRetry', () => {
 
   it.each([
     ['an exponential backoff', new Error('x')],
-    ['a Retry-After of the server', tooManyRequests('busy', 300)],
-  ])('retries before the latest time for %s', (_case, error) => {
+    ['a Retry-After from the server', tooManyRequests('busy', 300)],
+  ])('retries at the latest time if that precedes %s', (_case, error) => {
     expect(plan(error, { failures: 20, latestAt: NOW + 12_000 }).waitMs).toBe(12_000);
     expect(plan(error, { failures: 20, latestAt: Infinity }).waitMs).toBe(300_000);
   });

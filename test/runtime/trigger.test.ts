@@ -257,7 +257,7 @@ describe('annotationsChanged', () => {
     ['an annotation with the prefix is removed', { [rotate]: '1' }, undefined, true],
     ['only an annotation without the prefix changes', { [rotate]: '1', note: 'x' }, { note: 'y', [rotate]: '1' }, false],
     ['only an annotation that contains the prefix elsewhere is added', {}, { 'x.tokens.purser.dev/rotate': '1' }, false],
-  ])('evaluates an update in which %s', (_case, before, after, holds) => {
+  ])('returns whether annotationsChanged matches an update in which %s', (_case, before, after, holds) => {
     const [previous, object] = [before, after].map((annotations) => thing(annotations ? { annotations } : {}));
     expect(annotationsChanged('tokens.purser.dev/')(update(previous ?? thing({}), object ?? thing({})))).toBe(holds);
   });
@@ -271,8 +271,8 @@ describe('labelsChanged and fieldChanged', () => {
     ['a removed label', thing({ labels: { a: '1' } }), thing({}), [true, false]],
     ['labels in another order', thing({ labels: { a: '1', b: '2' } }), thing({ labels: { b: '2', a: '1' } }), [false, false]],
     ['a changed field', thing({}, { phase: 'a' }), thing({}, { phase: 'b' }), [false, true]],
-    ['another field', thing({ generation: 1 }, { phase: 'a' }), thing({ generation: 2 }, { phase: 'a' }), [false, false]],
-  ])('matches %s', (_, previous, object, expected) => {
+    ['a change of another field', thing({ generation: 1 }, { phase: 'a' }), thing({ generation: 2 }, { phase: 'a' }), [false, false]],
+  ])('returns whether labelsChanged and fieldChanged match an update with %s', (_, previous, object, expected) => {
     expect([labelsChanged, phaseChanged].map((predicate) => predicate(update(previous, object)))).toEqual(expected);
   });
 });
@@ -288,7 +288,7 @@ describe('statusChangedByOthers', () => {
     ['is removed by another client', ours, undefined, true],
     ['is unchanged but foreign', theirs, theirs, false],
     ['is restored to the written one', theirs, ours, false],
-  ])('evaluates a status that %s', (_case, before, after, holds) => {
+  ])('returns whether another client wrote a status that %s', (_case, before, after, holds) => {
     const predicate = statusChangedByOthers<Thing>((key) => (key === 'ns/x' ? ours : undefined));
     expect(predicate(update(thing({}, before), thing({}, after)))).toBe(holds);
   });
@@ -321,7 +321,7 @@ describe('conditionTurnedTrue', () => {
     ['is absent', update(thing({}), thing({})), false],
     ['is not True on a new object', added, false],
     ['was True on a deleted object', { type: 'deleted', key: 'x', object: withReady('True') } as const, false],
-  ])('evaluates a condition that %s', (_case, change, holds) => {
+  ])('returns whether conditionTurnedTrue matches a condition that %s', (_case, change, holds) => {
     expect(predicate(change)).toBe(holds);
   });
 });

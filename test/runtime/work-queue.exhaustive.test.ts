@@ -150,7 +150,7 @@ describe('WorkQueue', () => {
 });
 
 describe('WorkQueue with lanes', () => {
-  it('respects the limit of the queue and the limit of each lane', () => {
+  it('respects the concurrency limits of the queue and of each lane', () => {
     const queue = queueOf({ concurrency: 3, concurrencyPerLane: 2 });
     for (const key of ['eu/1', 'eu/2', 'eu/3', 'us/1', 'us/2']) queue.add(key, 0);
     expect(takeAll(queue, 0)).toEqual(['eu/1', 'eu/2', 'us/1']);
@@ -209,7 +209,7 @@ describe('WorkQueue with lanes', () => {
     expect(taken).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
   });
 
-  it('frees the lane in which a key ran, even if its lane changed', () => {
+  it('frees the lane in which a key ran, even if the lane of the key changed', () => {
     let lane = 'eu';
     const queue = queueOf({ concurrencyPerLane: 1, priorityOf: () => ({ lane, deadlineAt: 0 }) });
     queue.add('a', 0);
@@ -290,7 +290,7 @@ describe('WorkQueue with tenants', () => {
     const queue = tenantQueue({ concurrency: 18, concurrencyPerLane: 9, tenantShare: 2 });
     for (let index = 0; index < 20; index++) for (const lane of ['eu', 'us', 'asia']) queue.add(`${lane}/crowd/${index}`, 0);
     expect(takeAll(queue, 0)).toHaveLength(12);
-    expect([...queue.held()]).toEqual([['crowd', 12]]);
+    expect([...queue.slotsByTenant()]).toEqual([['crowd', 12]]);
     for (const lane of ['eu', 'us', 'asia']) queue.add(`${lane}/calm/1`, 0);
     expect(tenantsOf(takeAll(queue, 0))).toEqual(['calm', 'calm', 'calm']);
   });
@@ -310,7 +310,7 @@ describe('WorkQueue with tenants', () => {
     expect(takeAll(queue, 0).toSorted()).toEqual(['moves', 'waits']);
   });
 
-  it('respects its limits, wastes no slot and loses no key in 3,000 random steps', () => {
+  it('respects the concurrency limits, wastes no slot and loses no key in 3,000 random steps', () => {
     const [lane, tenant] = [fc.nat(3), fc.nat(5)];
     const step = fc.oneof(
       { weight: 5, arbitrary: fc.record({ type: fc.constant('add' as const), lane, tenant, deadlineAt: fc.nat(30) }) },
@@ -358,7 +358,7 @@ describe('WorkQueue with tenants', () => {
         }
         for (const key of running) done(key);
         for (let key = take(); key !== undefined; key = take()) done(key);
-        expect([ready.size, queue.running, queue.lanes, [...queue.held()]]).toEqual([0, 0, 0, []]);
+        expect([ready.size, queue.running, queue.lanes, [...queue.slotsByTenant()]]).toEqual([0, 0, 0, []]);
       }),
       { numRuns: scaled({ full: 8, quick: 2 }) },
     );
@@ -385,7 +385,7 @@ describe('WorkQueue in the long run', () => {
   );
   const limits = fc.record({ concurrency: fc.integer({ min: 1, max: 8 }), concurrencyPerLane: fc.integer({ min: 1, max: 4 }) });
 
-  it('runs no key concurrently, respects its limits and loses no key in 4,000 random steps', () => {
+  it('runs no key twice at the same time, respects the concurrency limits and loses no key in 4,000 random steps', () => {
     fc.assert(
       fc.property(limits, fc.array(step, { minLength: 4_000, maxLength: 4_000, size: 'max' }), (bounds, steps) => {
         const places = new Map<string, Priority>();

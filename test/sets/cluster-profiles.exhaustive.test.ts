@@ -143,7 +143,7 @@ describe('ClusterProfiles of a set', () => {
     const before = await world.tokens.tokenText('fleet-a');
     world.tokens.calls.clear();
     await world.tokens.patch('fleet-a', { metadata: { annotations: { 'tokens.purser.dev/rotate': '1' } } });
-    await world.tokens.renewed(before, 'fleet-a');
+    await world.tokens.waitForNewToken(before, 'fleet-a');
     await world.tokens.pass(40_000, 500);
     expect([sentProfiles(), world.tokens.sent().hub.filter((call) => call.startsWith('GET secrets'))]).toEqual([[], []]);
   });

@@ -69,7 +69,7 @@ class DyingHub {
 const isWriteOfSets = ({ method, query }: TransportRequest) => method !== 'GET' && query?.['fieldManager'] === SetFieldManager;
 
 const CLUSTERS = ['a', 'b'];
-/** Crashes at each of the first writes. */
+/** Crashes before and after each of the first six writes. */
 const CRASHES = Array.from({ length: 6 }, (_, at) => [[at, 'before'] as const, [at, 'after'] as const]).flat();
 /** Step between the requests at which processes die. */
 const STEP = scaled({ full: 1, quick: 10 });
@@ -158,7 +158,7 @@ describe('set controller that crashes', () => {
 
 describe('set controller that restarts after removals', () => {
   onlyExhaustive(() => {
-    it('removes additional ManagedTokens a minute later, because it does not know the earlier removals', async () => {
+    it('removes additional ManagedTokens a minute later, because the number of earlier removals is unknown', async () => {
       await begin(20);
       await label(numbered(10), 'test');
       await world.until(complete(10));

@@ -9,7 +9,7 @@ import type { ApiObject, ClusterRole, ClusterRoleBinding, ServiceAccount } from 
 import type { KubeClient } from '../../src/kube/client.ts';
 import { statusError } from '../../src/kubernetes/status.ts';
 import { SetAuthorizer } from '../../src/sets/authorizer.ts';
-import { setTriggers } from '../../src/sets/controller.ts';
+import { createSetTriggers } from '../../src/sets/controller.ts';
 import { reduceSet, type SetInformers, SetView } from '../../src/sets/informers.ts';
 import { childName, type StoredSet } from '../../src/sets/policy/template.ts';
 import { reconcileSet } from '../../src/sets/reconcile.ts';
@@ -62,7 +62,7 @@ class Fleet {
     const budgets = new NamespaceBudgets({ clock, log: silentLog, countInNamespace: view.countInNamespace });
     const hub = this.#hub();
     const authorizer = new SetAuthorizer({ hub: chargeReviews(hub, budgets), view, protectedNamespaces: PROTECTED_NAMESPACES });
-    setTriggers(informers as unknown as SetInformers, { view, memory, authorizer }).subscribe(({ key }) => this.triggered.add(key));
+    createSetTriggers(informers as unknown as SetInformers, { view, memory, authorizer }).subscribe(({ key }) => this.triggered.add(key));
     const settings = { protectedNamespaces: PROTECTED_NAMESPACES, credentialNamespaces: [] };
     const recorder = { record: () => {} };
     const clients = { endpointsOf: () => ({ servers: [] }) };
@@ -160,7 +160,7 @@ describe(`set with ${SIZE} Clusters`, () => {
     expect([fleet.count(/^create$/), fleet.count(/^apply$/), fleet.count(/^review$/)]).toEqual([0, SIZE, 0]);
   });
 
-  it('sends no request for Clusters that the requester may not see, and reports none of them', async () => {
+  it('sends no request for Clusters that the requester may not issue tokens for, and reports none of them', async () => {
     fleet.register(SIZE, false);
     expect(await fleet.settle()).toBe(1);
     expect(fleet.calls).toEqual(['status']);
@@ -180,7 +180,7 @@ describe(`set with ${SIZE} Clusters`, () => {
   it.each([
     ['selected', { a: 'b' }],
     ['not selected', { a: 'c' }],
-    ['in a set of Clusters', { a: 'b', 'registry.purser.dev/set': 'prod' }],
+    ['labeled with a set of Clusters', { a: 'b', 'registry.purser.dev/set': 'prod' }],
     ['not registered', undefined],
   ])('checks a forged ManagedToken with the same requests for a hidden cluster that is %s', async (_, labels) => {
     const all = aSet();
@@ -248,7 +248,7 @@ describe(`set with ${SIZE} Clusters`, () => {
     expect([...fleet.triggered]).toEqual([KEY]);
   });
 
-  it('ignores changes to a Cluster that the requester may not see', () => {
+  it('ignores changes to a Cluster that the requester may not issue tokens for', () => {
     fleet.register(1, false);
     const cluster = fleet.clusters.store.get('c0')!;
     fleet.triggered.clear();
@@ -257,7 +257,7 @@ describe(`set with ${SIZE} Clusters`, () => {
   });
 });
 
-describe('setTriggers', () => {
+describe('createSetTriggers', () => {
   async function fleetOf(count: number): Promise<Fleet> {
     const all = new Fleet(aSet());
     all.register(1, true);
@@ -280,8 +280,8 @@ describe('setTriggers', () => {
   const LONG = `a${'-'.repeat(240)}b`;
   it.each([
     ['a set', 'fleet'],
-    ['a set whose ManagedTokens do not begin with its name, because the name is too long', LONG],
-  ])('triggers %s when the ManagedToken of another owner that has its name is deleted', async (_, name) => {
+    ['a set whose long name is shortened in the names of ManagedTokens', LONG],
+  ])('triggers %s when a foreign ManagedToken with the name of a member is deleted', async (_, name) => {
     const set = { ...aSet(), metadata: { ...aSet().metadata, name } };
     const one = new Fleet(set);
     one.register(1, true);
@@ -296,7 +296,7 @@ describe('setTriggers', () => {
     expect([...one.triggered]).toEqual([`team-a/${name}`]);
   });
 
-  it('does not reveal with a trigger that a Cluster exists that the requester may not see', async () => {
+  it('triggers no set when a foreign ManagedToken is deleted whose Cluster the requester may not know', async () => {
     const one = new Fleet(aSet());
     one.register(1, false);
     const foreign = { ...aChild(aSet(), 'c0'), metadata: { namespace: 'team-a', name: 'fleet-c0', uid: 't', resourceVersion: '1' } };
@@ -307,7 +307,7 @@ describe('setTriggers', () => {
     expect([...one.triggered]).toEqual([]);
   });
 
-  it('checks once for many changes of a label that turn a ManagedToken into a surplus one and back', async () => {
+  it('checks at most twice for many changes of a label that turn a ManagedToken into a surplus one and back', async () => {
     const one = new Fleet({ ...aSet(), spec: { ...aSet().spec, clusterSelector: { matchLabels: { env: 'prod' } } } });
     one.register(1, true);
     const cluster = one.clusters.store.get('c0')!;
@@ -323,10 +323,10 @@ describe('setTriggers', () => {
     expect(one.count(/^delete$/)).toBe(0);
   });
 
-  it('searches once for many changes to one Cluster, and finds a set that a state between has given a ManagedToken', async () => {
+  it('limits searches for many changes to one Cluster, and finds a set that created a ManagedToken in a state in between', async () => {
     const all = await fleetOf(1_000);
     const cluster = all.clusters.store.get('c0')!;
-    const permissionOf = jest.spyOn(all.deps.authorizer, 'permissionOf');
+    const toPermissionCheck = jest.spyOn(all.deps.authorizer, 'toPermissionCheck');
     const change = (version: number, labels: Record<string, string>) =>
       all.clusters.apply({ ...cluster, metadata: { ...cluster.metadata, resourceVersion: `${version}`, labels } });
     const wanted = { ...aSet(), spec: { ...aSet().spec, clusterSelector: { matchLabels: { version: '50' } } } };
@@ -335,7 +335,7 @@ describe('setTriggers', () => {
     all.triggered.clear();
     for (let version = 2; version < 102; version++) change(version, { version: `${version}` });
     for (let turns = 0; turns < 20; turns++) await turn();
-    expect(permissionOf.mock.calls.length).toBeLessThan(10_000);
+    expect(toPermissionCheck.mock.calls.length).toBeLessThan(10_000);
     expect(all.triggered.size).toBe(1_001);
   });
 

@@ -34,7 +34,7 @@ export class SetWorld {
     return this.tokens.hub.admin;
   }
 
-  /** Registers Clusters with the label env, and lets the requester issue for them. */
+  /** Registers Clusters with these labels. */
   async register(names: readonly string[], labels: Readonly<Record<string, string>> = { env: 'prod' }): Promise<void> {
     await Promise.all(
       names.map(async (name) => {

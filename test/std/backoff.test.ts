@@ -13,7 +13,7 @@ describe('Backoff', () => {
     expect(delays).toEqual([800, 1600, 3200, 6400, 10_000, 10_000, 10_000, 10_000]);
   });
 
-  it('adds jitter of up to the delay itself', () => {
+  it('adds jitter as a fraction of the delay', () => {
     const backoff = new Backoff({ ...REFLECTOR_BACKOFF, random: () => 0.5 });
     expect([backoff.nextMs(0), backoff.nextMs(1)]).toEqual([1200, 2400]);
   });
@@ -33,7 +33,7 @@ describe('Backoff', () => {
     expect(backoff.nextMs(17_600 + 3200 + 15_001)).toBe(800);
   });
 
-  it('doubles the delay of failures between short successes', () => {
+  it('doubles the delay if 5 s without failures follow each delay', () => {
     const backoff = new Backoff(steady);
     let now = 0;
     const delays = Array.from({ length: 7 }, () => {
@@ -44,7 +44,7 @@ describe('Backoff', () => {
     expect(delays).toEqual([800, 1600, 3200, 6400, 10_000, 10_000, 10_000]);
   });
 
-  it('returns no delay for the first, free failures', () => {
+  it('returns no delay for the initial free failures', () => {
     const backoff = new Backoff({ ...steady, free: 2 });
     expect([backoff.nextMs(0), backoff.nextMs(1), backoff.nextMs(2)]).toEqual([0, 0, 800]);
   });
@@ -57,7 +57,7 @@ describe('Backoff', () => {
     expect([backoff.remainingMs(100), backoff.nextMs(100)]).toEqual([0, 800]);
   });
 
-  it('returns delays within its limits for any sequence of failures', () => {
+  it('returns delays within the limits for any sequence of failures', () => {
     const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(300_000), random)), (failures) => {
@@ -113,7 +113,7 @@ describe('retryUntilDone', () => {
     expect(failures).toEqual([new Error('not now')]);
   });
 
-  it('rejects when it is aborted during a delay or an attempt', async () => {
+  it('rejects if the signal aborts during a delay or an attempt', async () => {
     const { stopping, options, failures } = world();
     const [pausing, working] = [
       retryUntilDone(async () => undefined, options),

@@ -17,7 +17,7 @@ describe('cleanMessage', () => {
       /^\S{0,24}\[redacted\]\S{0,24}$/,
     ],
     ['long words of uppercase and lowercase letters', `x ${'aB3'.repeat(20)}`, 'x [redacted]'],
-  ])('removes %s', (_, text, expected) => {
+  ])('removes or replaces %s', (_, text, expected) => {
     expect(cleanMessage(text)).toEqual(typeof expected === 'string' ? expected : expect.stringMatching(expected));
   });
 
@@ -26,12 +26,12 @@ describe('cleanMessage', () => {
     expect(cleanMessage(text)).toBe(text);
   });
 
-  it('returns as many characters as the caller allows', () => {
+  it('returns at most as many characters as the caller allows', () => {
     expect(cleanMessage('x y '.repeat(100), 300)).toHaveLength(300);
     expect(cleanMessage('x y '.repeat(70), 300)).toHaveLength(279);
   });
 
-  it('returns at most 256 characters, quickly for a long text', () => {
+  it('truncates a long text to 256 characters, with an ellipsis and without splitting a character', () => {
     const text = cleanMessage('x y '.repeat(2_500_000));
     expect(text).toHaveLength(256);
     expect(text.endsWith('…')).toBe(true);

@@ -66,7 +66,7 @@ describe('systemClock', () => {
     expect(wake).toHaveBeenCalledTimes(1);
   });
 
-  it('does not loop for a time of NaN', () => {
+  it('wakes once for a time of NaN', () => {
     const { wake } = alarm(Number.NaN);
     jest.advanceTimersByTime(10_000);
     expect(wake).toHaveBeenCalledTimes(1);
@@ -79,7 +79,7 @@ describe('systemClock', () => {
     expect(systemClock.monotonic() - start).toBe(1000);
   });
 
-  it.each([-DAY_MS, DAY_MS])('wakes after a duration even if the wall clock was set by %d ms', (setMs) => {
+  it.each([-DAY_MS, DAY_MS])('wakes after a duration even if the wall clock was changed by %d ms', (setMs) => {
     const wake = jest.fn();
     systemClock.wakeAfter(2 * 3_600_000, wake);
     jest.setSystemTime(NOON + setMs);
@@ -89,7 +89,7 @@ describe('systemClock', () => {
     expect(wake).toHaveBeenCalledTimes(1);
   });
 
-  it.each([0, 2 * 3_600_000])('cancels after %d ms without leaving a timer', (ms) => {
+  it.each([0, 2 * 3_600_000])('cancels a wake-up after %d ms, and leaves no timer', (ms) => {
     const { wake, cancel } = alarm(NOON + DAY_MS);
     jest.advanceTimersByTime(ms);
     cancel();
@@ -123,7 +123,7 @@ describe('sleep', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('removes its listener from the signal', async () => {
+  it('removes the abort listener from the signal', async () => {
     const clock = new FakeClock(NOON);
     const { signal } = new AbortController();
     const removed = jest.spyOn(signal, 'removeEventListener');
@@ -152,7 +152,7 @@ describe('FakeClock', () => {
     expect(clock.now()).toBe(NOON + 30);
   });
 
-  it('changes times but not durations when it is set', () => {
+  it('changes times, but not durations, when the clock is set', () => {
     const clock = new FakeClock(NOON);
     const woken: string[] = [];
     clock.wakeAt(NOON + 10, () => void woken.push('at'));
@@ -165,7 +165,7 @@ describe('FakeClock', () => {
     expect(woken).toEqual(['after', 'at']);
   });
 
-  it('wakes timers that are armed during an advance', () => {
+  it('fires timers that are armed while the clock advances', () => {
     const clock = new FakeClock(NOON);
     const wake = jest.fn();
     clock.wakeAt(NOON + 10, () => clock.wakeAt(NOON + 20, wake));

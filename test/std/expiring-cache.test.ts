@@ -20,7 +20,7 @@ describe('ExpiringCache', () => {
     expect(['a', 'd', 'e'].map((key) => cache.get(key))).toEqual([undefined, 1, 1]);
   });
 
-  it('evicts the oldest entries when it is full', () => {
+  it('evicts the oldest entries above the limit', () => {
     const { cache, set } = cacheOf(2);
     ['a', 'b', 'a', 'c'].forEach(set);
     expect(['a', 'b', 'c'].map((key) => cache.get(key))).toEqual([1, undefined, 1]);

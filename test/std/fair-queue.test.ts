@@ -21,14 +21,14 @@ describe('FairQueue', () => {
     expect([queue.add('b', 'b0'), queue.add('c', 'c0')]).toEqual([true, true]);
   });
 
-  it('rejects every item while it is full', () => {
+  it('rejects every item while the queue is full', () => {
     const queue = new FairQueue<string>(3);
     expect(['a', 'b', 'c', 'd'].map((tenant) => queue.add(tenant, tenant))).toEqual([true, true, true, false]);
     expect(queue.take()).toBe('a');
     expect(queue.add('d', 'd')).toBe(true);
   });
 
-  it('keeps an item that is added twice only once', () => {
+  it('keeps one copy of an item that is added twice', () => {
     const queue = new FairQueue<string>(10);
     expect([queue.add('a', 'x'), queue.add('a', 'x'), drain(queue)]).toEqual([true, true, ['x']]);
     expect([queue.add('a', 'x'), drain(queue)]).toEqual([true, ['x']]);

@@ -34,7 +34,7 @@ describe('fromAbortable', () => {
     await expect(firstValueFrom(values$)).rejects.toThrow('no address');
   });
 
-  it('aborts immediately on unsubscribe, even while idle', () => {
+  it('aborts immediately on unsubscribe, even while the iterable waits', () => {
     let aborted = false;
     const subscription = fromAbortable((signal) => {
       signal.addEventListener('abort', () => {

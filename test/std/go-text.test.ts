@@ -23,7 +23,7 @@ describe('goQuote', () => {
     ['\u0080\u00a0\u00ad\u200b\ufeff', '"\\u0080\\u00a0\\u00ad\\u200b\\ufeff"'],
     ['\u{e0001}', '"\\U000e0001"'],
     ["'<>&", '"\'<>&"'],
-  ])('writes %j', (text, quoted) => {
+  ])('quotes %j', (text, quoted) => {
     expect(goQuote(text)).toBe(quoted);
   });
 });
@@ -36,7 +36,7 @@ describe('isGoPrintable', () => {
     ['\u3000', false],
     ['\n', false],
     ['\u00ad', false],
-  ])('evaluates %j to %j', (char, printable) => {
+  ])('classifies %j as printable: %j', (char, printable) => {
     expect(isGoPrintable(char)).toBe(printable);
   });
 });
@@ -53,7 +53,7 @@ describe('goJson', () => {
     [{}, '{}'],
     [{ b: 1, a: { d: [null], c: undefined } }, '{"a":{"d":[null]},"b":1}'],
     [{ '\ufffd': 1, '😀': 2 }, '{"\ufffd":1,"😀":2}'],
-  ])('writes %j', (value, json) => {
+  ])('encodes %j', (value, json) => {
     expect(goJson(value)).toBe(json);
   });
 
@@ -78,7 +78,7 @@ describe('goJsonString', () => {
     ['\u0001\n\t\b\f', '"\\u0001\\n\\t\\b\\f"'],
     ['\u007f', '"\u007f"'],
     ['\ud800', String.raw`"\ufffd"`],
-  ])('writes %j', (text, json) => {
+  ])('encodes %j', (text, json) => {
     expect(goJsonString(text)).toBe(json);
   });
 });
@@ -94,7 +94,7 @@ describe('goJsonNumber', () => {
     [1e-7, '1e-7'],
     [1.5e-10, '1.5e-10'],
     [1e300, '1e+300'],
-  ])('writes %d', (value, json) => {
+  ])('encodes %d', (value, json) => {
     expect(goJsonNumber(value)).toBe(json);
   });
 });
@@ -114,7 +114,7 @@ describe('goNumber', () => {
     [Infinity, '+Inf'],
     [-Infinity, '-Inf'],
     [Number.NaN, 'NaN'],
-  ])('writes %d', (value, text) => {
+  ])('formats %d', (value, text) => {
     expect(goNumber(value)).toBe(text);
   });
 });
@@ -126,7 +126,7 @@ describe('goFloat', () => {
     [1_000_000, '1e+06'],
     [12_345_678, '1.2345678e+07'],
     [-0.5, '-0.5'],
-  ])('writes %d', (value, text) => {
+  ])('formats %d', (value, text) => {
     expect(goFloat(value)).toBe(text);
   });
 });

@@ -49,7 +49,7 @@ describe('listen', () => {
     ['127.0.0.1', 'http://127.0.0.1:'],
     ['::1', 'http://[::1]:'],
     [undefined, 'http://127.0.0.1:'],
-  ])('returns a URL that can be called for host %s', async (host, expected) => {
+  ])('returns a usable URL for the host %s', async (host, expected) => {
     const { url, port } = await up(createServer(OK), host);
     expect(url).toBe(`${expected}${port}`);
     expect(await (await fetch(url)).text()).toBe('ok');
@@ -86,7 +86,7 @@ describe('listen', () => {
     expect((await fetch(url)).status).toBe(200);
   });
 
-  it('receives any number of headers', async () => {
+  it('receives all 1,501 headers of a request', async () => {
     const counts: number[] = [];
     const { port } = await up(
       createServer(({ rawHeaders }, response) => {
@@ -101,7 +101,7 @@ describe('listen', () => {
   });
 });
 
-describe('close', () => {
+describe('ListeningServer.close', () => {
   it('closes idle connections immediately', async () => {
     const server = await up(createServer(OK), '127.0.0.1', new FakeClock());
     const socket = await openSocket(server.port, `${GET}\r\n`);
@@ -109,7 +109,7 @@ describe('close', () => {
     await server.close(1_000);
   });
 
-  it('waits for other connections for the grace period', async () => {
+  it('waits for active connections until the grace period ends', async () => {
     const clock = new FakeClock();
     const server = await up(createServer(OK), '127.0.0.1', clock);
     const socket = await openSocket(server.port, GET);

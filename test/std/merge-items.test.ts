@@ -14,7 +14,7 @@ describe('mergeItems', () => {
     await expect(lastValueFrom(items$)).rejects.toThrow('connection lost');
   });
 
-  it('emits the error of the function, and unsubscribes from the source', () => {
+  it('emits an error that itemsOf throws, and unsubscribes from the source', () => {
     const source$ = new Subject<number>();
     const errors: unknown[] = [];
     const rejectAll = (): readonly number[] => {
@@ -45,7 +45,7 @@ describe('mergeItems', () => {
 describe('mergeItemsInTurns', () => {
   const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-  it('emits few items immediately', () => {
+  it('emits items below the limit immediately', () => {
     const source$ = new Subject<number>();
     const items: number[] = [];
     source$.pipe(mergeItemsInTurns(upTo, 10)).subscribe((item) => items.push(item));
@@ -54,7 +54,7 @@ describe('mergeItemsInTurns', () => {
     expect(items).toEqual([0, 1, 2, 0, 1]);
   });
 
-  it('emits no more than some items in each turn, and completes after the last one', async () => {
+  it('emits a limited number of items in each turn, and completes after the last item', async () => {
     const counts: number[] = [];
     let [count, isComplete] = [0, false];
     of(20, 5, 12)
@@ -67,7 +67,7 @@ describe('mergeItemsInTurns', () => {
     expect([counts, count, isComplete]).toEqual([[9, 19, 27, 37, 0], 37, true]);
   });
 
-  it('takes the items of a repeated value once until they are emitted', async () => {
+  it('takes the items of a value once if the value repeats before its items are emitted', async () => {
     const source$ = new Subject<string>();
     const taken: string[] = [];
     const itemsOf = (value: string) => {
@@ -107,7 +107,7 @@ describe('mergeItemsInTurns', () => {
     expect(items).toHaveLength(9);
   });
 
-  it('emits the error of the function, and unsubscribes from the source', () => {
+  it('emits an error that itemsOf throws, and unsubscribes from the source', () => {
     const source$ = new Subject<number>();
     const errors: unknown[] = [];
     const rejectAll = (): readonly number[] => {

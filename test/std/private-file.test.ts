@@ -13,7 +13,7 @@ describe('writePrivateFile', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  it('replaces a file atomically, with its permissions', async () => {
+  it('replaces the content and the permissions of a file', async () => {
     const file = join(await newFolder(), 'secret');
     await writeFile(file, 'a much longer text', { mode: 0o644 });
     await writePrivateFile(file, 'text');

@@ -5,7 +5,7 @@ import { redactTokens, Sensitive } from '../../src/std/sensitive.ts';
 describe('Sensitive', () => {
   const token = new Sensitive('s3cret');
 
-  it('reveals its value', () => {
+  it('reveals the value', () => {
     expect(token.reveal()).toBe('s3cret');
   });
 
@@ -40,7 +40,7 @@ describe('redactTokens', () => {
     ['tokens among words', `token ${jwt}, or "${jwt}"`, 'token [redacted], or "[redacted]"'],
     ['a token without its signature', 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0', '[redacted]'],
     ['nothing else', 'secrets "eyJ.a" not found at 10.0.0.1', 'secrets "eyJ.a" not found at 10.0.0.1'],
-  ])('removes %s', (_name, text, clean) => {
+  ])('redacts %s', (_name, text, clean) => {
     expect(redactTokens(text)).toBe(clean);
   });
 });

@@ -9,7 +9,7 @@ export interface ApiRequest {
   /** Header values with one character per byte; a list for a repeated header. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer;
-  /** Length after which an endless response, such as a watch, is cut; absent: reads the complete response. */
+  /** Length after which an endless response, such as a watch, is cut, in characters; undefined to read the complete response. */
   readonly maxLength?: number;
   /** Called when the head of the response has arrived. */
   readonly onHead?: () => void;
@@ -30,7 +30,7 @@ export interface ApiAddress {
   readonly agent: Agent;
 }
 
-/** Sends a request, and reads the complete response. */
+/** Sends a request, and reads the response, completely unless `maxLength` or `cut` is set. */
 export async function sendRequest(server: ApiAddress, method: string, path: string, request: ApiRequest = {}): Promise<ApiResponse> {
   const { hostname, port } = new URL(server.url);
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
@@ -38,7 +38,7 @@ export async function sendRequest(server: ApiAddress, method: string, path: stri
   const headers = { ...request.headers, ...length } as OutgoingHttpHeaders;
   const outgoing = httpsRequest({ agent: server.agent, hostname, port, method, path, headers }, resolve);
   outgoing.on('error', reject);
-  // Node would encode the headers as UTF-8 together with a body that is a string.
+  // Node would encode the headers as UTF-8 if the body were a string.
   outgoing.end(request.body === undefined ? undefined : Buffer.from(request.body));
   const incoming = await promise;
   request.onHead?.();

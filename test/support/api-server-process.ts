@@ -1,5 +1,5 @@
 // The embedded API server as a separate process, for tests that kill it: `node api-server-process.ts FOLDER`.
-// Sends its URL and CA to its parent, and ends with it.
+// Sends the URL and the CA of the server to the parent process, and exits with the parent process.
 
 import { startApiServer } from '../../apiserver/server.ts';
 import { TEST_USERS } from './users.ts';

@@ -37,25 +37,25 @@ export class ApiWorld {
   /** Starts a world, with `stored` as the objects of an earlier run. */
   static async start(stored: readonly Required<JournalEntry>[] = []): Promise<ApiWorld> {
     const world = new ApiWorld(parseSigningKey(generateSigningKey()), stored);
-    await world.settled();
+    await world.waitForWrites();
     return world;
   }
 
   async create(object: KubeObject): Promise<KubeObject> {
     const target = this.#target(object);
     const created = createObject(this.api, target, target.kind.rules.applyDefaults(object), this.#writer);
-    await this.settled();
+    await this.waitForWrites();
     return created;
   }
 
   async update(object: KubeObject): Promise<void> {
     updateObject(this.api, this.#target(object), object, this.#writer);
-    await this.settled();
+    await this.waitForWrites();
   }
 
   async delete(object: KubeObject, options: Partial<DeleteOptions> = {}): Promise<void> {
     deleteObject(this.api, this.#target(object), { dryRun: false, ...options });
-    await this.settled();
+    await this.waitForWrites();
   }
 
   /** Returns the object as stored, or undefined. */
@@ -68,11 +68,11 @@ export class ApiWorld {
   /** Advances the clock, and waits for all resulting writes. */
   async advance(ms: number): Promise<void> {
     this.clock.advance(ms);
-    await this.settled();
+    await this.waitForWrites();
   }
 
-  /** Resolves when all writes, including those they cause, are durable. */
-  async settled(): Promise<void> {
+  /** Waits until all writes, including those of controllers, are durable. */
+  async waitForWrites(): Promise<void> {
     while (!this.api.store.isDurable) await this.api.store.whenDurable();
   }
 

@@ -1,4 +1,4 @@
-// Settings of a Purser in tests: the defaults, on free ports of loopback.
+// Settings of Purser in tests: the defaults, on free ports of loopback.
 
 import type { AppSettings } from '../../src/app/options.ts';
 import { parseConfig } from '../../src/config/config.ts';

@@ -17,7 +17,7 @@ import type { TokenObservation } from '../../src/tokens/policy/state.ts';
 
 export const NOON = Date.parse('2026-03-01T12:00:00Z');
 
-/** Returns a time of that day as epoch milliseconds. */
+/** Returns a time on 1 March 2026 in epoch milliseconds. */
 export function at(time: string): number {
   return Date.parse(`2026-03-01T${time}Z`);
 }

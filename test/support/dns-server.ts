@@ -7,7 +7,7 @@ import { isIPv4 } from 'node:net';
 export type Zone = (name: string) => readonly string[] | undefined;
 
 export interface DnsServer {
-  /** Address and port, as resolvers accept it. */
+  /** Address and port, as resolvers accept them. */
   readonly address: string;
   /** Names in queries so far, in order. */
   readonly queries: readonly string[];

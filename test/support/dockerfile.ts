@@ -84,7 +84,7 @@ interface CopyContext {
   readonly context: string;
 }
 
-/** Copies files. A destination with a trailing slash keeps their names; folders are copied by content. */
+/** Copies files and folders. A destination that ends with `./` keeps the names of the sources; any other is the path of the copy. */
 async function copyFiles(text: string, { cwd, root, rootOf, context }: CopyContext): Promise<void> {
   const words = text.split(' ');
   const stage = words[0]?.startsWith('--from=') ? words.shift()?.slice('--from='.length) : undefined;

@@ -92,7 +92,7 @@ function servedVersions(recorded: Group['versions'], served: Group['versions']):
   });
 }
 
-/** Removes what depends on the type of the signing key: RSA for kube-apiserver, ECDSA for the embedded server. */
+/** Removes the values that depend on the type of the signing key: RSA for kube-apiserver, ECDSA for the embedded server. */
 function withoutKeyType(document: string): string {
   return document.replace(/,?"(kty|kid|alg|crv|n|e|x|y)":"[^"]*"/g, '').replace(/"[RE]S256"/, '');
 }
@@ -133,7 +133,7 @@ function both<T>(recorded: string, actual: string): readonly [T, T] {
   return [JSON.parse(recorded) as T, JSON.parse(actual) as T];
 }
 
-/** Returns whether a text is JSON. */
+/** Returns true for a text that is JSON. */
 export function isJson(text: string): boolean {
   try {
     JSON.parse(text);

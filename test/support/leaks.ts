@@ -1,6 +1,7 @@
 // Detection of tokens in test output, which must never contain one.
 //
-// Every token that test servers issue is a JWT: three long runs of base64url, the first of which starts with `eyJ`. Tokens are therefore recognized by their form, even partially. Static tokens have no such form; `addStaticTokens` adds them. The search covers:
+// Every token that test servers issue is a JWT: three long runs of base64url, the first of which starts with `eyJ`. The search therefore
+// recognizes tokens, and parts of tokens, by their form. Static tokens have no such form; `addStaticTokens` adds them. The search covers:
 //   - every line of every logger in a test process, before the logger's own redaction (leak-watch.ts);
 //   - the output of processes of Purser and of API servers (e2e/local-run.ts, processes.ts).
 // Leaks are recorded in a folder, and fail the test run (leak-reporter.ts).

@@ -11,16 +11,16 @@ const PINS = join(import.meta.dirname, '../real/nodes');
 
 /** Returns the folder with the `node` program of a major version. */
 export async function nodeFolder(major: number): Promise<string> {
-  return join(await installed(), 'node_modules', `node-${major}-${process.arch}`, 'bin');
+  return join(await installReleases(), 'node_modules', `node-${major}-${process.arch}`, 'bin');
 }
 
 /** Returns the folder of the package npm. */
 export async function npmFolder(): Promise<string> {
-  return join(await installed(), 'node_modules/npm');
+  return join(await installReleases(), 'node_modules/npm');
 }
 
-/** Installs all releases in a new folder and renames it, so that test processes at the same time do not disturb each other. */
-async function installed(): Promise<string> {
+/** Installs all releases unless they are cached. Installs in a new folder and renames it, so that concurrent processes do not conflict. */
+async function installReleases(): Promise<string> {
   const lock = await readFile(join(PINS, 'package-lock.json'));
   const base = cacheBase('nodes');
   const folder = join(base, createHash('sha256').update(lock).digest('hex').slice(0, 12));

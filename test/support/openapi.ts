@@ -51,7 +51,7 @@ function combinedProblems(value: unknown, { oneOf, not }: OpenApiSchema, schemas
   const all = oneOf?.map((each) => problemsOf(value, each, schemas, path)) ?? [];
   const isOne = oneOf === undefined || all.filter(({ length }) => length === 0).length === 1;
   const isExcluded = not !== undefined && problemsOf(value, not, schemas, path).length === 0;
-  return [...(isOne ? [] : [`${path} matches not exactly one schema`, ...all.flat()]), ...(isExcluded ? [`${path} is excluded`] : [])];
+  return [...(isOne ? [] : [`${path} does not match exactly one schema`, ...all.flat()]), ...(isExcluded ? [`${path} is excluded`] : [])];
 }
 
 function listProblems(value: readonly unknown[], schema: OpenApiSchema, schemas: Schemas, path: string): readonly string[] {

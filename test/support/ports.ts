@@ -1,5 +1,5 @@
-// Free ports that only a listener takes. The kernel gives outgoing connections, and listeners on port 0, a port from 32768 (Linux) or 49152 up;
-// a port from that range can be taken between two starts of a server, even by a client that tries to reach it.
+// Free ports that only a listener takes. The kernel gives outgoing connections, and listeners on port 0, a port from 32768 (Linux) or 49152
+// up; a port from that range can be taken between two starts of a server, even by a client that tries to reach the server.
 
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';

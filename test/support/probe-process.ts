@@ -1,5 +1,5 @@
-// Probes clusters concurrently, as a separate process that tests restrict: `node probe-process.ts`. Receives their URLs from its
-// parent, and responds with the failure reason for each.
+// Probes clusters concurrently, as a separate process that tests restrict: `node probe-process.ts`. Receives the URLs from the
+// parent process, and responds with the failure reason for each cluster.
 
 import { probe } from '../../src/clusters/probe.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
@@ -14,7 +14,7 @@ interface Clusters {
 process.once('message', (clusters: Clusters) => void report(clusters));
 process.on('disconnect', () => process.exit());
 
-/** A slow clock: no request times out because the machine is busy. */
+/** Slow clock, so that no request times out on a busy machine. */
 const clock: Clock = {
   ...systemClock,
   monotonic: () => systemClock.monotonic() / 100,

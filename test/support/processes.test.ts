@@ -44,7 +44,7 @@ describe('startProgram', () => {
     await expect(startProgram(join(folder, 'nothing'), [], join(folder, 'missing.log'))).rejects.toThrow('ENOENT');
   });
 
-  it.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)('ends the program if its parent gets %s', async (signal) => {
+  it.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)('ends the program if its parent receives %s', async (signal) => {
     const parent = `
       import { startProgram } from ${JSON.stringify(join(import.meta.dirname, 'processes.ts'))};
       const program = await startProgram('/bin/sleep', ['600'], ${JSON.stringify(join(folder, 'orphan.log'))});

@@ -53,7 +53,7 @@ export async function startProgram(path: string, args: readonly string[], logFil
   };
 }
 
-/** Removes a folder if the test process ends before it does so itself. Returns a function that cancels the removal. */
+/** Removes a folder if the test process ends without removing the folder. Returns a function that cancels the removal. */
 export function removeOnExit(folder: string): () => void {
   // Programs that write to the folder are killed at the same time.
   return runOnExit('sleep 1; rm -rf "$1"', folder);

@@ -14,7 +14,7 @@ export interface CommandResult extends RunResult {
   readonly config?: Config;
 }
 
-/** Runs a command line with a fake host; `run` and `dev` start nothing, except those of `programs`. */
+/** Runs a command line with a fake host; `run` and `dev` start nothing unless `programs` contains them. */
 export async function runPurser(
   argv: readonly string[],
   host: Partial<CommandHost> = {},

@@ -1,5 +1,5 @@
-// Healthy stub clusters in one process: `node stub-targets-process.ts COUNT`. Each has its own port; all have the same CA. Sends URLs and
-// CA to its parent, and ends with it.
+// Healthy stub clusters in one process: `node stub-targets-process.ts COUNT`. Each has its own port; all have the same CA. Sends the
+// URLs and the CA to the parent process, and exits with the parent process.
 
 import type { RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';

@@ -163,7 +163,7 @@ describe('ClusterClients with a registration', () => {
     ['names another Cluster', aCredential({ token: 'abc', cluster: 'dev' })],
     ['names another Cluster and has an unusable proxy', aCredential({ cluster: 'dev', proxy: 'http://user:password@proxy:3128' })],
     ['names another Cluster and has an unusable CA', aCredential({ cluster: 'dev', 'ca.crt': 'none' })],
-    ['has a key cluster that is not readable', { ...aCredential({}), data: { cluster: '%' } }],
+    ['has an unreadable cluster key', { ...aCredential({}), data: { cluster: '%' } }],
     ['belongs to a ManagedToken', { ...managed({ ownerReferences: [OWNER] }), data: {} }],
     ['has the label of renewed tokens', { ...managed({ labels: { 'registry.purser.dev/renewed': 'true' } }), data: {} }],
   ])('does not reveal that a Secret %s', async (_, credential) => {
@@ -365,7 +365,7 @@ describe('ClusterClients and their connections', () => {
     await world.issuer.forget(gone.cluster);
     await world.issuer.forget(at([server], { name: 'unknown', uid: 'unknown' }).cluster);
     await eventually(() => expect(server.openConnections).toBe(0));
-    // A caller with the old object does not register it again; a new Cluster of that name does.
+    // A caller with the old object cannot use the Cluster again; a new Cluster of that name can be used.
     await expect(world.issue(gone)).rejects.toMatchObject({ reason: 'ClusterNotFound' });
     await world.issue(at([server], { uid: 'successor' }));
   });
@@ -503,11 +503,11 @@ describe('ClusterClients with a circuit breaker', () => {
     world.clock.advance(5_000);
     server.handle(() => undefined);
     const controller = new AbortController();
-    const probe = world.issue(at([server]), REQUEST, controller.signal).catch(() => 'called off');
+    const probe = world.issue(at([server]), REQUEST, controller.signal).catch(() => 'canceled');
     await eventually(() => expect(tokenRequests(server)).toHaveLength(6));
     expect(await world.failure(at([server]))).toMatchObject({ reason: 'CircuitOpen' });
     controller.abort();
-    expect(await probe).toBe('called off');
+    expect(await probe).toBe('canceled');
     server.handle(grants());
     await expect(world.issue(at([server]))).resolves.toBeDefined();
   });
@@ -536,8 +536,8 @@ describe('ClusterClients with the hub', () => {
   });
 
   it.each([
-    ['by its own service account', controller],
-    ['by a Secret', undefined],
+    ['with kind ServiceAccount', controller],
+    ['with a credential Secret', undefined],
   ])("issues no token for a service account in Purser's namespace: %s", async (_, by) => {
     const server = await startHub();
     const target = await world.serve(grants());

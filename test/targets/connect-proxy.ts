@@ -25,8 +25,8 @@ export interface ConnectProxyOptions {
 }
 
 /**
- * Starts the proxy. It connects tunnels to the port that `portFor` returns, and rejects them without one; it responds with 502 if the
- * port refuses connections.
+ * Starts the proxy. It connects tunnels to the port that `portFor` returns, and rejects them if `portFor` returns undefined; it responds
+ * with 502 if the port refuses connections.
  */
 export async function startConnectProxy(
   portFor: (target: string) => number | undefined,

@@ -74,7 +74,7 @@ describe('readCredential', () => {
     expect(() => readCredential(aCredential(keys))).toThrow(expect.objectContaining({ name: 'IssueError', reason: 'CredentialMissing' }));
   });
 
-  it('ignores keys from the prototype of an object', () => {
+  it('ignores keys from the prototype of an object, and rejects data that is not base64', () => {
     const { metadata } = aCredential({});
     expect(() => readCredential({ metadata, data: Object.create({ token: base64('abc') }) })).toThrow('contains no credential');
     expect(() => readCredential({ metadata, data: { token: '%%%' } })).toThrow('not base64');
@@ -138,13 +138,13 @@ describe('readPins', () => {
   );
 });
 
-describe('proxy of readPins', () => {
+describe('readPins and the proxy key', () => {
   it.each([
     ['https://proxy.example.com:3128', 'https://proxy.example.com:3128/'],
     ['http://proxy.example.com:3128/\n', 'http://proxy.example.com:3128/'],
     ['https://purser:p%40ss@proxy.example.com', 'https://purser:p%40ss@proxy.example.com/'],
     ['https://[2001:db8::1]:3128', 'https://[2001:db8::1]:3128/'],
-  ])('reads %j and hides it from inspection and JSON', (proxy, url) => {
+  ])('reads the proxy %j, and hides it from inspection and JSON', (proxy, url) => {
     const pins = readPins(aCredential({ proxy }));
     expect(pins.proxy?.reveal()).toBe(url);
     expect(inspect(pins, { depth: 9 }) + JSON.stringify(pins)).not.toContain('example.com');
@@ -165,7 +165,7 @@ describe('proxy of readPins', () => {
     'https://a:junk-of-proxy@b@c',
     'https://a:%zz-junk-of-proxy@b.test',
     'https://junk-of-proxy\\@b.test',
-  ])('rejects %j without repeating it', (proxy) => {
+  ])('rejects the proxy %j without repeating it in the message', (proxy) => {
     const message = expect.not.stringContaining('junk-of-proxy');
     const failure = {
       reason: 'CredentialMissing',

@@ -164,7 +164,7 @@ describe('ensureAnchor and deleteAnchor on the embedded API server', () => {
   const remove = () => issuer.deleteAnchor(clusterAs('admintoken'), { namespace, name }, signal);
   const found = (): Promise<Secret> => admin.get(Secrets, { namespace, name });
 
-  it('replaces an anchor that is being deleted', async () => {
+  it('throws RequestRejected while a finalizer keeps an anchor that is being deleted', async () => {
     await ensure();
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: ['example.com/wait'] } });
     await admin.delete(Secrets, { namespace, name });
@@ -242,7 +242,7 @@ describe('ensureAnchor and deleteAnchor on the embedded API server', () => {
     await expect(found()).rejects.toMatchObject({ status: { reason: 'NotFound' } });
   });
 
-  it('reports missing permission to create Secrets', async () => {
+  it('throws TargetForbidden without permission to create or read Secrets', async () => {
     await expect(issuer.ensureAnchor(clusterAs('bobtoken'), anchor(), signal)).rejects.toMatchObject({ reason: 'TargetForbidden' });
     await expect(issuer.deleteAnchor(clusterAs('bobtoken'), { namespace, name }, signal)).rejects.toMatchObject({
       reason: 'TargetForbidden',

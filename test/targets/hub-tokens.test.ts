@@ -97,7 +97,7 @@ describe('ClusterClients with a service account on the hub', () => {
     expect(JSON.parse(tokenRequests()[0]?.body ?? '').spec).toEqual({ audiences: [`purser:${spelled}`], expirationSeconds: 3_600 });
   });
 
-  it('sends another token to each address, and to the address with a path', async () => {
+  it('sends a different token to each address, including an address with a path', async () => {
     const url = `${other.url}/clusters/one`;
     target.handle((_, reply) => reply.reset());
     const cluster = federated([target.url, url]);
@@ -108,7 +108,7 @@ describe('ClusterClients with a service account on the hub', () => {
     expect(tokenRequests()).toHaveLength(2);
   });
 
-  it('sends nothing with a Secret whose address another Secret names, until that Secret is deleted', async () => {
+  it('sends nothing with a Secret whose address another Secret names, until the other Secret is deleted', async () => {
     const store = new ObjectStore<Secret>();
     const federatedAddresses = new FederatedAddresses([store], CREDENTIALS);
     await clients.close();
@@ -183,7 +183,7 @@ describe('ClusterClients with a service account on the hub', () => {
     expect(clients.hubTokenTimes(cluster.cluster)).toEqual(times);
   });
 
-  it('reports a missing role, sends nothing to the target, and requests again only after a growing delay', async () => {
+  it('reports a missing permission, sends nothing to the target, and requests again only after a growing delay', async () => {
     const message = `serviceaccounts "federated" is forbidden: User "x" cannot create resource "serviceaccounts/token" in API group ""`;
     hub.handle((request, reply) =>
       request.path === TOKEN_PATH ? reply.json(403, errorStatus(403, message, { reason: 'Forbidden' })) : respondAsHub(request, reply),
@@ -198,7 +198,12 @@ describe('ClusterClients with a service account on the hub', () => {
   });
 
   it.each<[string, number, object, RegExp]>([
-    ['a service account that does not exist', 404, { details: { kind: 'serviceaccounts' } }, /^the hub has no system:serviceaccount:/],
+    [
+      'a service account that does not exist',
+      404,
+      { details: { kind: 'serviceaccounts' } },
+      /^the hub has no service account purser-system\//,
+    ],
     ['an error response', 503, {}, /^the message of the hub$/],
     ['a rejection by admission', 403, {}, /^the message of the hub$/],
   ])('reports HubTokenFailed without a Status for callers: %s', async (_, code, more, detail) => {
@@ -249,7 +254,7 @@ describe('ClusterClients with a service account on the hub', () => {
     expect(await use()).toBe('ok');
   });
 
-  it('hides tokens from inspection and JSON, and redacts them from responses of the target', async () => {
+  it('hides tokens from inspection and JSON, and redacts them from responses from the target', async () => {
     target.handle(({ headers }, reply) => reply.json(409, errorStatus(409, `you sent ${headers.authorization}`)));
     const shown = await use().catch((error: unknown) => inspect(error, { depth: 9 }) + JSON.stringify(error));
     expect(shown).toContain('you sent');
@@ -294,7 +299,7 @@ describe('HubServiceAccounts', () => {
       allowed = [action];
       await expect(use()).rejects.toMatchObject({
         reason: 'CredentialMissing',
-        detail: expect.stringMatching(new RegExp(` may ${action}.* on the hub, so a cluster .*\\. Remove the permission, or`)),
+        detail: expect.stringMatching(new RegExp(` may ${action}.* on the hub, and so could a cluster .*\\. Remove the permission, or`)),
         isLasting: false,
       });
       expect([tokenRequests().length, target.requests.length]).toEqual([0, 0]);

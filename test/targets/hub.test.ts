@@ -21,14 +21,14 @@ afterEach(async () => {
   await hub.close();
 });
 
-/** Responses of an API server: its signing keys and the UID of kube-system, each forbidden if absent. */
+/** Responses from an API server: its signing keys and the UID of kube-system, each forbidden if absent. */
 interface Identity {
   readonly keys?: readonly KeyObject[];
   readonly uid?: string;
   readonly username?: string;
 }
 
-function respondsAs({ keys, uid, username = ADMIN }: Identity): WireHandler {
+function respondAs({ keys, uid, username = ADMIN }: Identity): WireHandler {
   return (request, reply) => {
     if (request.path.endsWith('/selfsubjectreviews')) return reply.json(201, selfSubjectReview(username));
     const forbid = reply.json.bind(reply, 403, errorStatus(403, 'forbidden: User "x" cannot get resource "y"'));
@@ -44,7 +44,7 @@ function respondsAs({ keys, uid, username = ADMIN }: Identity): WireHandler {
 }
 
 async function start(ofHub: Identity): Promise<void> {
-  hub = await startWireServer(respondsAs(ofHub));
+  hub = await startWireServer(respondAs(ofHub));
   const config = fixedConfig({ name: 'hub', server: hub.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
   const client = new KubeClient(createTransport(config, { clock: systemClock }), 'purser');
   world = new IssuerWorld({ hub: { client, namespace: 'purser-system' } });
@@ -59,7 +59,7 @@ function jwt(key: KeyObject, alg = 'ES256'): string {
 
 async function registeredAt(ofTarget: Identity, token: string) {
   const target = await world.serve(() => undefined);
-  target.handle(respondsAs(ofTarget));
+  target.handle(respondAs(ofTarget));
   const credential = aCredential({ token, server: target.url });
   return { target, cluster: registered({ servers: [target.url], ca: authority.certificate, credential }) };
 }
@@ -68,14 +68,19 @@ const ours = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const other = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
-describe('hub recognition', () => {
+describe('HubIdentity', () => {
   it.each<[string, Identity, Identity, string]>([
     ["a token that the hub's key signed", { keys: [other.publicKey, ours.publicKey] }, {}, jwt(ours.privateKey)],
     ["a token that the hub's RSA key signed", { keys: [rsa.publicKey] }, {}, jwt(rsa.privateKey, 'RS256')],
     ['the same UID of kube-system', { keys: [other.publicKey], uid: 'a' }, { uid: 'a' }, 'opaque'],
     ['an opaque token where neither keys nor UIDs can be read', {}, {}, 'opaque'],
     ['an opaque token where the UID on the hub cannot be read', { keys: [ours.publicKey] }, { uid: 'a' }, 'opaque'],
-    ['a token of another key that is not of a service account', { keys: [ours.publicKey] }, { username: 'admin' }, jwt(other.privateKey)],
+    [
+      'a token that another key signed and that is not for a service account',
+      { keys: [ours.publicKey] },
+      { username: 'admin' },
+      jwt(other.privateKey),
+    ],
   ])("rejects service accounts in Purser's namespace with at most four requests: %s", async (_, ofHub, ofTarget, token) => {
     await start(ofHub);
     const { target, cluster } = await registeredAt(ofTarget, token);
@@ -86,7 +91,7 @@ describe('hub recognition', () => {
   });
 
   it.each<[string, Identity, Identity, string]>([
-    ['a service account of another signing key', { keys: [ours.publicKey] }, {}, jwt(other.privateKey)],
+    ['a service account token that another key signed', { keys: [ours.publicKey] }, {}, jwt(other.privateKey)],
     ['another UID of kube-system', { uid: 'a' }, { uid: 'b' }, 'opaque'],
   ])(
     "issues tokens for service accounts in a namespace with the name of Purser's namespace on another cluster: %s",
@@ -116,7 +121,7 @@ describe('hub recognition', () => {
     hub.handle((_, reply) => reply.text(500, 'down'));
     const { cluster } = await registeredAt({}, jwt(other.privateKey));
     expect(await world.failure(cluster, BESIDE)).toMatchObject({ reason: 'IdentityUnknown' });
-    hub.handle(respondsAs({ keys: [ours.publicKey] }));
+    hub.handle(respondAs({ keys: [ours.publicKey] }));
     await expect(world.issue(cluster, BESIDE)).resolves.toBeDefined();
   });
 
@@ -138,7 +143,7 @@ describe('hub recognition', () => {
   ])('compares the UID of kube-system if the credential is a token issued by the hub: %s', async (_, ofHub, ofTarget, isIssued) => {
     await start(ofHub);
     const target = await world.serve(() => undefined);
-    target.handle(respondsAs({ ...ofTarget, username: 'hub:system:serviceaccount:purser-system:federated' }));
+    target.handle(respondAs({ ...ofTarget, username: 'hub:system:serviceaccount:purser-system:federated' }));
     const credential = aCredential({ serviceAccount: 'federated', server: target.url });
     const cluster = registered({ servers: [target.url], ca: authority.certificate, credential });
     await expect(world.issue(cluster)).resolves.toBeDefined();
@@ -146,10 +151,10 @@ describe('hub recognition', () => {
     else expect(await world.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnNamespace' });
   });
 
-  it('rejects the federation service account and its siblings if a token issued by the hub is the credential on the hub itself', async () => {
+  it("rejects the service accounts in Purser's namespace if the credential for the hub itself is a token that the hub issued", async () => {
     await start({ uid: 'a' });
     const itself = await world.serve(() => undefined);
-    itself.handle(respondsAs({ uid: 'a', username: 'system:serviceaccount:purser-system:federated' }));
+    itself.handle(respondAs({ uid: 'a', username: 'system:serviceaccount:purser-system:federated' }));
     const credential = aCredential({ serviceAccount: 'federated', server: itself.url });
     const cluster = registered({ servers: [itself.url], ca: authority.certificate, credential });
     for (const name of ['federated', 'default', 'purser'])

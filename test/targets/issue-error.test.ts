@@ -27,9 +27,9 @@ describe('transportFailure', () => {
     ['CERT_HAS_EXPIRED', false],
     ['ERR_TLS_CERT_ALTNAME_INVALID', false],
     ['ECONNREFUSED', false],
-  ])('mentions the missing caBundle for %s: %s', (code, isSaid) => {
+  ])('mentions the missing caBundle for %s: %s', (code, isMentioned) => {
     const error = new TransportError(code, 'what happened');
-    expect(transportFailure(error, true).message.includes('the Cluster has no caBundle')).toBe(isSaid);
+    expect(transportFailure(error, true).message.includes('the Cluster has no caBundle')).toBe(isMentioned);
     expect(transportFailure(error).message).not.toContain('caBundle');
   });
 
@@ -99,7 +99,7 @@ describe('statusFailure', () => {
     expect(failure.retryAfterMs).toBe(retryAfterMs);
   });
 
-  it('keeps the Status of errors that the request caused, and no other', () => {
+  it('keeps the Status only of errors that the request caused', () => {
     expect(statusFailure(errorResponse(422, 'is invalid')).status).toMatchObject({ code: 422, message: 'is invalid' });
     expect(statusFailure(errorResponse(401)).status).toBeUndefined();
     expect(statusFailure(errorResponse(403, 'User "x" cannot create resource "y"')).status).toBeUndefined();

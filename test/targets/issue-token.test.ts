@@ -17,7 +17,7 @@ beforeEach(() => {
 afterEach(() => world.close());
 
 describe('issueToken', () => {
-  it("sends only the token request, with Purser's credential", async () => {
+  it("sends the token request with Purser's credential and only the requested fields", async () => {
     const server = await world.serve(grants());
     const boundObject = { kind: 'Secret', name: 'anchor', uid: 'anchor-uid' } as const;
     await world.issueAt(server, { ...REQUEST, boundObject }).catch(() => undefined);
@@ -113,7 +113,7 @@ describe('issueToken', () => {
     ['a namespace with a slash', { namespace: 'a/b' }],
     ['a name that leaves the path', { name: '../../secrets' }],
     ['an empty name', { name: '' }],
-    ['a bound object that is not named', { boundObject: { kind: 'Pod', name: '' } as const }],
+    ['a bound object without a name', { boundObject: { kind: 'Pod', name: '' } as const }],
   ])('rejects %s without a request', async (_, change) => {
     const server = await world.serve(grants());
     expect(await world.failureAt(server, { ...REQUEST, ...change })).toMatchObject({ reason: 'InvalidSpec' });
@@ -156,7 +156,7 @@ describe('issueToken with an error response', () => {
       404,
       'serviceaccounts',
       REQUEST,
-      'the service account was not found: the cluster has no deploy/deployer. Create it on the cluster, or change spec.serviceAccount',
+      'the service account was not found: the cluster has no service account deploy/deployer. Create it on the cluster, or change spec.serviceAccount',
     ],
     [
       'a missing Secret',
@@ -172,7 +172,7 @@ describe('issueToken with an error response', () => {
       bound,
       'the object to bind the token to was not found, or has a different UID: the Secret deploy/anchor has a different UID. Change or remove spec.boundObjectRef.uid',
     ],
-  ])('reports a remedy and the Status of the target: %s', async (_, ...[code, kind, request, message]) => {
+  ])('reports a remedy and the Status from the target: %s', async (_, ...[code, kind, request, message]) => {
     const status = errorStatus(code, 'x not found', { details: { name: 'x', kind } });
     const server = await world.serve((_request, reply) => reply.json(code, status));
     expect(await world.failureAt(server, request)).toMatchObject({ message, status });

@@ -15,7 +15,7 @@ import { CREDENTIAL, registered, settings } from './registration.ts';
 import { authority, REQUEST, startTarget, TOKEN_PATH } from './wire-target.ts';
 
 export class IssuerWorld {
-  /** Targets use the system clock. */
+  /** Simulated clock of the issuer; targets use the system clock. */
   readonly clock = new FakeClock(Date.now());
   readonly issuer: Issuing;
   readonly #closing: (() => Promise<void>)[] = [];

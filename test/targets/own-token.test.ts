@@ -41,7 +41,7 @@ describe('issueOwnToken', () => {
   it.each([
     ['another service account of the same namespace', { ...OWN, name: 'other' }],
     ['a service account in another namespace', { ...OWN, namespace: 'deploy' }],
-  ])('sends no request for %s', async (_, request) => {
+  ])('sends no token request for %s', async (_, request) => {
     const issuing = clients.use(cluster, (each) => issueOwnToken(each, request, signal));
     await expect(issuing).rejects.toMatchObject({ reason: 'IdentityUnknown' });
     expect(tokenRequests()).toEqual([]);
@@ -62,7 +62,7 @@ describe('issueOwnToken', () => {
 });
 
 describe('issueToken', () => {
-  it("sends no request for Purser's own service account", async () => {
+  it("sends no token request for Purser's own service account", async () => {
     const issuing = clients.use(cluster, (each) => issueToken(each, { ...OWN, audiences: ['api'] }, signal));
     await expect(issuing).rejects.toMatchObject({ reason: 'OwnNamespace' });
     expect(tokenRequests()).toEqual([]);

@@ -165,8 +165,8 @@ describe('createTarget with a proxy in the credential', () => {
   it.each([
     [407, 'ERR_PROXY_REJECTED', 'the proxy rejected the tunnel with status 407'],
     [302, 'ERR_PROXY_REJECTED', 'the proxy rejected the tunnel with status 302'],
-    [503, 'ERR_PROXY_TUNNEL_FAILED', 'the proxy could not connect to the cluster: it responded with status 503'],
-  ])('reports status %i of the proxy as %s without the address of the proxy', async (rejection, code, detail) => {
+    [503, 'ERR_PROXY_TUNNEL_FAILED', 'the proxy could not connect to the cluster, and responded with status 503'],
+  ])('reports status %i from the proxy as %s without the address of the proxy', async (rejection, code, detail) => {
     const { world: issuing, proxy: tunnel, target, url } = await serveBehindProxy({ rejection }, () => undefined);
     const failure = await issuing.failure(atProxy([url], `http://127.0.0.1:${tunnel.port}`));
 

@@ -4,7 +4,7 @@ import { createProxyPolicy } from '../../src/targets/dial-policy.ts';
 const httpsProxy = 'http://proxy.example.com:3128';
 
 describe('createProxyPolicy', () => {
-  it('returns no proxy by default', () => {
+  it('returns a proxy only if one is configured', () => {
     expect(createProxyPolicy({})('https://a.example.com')).toBeUndefined();
     expect(createProxyPolicy({ httpsProxy: '', noProxy: '' })('https://a.example.com')).toBeUndefined();
     expect(createProxyPolicy({ httpsProxy })('https://a.example.com')).toBe(httpsProxy);

@@ -13,7 +13,7 @@ export interface Registration {
   readonly generation?: number;
   /** Addresses for all clients, in this order. */
   readonly servers?: readonly string[];
-  /** PEM. */
+  /** Certificate authority, as PEM. */
   readonly ca?: string | undefined;
   readonly caBundle?: string;
   readonly controller?: NonNullable<Cluster['spec']['authInfo']>['controller'] | null;

@@ -14,7 +14,7 @@ afterEach(() => world.end());
 afterAll(() => world.close());
 
 describe('createRegistryInformers', () => {
-  it('keeps only public annotations of Clusters, and leaves the other annotations unchanged when it writes the status', async () => {
+  it('keeps only public annotations of Clusters, and leaves the other annotations unchanged on the hub when the status is written', async () => {
     const { admin } = world.hub;
     const annotations = { 'example.com/filler': 'x'.repeat(200_000), 'public.example.com/region': 'eu' };
     await admin.patch(Clusters, { name: world.cluster }, { metadata: { annotations, labels: { team: 'a' } } });

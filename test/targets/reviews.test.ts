@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => world.close());
 
 describe('findAPIAudiences', () => {
-  const reviewedAs = (respond: () => unknown) => {
+  const findWith = (respond: () => unknown) => {
     const sent: unknown[] = [];
     const createReview = async (_: unknown, review: unknown) => {
       sent.push(review);
@@ -36,7 +36,7 @@ describe('findAPIAudiences', () => {
   const statusError = (code: number) => new StatusError(errorStatus(code, 'x') as StatusError['status']);
 
   it("returns the audiences of a review of Purser's own token for the API of the target", async () => {
-    const { sent, audiences } = reviewedAs(() => ({ status: { authenticated: true, audiences: ['https://a', 'k3s'] } }));
+    const { sent, audiences } = findWith(() => ({ status: { authenticated: true, audiences: ['https://a', 'k3s'] } }));
     expect(await audiences).toEqual(['https://a', 'k3s']);
     expect(sent).toEqual([{ spec: { token: 'own-token' } }]);
   });
@@ -51,8 +51,8 @@ describe('findAPIAudiences', () => {
     ['a review that is not permitted', failing(statusError(403)), []],
     ['a review that fails', failing(statusError(500)), undefined],
     ['a target that does not respond', failing(new IssueError('ClusterUnreachable')), undefined],
-  ])('handles %s', async (_, respond, expected) => {
-    expect(await reviewedAs(respond).audiences).toEqual(expected);
+  ])('returns audiences, or undefined if the review fails: %s', async (_, respond, expected) => {
+    expect(await findWith(respond).audiences).toEqual(expected);
   });
 });
 
@@ -61,7 +61,7 @@ describe('findOwnUsername', () => {
   const isTokenReview = ({ path }: WireRequest) => path.endsWith('/tokenreviews');
 
   /** Starts a target with this response to SelfSubjectReviews. */
-  async function knowing(review: WireHandler): Promise<WireServer> {
+  async function serveReview(review: WireHandler): Promise<WireServer> {
     const server = await world.serve(grants());
     server.handle((request, reply) => (isReview(request) ? review(request, reply) : grants()(request, reply)));
     return server;
@@ -76,19 +76,19 @@ describe('findOwnUsername', () => {
   });
 
   it("rejects a token for Purser's own service account", async () => {
-    const server = await knowing((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:deployer')));
+    const server = await serveReview((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:deployer')));
     expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnNamespace' });
     expect(tokenRequests(server)).toEqual([]);
   });
 
   it("rejects a token for another service account in the namespace of Purser's own service account", async () => {
-    const server = await knowing((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:purser')));
+    const server = await serveReview((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:purser')));
     expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnNamespace' });
     expect(tokenRequests(server)).toEqual([]);
   });
 
-  it("rejects an anchor in the namespace of Purser's own service account before any request", async () => {
-    const server = await knowing((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:purser')));
+  it("rejects an anchor in the namespace of Purser's own service account before any request other than the review", async () => {
+    const server = await serveReview((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:purser')));
     const anchor = { namespace: 'deploy', name: 'purser-uid', account: 'deployer' };
     await expect(world.issuer.ensureAnchor(clusterAt(server.url), anchor, AbortSignal.any([]))).rejects.toMatchObject({
       reason: 'OwnNamespace',
@@ -104,14 +104,14 @@ describe('findOwnUsername', () => {
     ['a rejected credential', (_, reply) => reply.json(401, errorStatus(401, 'Unauthorized')), 'CredentialRejected'],
     ['a server error', (_, reply) => reply.json(500, errorStatus(500, 'no')), 'TargetFailed'],
     ['a closed connection', (_, reply) => reply.reset(), 'ClusterUnreachable'],
-  ])('fails before anything is issued: %s', async (_, review, reason) => {
-    const server = await knowing(review);
+  ])('requests no token if the review fails: %s', async (_, review, reason) => {
+    const server = await serveReview(review);
     expect(await world.failureAt(server)).toMatchObject({ reason });
     expect(tokenRequests(server)).toEqual([]);
   });
 
   it('sends another review after a failure', async () => {
-    const server = await knowing((_, reply) => reply.json(500, errorStatus(500, 'no')));
+    const server = await serveReview((_, reply) => reply.json(500, errorStatus(500, 'no')));
     await world.failureAt(server);
     server.handle((request, reply) => (isReview(request) ? reply.json(201, selfSubjectReview()) : grant(request, reply)));
     await expect(world.issueAt(server)).resolves.toBeDefined();

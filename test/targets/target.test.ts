@@ -52,14 +52,14 @@ describe('Target', () => {
     return new Target({ clock: new FakeClock(0), servers: ['https://a', 'https://b'], connect, endpoints: () => ({ servers: [] }) });
   }
 
-  async function failing(times: number, scripts: Target): Promise<void> {
+  async function failTimes(times: number, scripts: Target): Promise<void> {
     for (let time = 0; time < times; time++) await expect(scripts.call(timeout)).rejects.toMatchObject({ reason: 'ClusterTimeout' });
   }
 
   /** Returns a target that was probed after five requests without a response. */
-  async function probedAfterFive(request: TargetCall<unknown>): Promise<Target> {
+  async function probeAfterFive(request: TargetCall<unknown>): Promise<Target> {
     const scripts = createScriptedTarget();
-    await failing(5, scripts);
+    await failTimes(5, scripts);
     await scripts
       .prober(5_000)
       .call(request)
@@ -80,7 +80,7 @@ describe('Target', () => {
 
   it('opens the circuit after five requests without a response', async () => {
     const scripts = createScriptedTarget();
-    await failing(5, scripts);
+    await failTimes(5, scripts);
     expect(() => scripts.rejectIfOpen()).toThrow('did not respond in time');
   });
 
@@ -88,7 +88,7 @@ describe('Target', () => {
     ['a response', async () => 'ok'],
     ['an error response', () => Promise.reject(unauthorized())],
   ])('closes the circuit after a probe with %s', async (_name, request: TargetCall<string>) => {
-    const scripts = await probedAfterFive(request);
+    const scripts = await probeAfterFive(request);
     expect(() => scripts.rejectIfOpen()).not.toThrow();
   });
 
@@ -96,7 +96,7 @@ describe('Target', () => {
     ['no response', timeout],
     ['a 503', () => Promise.reject(serviceUnavailable('no backend', 1))],
   ])('keeps the circuit open after a probe with %s', async (_name, request: TargetCall<never>) => {
-    const scripts = await probedAfterFive(request);
+    const scripts = await probeAfterFive(request);
     expect(() => scripts.rejectIfOpen()).toThrow('after repeated failures');
   });
 
@@ -104,7 +104,7 @@ describe('Target', () => {
     const scripts = createScriptedTarget();
     const slow: (() => void)[] = [];
     const responses = Array.from({ length: 16 }, () => scripts.call(() => new Promise<void>((resolve) => slow.push(resolve))));
-    await failing(10, scripts);
+    await failTimes(10, scripts);
     expect(() => scripts.rejectIfOpen()).not.toThrow();
     for (const finish of slow) finish();
     await Promise.all(responses);
@@ -116,7 +116,7 @@ describe('Target', () => {
     await scripts.call(async () => 'ok');
     await scripts.forFacade().call(async () => 'ok');
     expect(purposes).toEqual(['controllers', 'facade']);
-    await failing(5, scripts);
+    await failTimes(5, scripts);
     await expect(scripts.forFacade().call(async () => 'ok')).rejects.toMatchObject({ reason: 'CircuitOpen' });
   });
 });

@@ -22,20 +22,20 @@ describe('issueToken with an untrusted response', () => {
     ['for other audiences', { claims: { aud: ['everything'] } }],
     ['for more audiences', { claims: { aud: ['api', 'more'] } }],
     ['for no audience', { claims: { aud: undefined } }],
-    ['past its expiry by its claims', { claims: { exp: past } }],
-    ['past the expiry in the response', { status: { expirationTimestamp: '2020-01-01T00:00:00Z' } }],
+    ['that has expired by its claims', { claims: { exp: past } }],
+    ['that has expired by the response', { status: { expirationTimestamp: '2020-01-01T00:00:00Z' } }],
     ['without an expiry', { status: { expirationTimestamp: null } }],
     ['with an invalid expiry', { status: { expirationTimestamp: 'soon' } }],
-    ['not valid yet', { claims: { nbf: past + 86_400 } }],
-    ['bound to an object that was not named', { claims: { 'kubernetes.io': { secret: { uid: 'x' } } } }],
-    ['empty', { status: { token: '' } }],
-    ['no text', { status: { token: { toString: 'x' } } }],
+    ['that is not valid yet', { claims: { nbf: past + 86_400 } }],
+    ['bound to an object that was not requested', { claims: { 'kubernetes.io': { secret: { uid: 'x' } } } }],
+    ['that is empty', { status: { token: '' } }],
+    ['that is not a string', { status: { token: { toString: 'x' } } }],
     ['with a line break', { status: { token: 'abc\nX-Evil: 1' } }],
     ['with spaces', { status: { token: 'abc def' } }],
-    ['too long', { status: { token: 'a'.repeat(20_000) } }],
-    ['without a status', { response: { status: null } }],
-    ['of another kind', { response: { kind: 'TokenReview' } }],
-    ['of another group', { response: { apiVersion: 'v1' } }],
+    ['that is too long', { status: { token: 'a'.repeat(20_000) } }],
+    ['in a response without a status', { response: { status: null } }],
+    ['in a response of another kind', { response: { kind: 'TokenReview' } }],
+    ['in a response of another group', { response: { apiVersion: 'v1' } }],
   ])('rejects a token %s', async (_, change) => {
     const server = await world.serve(grants(change));
     expect(await world.failureAt(server)).toMatchObject({ reason: 'ResponseUntrusted' });
@@ -89,7 +89,7 @@ describe('issueToken with an untrusted response', () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
-  it.each([202, 204, 206])('rejects a success code other than 201 (%i)', async (code) => {
+  it.each([202, 204, 206])('rejects a success code other than 200 and 201 (%i)', async (code) => {
     const server = await world.serve((_, reply) => reply.text(code, ''));
     expect(await world.failureAt(server)).toMatchObject({ reason: 'ResponseUntrusted' });
   });

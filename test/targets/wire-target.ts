@@ -20,7 +20,7 @@ export function startTarget(handler: WireHandler, names: readonly string[] = LOO
   return startWireServer(withIdentity(handler), { tls: { cert, key } });
 }
 
-/** Responds to SelfSubjectReviews and passes other requests to `handler`. */
+/** Returns a handler that responds to SelfSubjectReviews and passes other requests to `handler`. */
 export function withIdentity(handler: WireHandler): WireHandler {
   return (request, reply) =>
     request.path.endsWith('/selfsubjectreviews') ? reply.json(201, selfSubjectReview()) : handler(request, reply);
@@ -30,7 +30,7 @@ export function selfSubjectReview(username = 'system:serviceaccount:purser-syste
   return { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview', metadata: {}, status: { userInfo: { username } } };
 }
 
-/** Responds with the requested token, modified by `change`. */
+/** Returns a handler that responds with the requested token, modified by `change`. */
 export function grants(change: Change = {}): WireHandler {
   return (request, reply) => grant(request, reply, change);
 }

@@ -31,7 +31,7 @@ describe('LineLimit', () => {
     expect(lines).toBe(100);
   });
 
-  it('leaves no timer behind', () => {
+  it('reports the suppressed lines on close, and leaves no timer', () => {
     const { clock, suppressed, limit, write } = world();
     write('a', 12);
     limit.close();

@@ -47,7 +47,7 @@ function valueOf(scraped: ReadonlyMap<string, Metric>, name: string, labels: Rec
 
 const READY = { type: 'Ready', status: 'True', lastTransitionTime: '2026-03-01T12:00:00Z', reason: 'Issued', message: '' } as const;
 
-function issued(name: string, namespace = 'team-a'): ManagedToken {
+function issuedToken(name: string, namespace = 'team-a'): ManagedToken {
   return aToken()
     .withMetadata({ name, namespace })
     .withStatus({
@@ -71,7 +71,7 @@ function set(name: string, status?: ManagedTokenSet['status']): ManagedTokenSet 
 describe('Metrics', () => {
   it('exports the names, types and labels that rules and dashboards use', async () => {
     const publishing = { ...set('fleet'), spec: { clusterProfiles: true } as ManagedTokenSet['spec'] };
-    const { metrics } = world({ tokens: [issued('ci')], sets: [publishing], clusters: [probed('prod-eu', 'True')] });
+    const { metrics } = world({ tokens: [issuedToken('ci')], sets: [publishing], clusters: [probedCluster('prod-eu', 'True')] });
     metrics.recordRun({ controller: 'managed-token', outcome: 'reconciled', latenessMs: 5 });
     metrics.observeQueue('managed-token', () => 3);
     metrics.recordIssuance({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20, latenessMs: 500 });
@@ -124,7 +124,10 @@ describe('Metrics', () => {
   });
 
   it('exports expiry, renewal and readiness of a token', async () => {
-    const { metrics } = world({ tokens: [issued('ci'), aToken().withMetadata({ name: 'new' }).build()], clusters: [cluster('prod-eu')] });
+    const { metrics } = world({
+      tokens: [issuedToken('ci'), aToken().withMetadata({ name: 'new' }).build()],
+      clusters: [cluster('prod-eu')],
+    });
     const scraped = await scrape(metrics);
     const ci = { namespace: 'team-a', name: 'ci', target_cluster: 'prod-eu' };
 
@@ -135,7 +138,7 @@ describe('Metrics', () => {
     expect(valueOf(scraped, 'purser_token_expiration_timestamp_seconds', { ...ci, name: 'new' })).toBeUndefined();
   });
 
-  it('exports the clusters of ManagedTokenSets by state, and replaces an invented reason', async () => {
+  it('exports the clusters of ManagedTokenSets by state, and replaces an unknown or missing reason with Unknown', async () => {
     const conditions = (reason: string) => [{ type: 'Progressing', status: 'False', reason, message: '', lastTransitionTime: '' } as const];
     const counts = { clusters: 5, ready: 3, updated: 2, failing: 1 };
     const sets = [
@@ -184,7 +187,7 @@ describe('Metrics', () => {
   it("exports every status of Purser's conditions, with Unknown for missing conditions", async () => {
     const { spec, ...listed } = cluster('only-listed');
     const onlyListed = { ...listed, spec: { ...spec, authInfo: {} } };
-    const { metrics } = world({ clusters: [probed('prod-eu', 'True'), cluster('new'), onlyListed] });
+    const { metrics } = world({ clusters: [probedCluster('prod-eu', 'True'), cluster('new'), onlyListed] });
     const scraped = await scrape(metrics);
     const known = new Map([['prod-eu/Ready', 'True']]);
     const expected = ['prod-eu', 'new'].flatMap((name) =>
@@ -203,7 +206,7 @@ describe('Metrics', () => {
   });
 
   it('counts issuances by cluster, with one label for unregistered clusters', async () => {
-    const { metrics, clusters } = world({ clusters: [probed('prod-eu', 'True')] });
+    const { metrics, clusters } = world({ clusters: [probedCluster('prod-eu', 'True')] });
     const failure = { result: 'failure', reason: 'ClusterNotFound', durationMs: 1 } as const;
     metrics.recordIssuance({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20 });
     metrics.recordIssuance({ cluster: 'nowhere', ...failure });
@@ -246,8 +249,8 @@ describe('Metrics', () => {
     expect(values('manual')).toEqual([expiresAt / 1_000, undefined, undefined]);
   });
 
-  it('uses no label cluster, which Prometheus servers often set as an external label', async () => {
-    const { metrics } = world({ tokens: [issued('ci')], clusters: [probed('prod-eu', 'True')] });
+  it('uses no label named `cluster`, which Prometheus servers often set as an external label', async () => {
+    const { metrics } = world({ tokens: [issuedToken('ci')], clusters: [probedCluster('prod-eu', 'True')] });
     metrics.recordIssuance({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue' });
     metrics.recordOrphan({ cluster: 'prod-eu', namespace: 'deploy', name: 'purser-x' });
     const keys = [...(await scrape(metrics)).values()].flatMap(({ samples }) => [...samples.keys()]);
@@ -268,7 +271,7 @@ describe('Metrics', () => {
     expect(samples?.get(labelsKey({ namespace: 'other', budget: 'reviews' }))).toBe(1);
   });
 
-  it('names a namespace that exceeds the same budget of two controllers only once', async () => {
+  it('exports one sample for a namespace that exceeds the same budget of two controllers', async () => {
     const { metrics } = world();
     metrics.observeBudgets('managed-token', () => [['team-a', 'runs']]);
     metrics.observeBudgets('managed-token-set', () => [
@@ -296,7 +299,7 @@ describe('Metrics', () => {
   });
 
   it('names the cluster of a token only while the Cluster exists', async () => {
-    const { metrics, clusters } = world({ tokens: [issued('ci')], clusters: [probed('prod-eu', 'True')] });
+    const { metrics, clusters } = world({ tokens: [issuedToken('ci')], clusters: [probedCluster('prod-eu', 'True')] });
     const ready = async () => [...((await scrape(metrics)).get('purser_token_ready')?.samples.keys() ?? [])];
     const [before] = await ready();
     clusters.objects = [];
@@ -308,7 +311,7 @@ describe('Metrics', () => {
   });
 
   it('exports ten thousand tokens in small pieces', async () => {
-    const tokens = Array.from({ length: 10_000 }, (_, index) => issued(`token-${index}`, `team-${index % 100}`));
+    const tokens = Array.from({ length: 10_000 }, (_, index) => issuedToken(`token-${index}`, `team-${index % 100}`));
     const { metrics } = world({ tokens });
     let turns = 0;
     const others = setInterval(() => (turns += 1), 0);
@@ -329,7 +332,7 @@ function labelNames(key: string): string {
     .join(',');
 }
 
-function probed(name: string, status: 'True' | 'Unknown'): Cluster {
+function probedCluster(name: string, status: 'True' | 'Unknown'): Cluster {
   const condition = { type: 'Ready', status, lastHeartbeatTime: '2026-03-01T12:00:00Z' } as const;
   return { ...cluster(name), status: { conditions: [condition, { ...condition, type: 'Invented' }] } };
 }

@@ -9,7 +9,7 @@ function entryIn(cluster: string): AnchorEntry {
 
 const [HERE, ELSEWHERE] = [entryIn('x'), entryIn('y')];
 
-describe('AnchorDeletions.takeFailures', () => {
+describe('AnchorDeletions', () => {
   it('returns the failures once all deletions have a result', () => {
     const deletions = new AnchorDeletions();
     const error = new IssueError('ClusterTimeout');
@@ -24,7 +24,7 @@ describe('AnchorDeletions.takeFailures', () => {
     expect(deletions.has(ELSEWHERE)).toBe(false);
   });
 
-  it('does not count a deletion as done that was dropped because its cluster changed lanes', () => {
+  it('throws AnchorsPendingError for a deletion that was dropped because its cluster changed lanes', () => {
     const deletions = new AnchorDeletions();
     deletions.request(ELSEWHERE, 'lane', 0);
     deletions.begin([HERE]);
@@ -34,7 +34,7 @@ describe('AnchorDeletions.takeFailures', () => {
     expect(() => deletions.takeFailures([HERE, ELSEWHERE], 0)).toThrow(AnchorsPendingError);
   });
 
-  it('does not count a deletion as done that started and was abandoned', () => {
+  it('throws AnchorsPendingError for a deletion that started and was abandoned', () => {
     const deletions = new AnchorDeletions();
     deletions.request(ELSEWHERE, 'lane', 0);
     deletions.abandon(deletions.start('lane', () => true));
@@ -42,14 +42,14 @@ describe('AnchorDeletions.takeFailures', () => {
     expect(() => deletions.takeFailures([ELSEWHERE], 0)).toThrow(AnchorsPendingError);
   });
 
-  it('does not send a deletion in its lane that another run sends already', () => {
+  it('starts no deletion in its lane if another run has begun that deletion', () => {
     const deletions = new AnchorDeletions();
     deletions.request(HERE, 'lane', 0);
     deletions.begin([HERE]);
     expect(deletions.start('lane', () => true)).toEqual([]);
   });
 
-  it('ignores the result of a deletion whose result was taken', () => {
+  it('ignores a second result of a deletion after the first one was taken', () => {
     const deletions = new AnchorDeletions();
     deletions.begin([HERE]);
     deletions.finish(HERE, undefined);

@@ -27,7 +27,7 @@ const auditLine = async (controller: RunningController, decision: string): Promi
 it('logs audit lines for a token that is issued, rotated and revoked, with its ID only', async () => {
   const controller = await world.run();
   await world.create('ci', { revocation: 'BoundSecret' });
-  await world.ready();
+  await world.waitUntilReady();
   const issued = await auditLine(controller, 'issued');
   // The world searches the log for this token at the end of the test.
   await world.tokenText();
@@ -60,11 +60,11 @@ it('logs audit lines for a token that is issued, rotated and revoked, with its I
 it('logs an audit line for a token that is withdrawn', async () => {
   const controller = await world.run();
   await world.create();
-  await world.ready();
-  await world.reconciled();
+  await world.waitUntilReady();
+  await world.waitForReconcile();
   const { status } = await world.get();
   await world.forbid();
-  await world.reconciled();
+  await world.waitForReconcile();
   await world.pass(30_000, 500);
   await world.until(async () => (await world.secret()) === undefined);
 
@@ -79,8 +79,8 @@ it('logs an audit line for a token that is withdrawn', async () => {
 it('logs an audit line for a token that is revoked with its ManagedToken', async () => {
   const controller = await world.run();
   await world.create('ci', { revocation: 'BoundSecret' });
-  await world.ready();
-  await world.reconciled();
+  await world.waitUntilReady();
+  await world.waitForReconcile();
   const { status, metadata } = await world.get();
   await world.hub.admin.delete(ManagedTokens, { namespace: world.namespace, name: 'ci' });
 
@@ -95,7 +95,7 @@ it('logs an audit line for a token that is revoked with its ManagedToken', async
 it('logs audit lines even if only errors are logged', async () => {
   const controller = await world.run({ logLevel: 'error' });
   await world.create();
-  await world.ready();
+  await world.waitUntilReady();
 
   expect(await auditLine(controller, 'issued')).toMatchObject({ level: 'info', key: `${world.namespace}/ci` });
 });

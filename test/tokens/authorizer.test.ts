@@ -41,7 +41,7 @@ function authorizerOn(accounts: () => Promise<readonly string[]>, response: unkn
 }
 
 describe('TokenAuthorizer.review with a requester that the informer does not have', () => {
-  it('looks up the requester on the hub before it denies the permission', async () => {
+  it('looks up the requester on the hub, and allows the token if the requester exists', async () => {
     const { authorizer, listed } = authorizerOn(async () => ['default']);
     expect(await authorizer.review(token, signal)).toEqual({ allowed: true, clusterSet: NO_CLUSTER_SET });
     expect(listed).toEqual(['team-a metadata.name=default']);

@@ -51,7 +51,7 @@ describe('NamespaceBudgets', () => {
     expect(budgets.waitMs('team-a')).toBe(0);
   });
 
-  it('logs once that a namespace is over its budget, and once that it is within it again', () => {
+  it('logs once that a namespace is over its budget, and once that the namespace is within its budget again', () => {
     const { clock, lines, budgets, spend } = world();
     for (let round = 0; round < 10; round++) {
       spend('reviews', 100);

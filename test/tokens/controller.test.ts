@@ -89,7 +89,7 @@ class Claims {
 }
 
 describe('tokenTriggers with a thousand ManagedTokens that name one Secret', () => {
-  it('triggers the owner and the oldest ManagedToken when the Secret changes, and looks up no other', () => {
+  it('triggers the owner and the oldest ManagedToken when the Secret changes, and looks up no other ManagedToken', () => {
     const claims = new Claims();
     claims.secrets.apply(claims.secret('2', 7));
     claims.secrets.apply(claims.secret('3'));
@@ -130,7 +130,7 @@ describe('tokenTriggers', () => {
     expect(new Set(claims.triggered).size).toBe(1_000);
   });
 
-  it('merges the changes to a Cluster that wait', async () => {
+  it('merges the waiting changes to a Cluster', async () => {
     const claims = new Claims();
     const cluster = aCluster();
     claims.clusters.apply(cluster);
@@ -143,7 +143,7 @@ describe('tokenTriggers', () => {
     expect(claims.triggered).toHaveLength(2_000);
   });
 
-  it('examines ManagedTokens that a change to a label does not affect in portions', async () => {
+  it('examines in portions the ManagedTokens that a change to a label does not affect', async () => {
     const claims = new Claims();
     let examined = 0;
     const secret = {

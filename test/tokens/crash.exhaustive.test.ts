@@ -135,15 +135,15 @@ const STORIES: Readonly<Record<string, Story>> = {
   'a rotation': { spec: {}, begin: due },
   'a rotation with an anchor': { spec: { revocation: 'BoundSecret' }, begin: due },
   'the repair of a Secret that was deleted': { spec: {}, begin: ({ hub }) => hub.secrets.clear() },
-  'another name of the Secret': { spec: {}, begin: rename },
+  'a change of the name of the Secret': { spec: {}, begin: rename },
   'a revocation': { spec: { revocation: 'BoundSecret' }, begin: revoke },
-  'the end of an anchor': {
+  'the deletion of a former anchor': {
     spec: { revocation: 'BoundSecret' },
     begin: ({ hub }) => hub.change((token) => ({ ...token, spec: { ...token.spec, revocation: 'None' } })),
   },
 };
 
-async function tell({ spec, begin }: Story, crash?: Crash): Promise<{ readonly requests: number; readonly issued: number }> {
+async function runStory({ spec, begin }: Story, crash?: Crash): Promise<{ readonly requests: number; readonly issued: number }> {
   scene = new Scene(spec);
   if (begin !== undefined) {
     await scene.reconcile();
@@ -168,13 +168,13 @@ describe('token controller that crashes', () => {
   it.each(scaled({ full: Object.entries(STORIES), quick: Object.entries(STORIES).slice(0, 2) }))(
     'issues at most one more token and converges after a crash at any request of %s',
     async (_, story) => {
-      const calm = await tell(story);
+      const calm = await runStory(story);
       expect([scene.isWell, scene.problems, calm.requests > 1]).toEqual([true, [], true]);
       for (let at = 0; at < calm.requests; at++) {
         for (const when of ['before', 'after'] as const) {
-          const { issued } = await tell(story, { at, when });
-          const result = { at, when, isWell: scene.isWell, problems: scene.problems, isInMeasure: issued <= calm.issued + 1 };
-          expect(result).toEqual({ at, when, isWell: true, problems: [], isInMeasure: true });
+          const { issued } = await runStory(story, { at, when });
+          const result = { at, when, isWell: scene.isWell, problems: scene.problems, isWithinLimit: issued <= calm.issued + 1 };
+          expect(result).toEqual({ at, when, isWell: true, problems: [], isWithinLimit: true });
           expect(scene.target.anchors.size).toBe(scene.hub.token.spec.revocation === 'BoundSecret' ? 1 : 0);
         }
       }

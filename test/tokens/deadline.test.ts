@@ -13,9 +13,9 @@ describe('reconcileToken', () => {
   it('ends a run after 60 s without a response, and reports ClusterTimeout', async () => {
     const timers = new FakeClock();
     const reconciler = world.reconciler({ timers });
-    const isAsked = new Promise<void>((resolve) => world.hub.faults.push(() => resolve()));
+    const received = new Promise<void>((resolve) => world.hub.faults.push(() => resolve()));
     const reconcile = reconciler.reconcile();
-    await isAsked;
+    await received;
     timers.advance(60_000);
     const retryAt = await reconcile;
 

@@ -40,8 +40,8 @@ describe('token controller and a ManagedToken without audiences', () => {
   it('issues a token for the audiences that the API server grants while the Cluster names none', async () => {
     await world.run();
     await create('ci', { outputs: ['Kubeconfig'] });
-    await world.ready();
-    await world.reconciled();
+    await world.waitUntilReady();
+    await world.waitForReconcile();
 
     expect([await audiences(), requests()]).toEqual([[AUDIENCE], ['POST serviceaccounts/deployer/token']]);
     const { annotations = {} } = (await world.secret())?.metadata ?? {};
@@ -52,26 +52,26 @@ describe('token controller and a ManagedToken without audiences', () => {
     await publish([AUDIENCE, OTHER]);
     await world.run();
     await create();
-    await world.ready();
+    await world.waitUntilReady();
 
     expect(await audiences()).toEqual([AUDIENCE, OTHER]);
   });
 
-  it('reissues the token once after the audiences of the Cluster change, and no token with audiences in its spec', async () => {
+  it('reissues the token once after the audiences of the Cluster change, and no token whose spec names audiences', async () => {
     await world.run();
     await create();
     await world.create('named');
-    await world.ready();
-    await world.ready('named');
+    await world.waitUntilReady();
+    await world.waitUntilReady('named');
     const [before, named] = [await world.tokenText(), await world.tokenText('named')];
     await publish([AUDIENCE]);
     await world.pass(60_000, 10_000);
     expect(await world.tokenText()).toBe(before);
 
     await publish([AUDIENCE, OTHER]);
-    await world.renewed(before);
+    await world.waitForNewToken(before);
     await world.pass(60_000, 10_000);
-    await world.reconciled();
+    await world.waitForReconcile();
 
     expect([await audiences(), await world.tokenText('named'), requests()]).toEqual([
       [AUDIENCE, OTHER],
@@ -83,7 +83,7 @@ describe('token controller and a ManagedToken without audiences', () => {
   it('keeps the token and stays ready while the target does not respond after the audiences change', async () => {
     await world.run();
     await create();
-    await world.ready();
+    await world.waitUntilReady();
     const before = await world.tokenText();
     await world.target.stop();
     await publish([OTHER]);
@@ -95,10 +95,10 @@ describe('token controller and a ManagedToken without audiences', () => {
   it('reissues the token after spec.audiences is removed', async () => {
     await world.run();
     await world.create('ci', { audiences: ['vault'] });
-    await world.ready();
+    await world.waitUntilReady();
     const before = await world.tokenText();
     await world.patch('ci', { spec: { audiences: null } });
-    await world.renewed(before);
+    await world.waitForNewToken(before);
 
     expect(await audiences()).toEqual([AUDIENCE]);
   });
@@ -116,7 +116,7 @@ describe('token controller and a ManagedToken without audiences', () => {
     );
 
     await publish([AUDIENCE]);
-    await world.reconciled();
+    await world.waitForReconcile();
     await world.pass(60_000, 10_000);
     expect([await world.condition('Ready'), await world.secret(), requests().length]).toEqual(['False InvalidSpec', undefined, 1]);
   });
@@ -131,7 +131,7 @@ describe('token controller and labelsFromCluster', () => {
     await label({ env: 'staging', owner: 'x' });
     await world.run();
     await create('ci', { outputs: ['ArgoCD'], argocd: { labelsFromCluster: ['env', 'region'], project: 'platform' } });
-    await world.ready();
+    await world.waitUntilReady();
     expect(await labels()).toEqual({ ...OWN, env: 'staging' });
     const before = await world.tokenText();
     world.calls.clear();
@@ -142,7 +142,7 @@ describe('token controller and labelsFromCluster', () => {
     await label({ env: null });
     await world.until(async () => (await labels())?.['env'] === undefined);
     await label({ owner: 'y' });
-    await world.reconciled();
+    await world.waitForReconcile();
     await world.pass(60_000, 10_000);
 
     expect([await labels(), await world.tokenText(), requests()]).toEqual([{ ...OWN, region: 'eu' }, before, []]);

@@ -19,9 +19,9 @@ beforeEach(async () => {
   await world.begin();
   await world.run();
   await world.create();
-  await world.ready();
+  await world.waitUntilReady();
   await world.pass(5_000);
-  await world.reconciled();
+  await world.waitForReconcile();
   first = await world.tokenText();
   world.calls.clear();
 });
@@ -31,9 +31,9 @@ afterAll(() => world.close());
 describe('token controller and drift of a Secret', () => {
   it('re-creates a deleted Secret with one new token', async () => {
     await world.hub.admin.delete(Secrets, ci());
-    const second = await world.renewed(first);
-    await world.ready();
-    await world.reconciled();
+    const second = await world.waitForNewToken(first);
+    await world.waitUntilReady();
+    await world.waitForReconcile();
 
     expect([await world.isAccepted(second), world.sent().target]).toEqual([true, ISSUED]);
     await world.expectEvents(['Normal Issued', 'Normal SecretMissing']);
@@ -49,9 +49,9 @@ describe('token controller and drift of a Secret', () => {
   )('issues exactly one token after the token was replaced by %s', async (_, token) => {
     await world.hub.admin.patch(Secrets, ci(), { data: { token } });
     await world.until(async () => world.sent().target.length > 0);
-    await world.ready();
+    await world.waitUntilReady();
     await world.until(async () => world.isAccepted(await world.tokenText()));
-    await world.reconciled();
+    await world.waitForReconcile();
 
     expect(world.sent().target).toEqual(ISSUED);
   });
@@ -60,12 +60,12 @@ describe('token controller and drift of a Secret', () => {
     ['the keys', { data: null }, ISSUED],
     ['a key that is not the token', { data: { 'ca.crt': null } }, []],
     ['a value that is not the token', { data: { server: base64('https://evil.example.com') } }, []],
-    ['a key more', { data: { extra: base64('x') } }, []],
-    ['an annotation of ours', { metadata: { annotations: { 'tokens.purser.dev/renew-at': 'never' } } }, []],
+    ['an additional key', { data: { extra: base64('x') } }, []],
+    ["one of Purser's annotations", { metadata: { annotations: { 'tokens.purser.dev/renew-at': 'never' } } }, []],
     ['the digest', { metadata: { annotations: { 'tokens.purser.dev/token-digest': 'sha256:0' } } }, ISSUED],
     ['the record', { metadata: { annotations: { 'tokens.purser.dev/issued-for': '{}' } } }, ISSUED],
     ['the expiry, a year ahead', { metadata: { annotations: { 'tokens.purser.dev/expires-at': '2027-12-01T00:00:00Z' } } }, []],
-    ['our label', { metadata: { labels: { 'tokens.purser.dev/managed-by': null } } }, []],
+    ["Purser's label", { metadata: { labels: { 'tokens.purser.dev/managed-by': null } } }, []],
   ])('repairs a changed Secret: %s', async (_, patch, issued) => {
     const before = await world.secret();
     await world.hub.admin.patch(Secrets, ci(), patch);
@@ -73,8 +73,8 @@ describe('token controller and drift of a Secret', () => {
       const after = await world.secret();
       return after?.metadata.resourceVersion !== before?.metadata.resourceVersion && sameShape(before, after);
     });
-    await world.reconciled();
-    await world.ready();
+    await world.waitForReconcile();
+    await world.waitUntilReady();
 
     expect(world.sent().target).toEqual(issued);
     if (issued.length === 0) expect(await world.tokenText()).toBe(first);
@@ -84,16 +84,16 @@ describe('token controller and drift of a Secret', () => {
   it('re-creates a Secret that another client made immutable', async () => {
     await world.hub.admin.patch(Secrets, ci(), { immutable: true });
     await world.until(async () => (await world.secret())?.immutable !== true);
-    await world.ready();
-    await world.reconciled();
+    await world.waitUntilReady();
+    await world.waitForReconcile();
 
     expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
   });
 
-  it('keeps labels and annotations of another client when it rotates the token', async () => {
+  it('keeps labels and annotations of another client during a rotation', async () => {
     await world.hub.admin.patch(Secrets, ci(), { metadata: { labels: { theirs: 'a' }, annotations: { 'their/note': 'b' } } });
     await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/rotate': 'now' } } });
-    await world.renewed(first);
+    await world.waitForNewToken(first);
     const secret = await world.secret();
 
     expect(secret?.metadata.labels).toMatchObject({ theirs: 'a', 'tokens.purser.dev/managed-by': 'purser' });
@@ -114,7 +114,7 @@ describe('token controller and drift of a Secret', () => {
     expect([await world.tokenText(), world.sent().target]).toEqual([first, ['POST tokenreviews']]);
   });
 
-  it('writes the Secret with the new name before it deletes the Secret with the old name', async () => {
+  it('writes the Secret with the new name before deleting the Secret with the old name', async () => {
     await world.patch('ci', { spec: { secret: { name: 'renamed' } } });
     await world.until(async () => (await world.tokenText('renamed')) === first && (await world.secret()) === undefined);
     await world.until(async () => (await world.get()).status?.secretName === 'renamed');
@@ -135,8 +135,8 @@ onlyExhaustive(() => {
     });
 
     it.each([
-      ['without our label', {}],
-      ['with our label', { 'tokens.purser.dev/managed-by': 'purser' }],
+      ["without Purser's label", {}],
+      ["with Purser's label", { 'tokens.purser.dev/managed-by': 'purser' }],
     ])('keeps the token in the old Secret until its expiry: %s', async (_, labels) => {
       const made = await world.hub.admin.create(Secrets, theirs(labels));
       await world.patch('ci', { spec: { secret: { name: 'theirs' } } });
@@ -144,12 +144,12 @@ onlyExhaustive(() => {
       expect(await world.tokenText()).toBe(first);
       await world.pass(61 * MINUTE, 30_000);
       await world.until(async () => (await world.secret())?.data?.['token'] === undefined);
-      await world.reconciled();
+      await world.waitForReconcile();
 
       expect([await world.secret('theirs'), world.sent().target.length <= 1]).toEqual([made, true]);
       await world.hub.admin.delete(Secrets, { namespace: world.namespace, name: 'theirs' });
       await world.pass(70_000, 10_000);
-      await world.ready();
+      await world.waitUntilReady();
       await world.until(async () => (await world.secret()) === undefined);
       expect(await world.isAccepted(await world.tokenText('theirs'))).toBe(true);
     });
@@ -185,7 +185,7 @@ onlyExhaustive(() => {
       world.calls.clear();
       await world.create('restored', { ...spec, secret: { ...spec.secret, name: 'restored' } }, { labels: metadata.labels ?? {} });
       await world.hub.admin.patchStatus(ManagedTokens, { namespace: world.namespace, name: 'restored' }, { status });
-      await world.ready('restored');
+      await world.waitUntilReady('restored');
       await world.until(async () => (await world.tokenText('restored')) !== '');
 
       expect(await world.isAccepted(await world.tokenText('restored'))).toBe(true);

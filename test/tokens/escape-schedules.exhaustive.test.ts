@@ -113,7 +113,7 @@ function recover(world: FleetWorld): void {
 }
 
 /** Runs the acts, recovers before or after the administrator's act, and returns the world once everything that is due has happened. */
-async function played(sequence: readonly Act[], administrator: Act, isRecoveredFirst: boolean): Promise<FleetWorld> {
+async function runSchedule(sequence: readonly Act[], administrator: Act, isRecoveredFirst: boolean): Promise<FleetWorld> {
   const world = new FleetWorld(wires);
   await world.settle(1_000);
   for (const { run } of sequence) {
@@ -139,7 +139,7 @@ describe('token controller and an administrator', () => {
           name = names[choice % names.length] ?? '';
           if (name !== '') each.withdraw(name);
         });
-        const world = await played(sequence, withdraw, isRecoveredFirst);
+        const world = await runSchedule(sequence, withdraw, isRecoveredFirst);
         try {
           const left = world.alive().filter((token) => token.name === name);
           const { clusterName, serviceAccount } = world.hub.token.spec;
@@ -166,7 +166,7 @@ describe('token controller and an administrator', () => {
           before = world.alive().flatMap(({ anchorUID, text }) => (anchorUID === undefined ? [] : [text]));
           annotate('admin').run(world);
         });
-        const world = await played(sequence, revoke, isRecoveredFirst);
+        const world = await runSchedule(sequence, revoke, isRecoveredFirst);
         try {
           const left = world.alive().filter(({ text }) => before.includes(text));
           expect({ acts: sequence.map(({ what }) => what), left: left.map((token) => token.name) }).toEqual({
@@ -194,7 +194,7 @@ describe('token controller and an administrator', () => {
             metadata: { ...token.metadata, deletionTimestamp, finalizers: [...(token.metadata.finalizers ?? []), ...finalizers] },
           }));
         });
-        const world = await played(sequence, remove, true);
+        const world = await runSchedule(sequence, remove, true);
         try {
           const left = world.alive().filter(({ anchorUID }) => anchorUID !== undefined);
           expect({ acts: sequence.map(({ what }) => what), left: left.map((token) => token.name) }).toEqual({

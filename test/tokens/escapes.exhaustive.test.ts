@@ -25,11 +25,11 @@ afterEach(() => world.end());
 afterAll(() => world.close());
 
 /** Allows only tokens of deploy/deployer, and issues one. */
-async function issued(revocation: 'None' | 'BoundSecret' = 'BoundSecret'): Promise<string> {
+async function issueToken(revocation: 'None' | 'BoundSecret' = 'BoundSecret'): Promise<string> {
   await world.allow(`${world.cluster}/deploy/deployer`);
   await world.create('ci', { revocation });
-  await world.ready();
-  await world.reconciled();
+  await world.waitUntilReady();
+  await world.waitForReconcile();
   await world.pass(15_000);
   world.calls.clear();
   return await world.tokenText();
@@ -65,7 +65,7 @@ async function hasAnchor(namespace = 'deploy'): Promise<boolean> {
 /** Withdraws the permission of the token and waits for the time that a withdrawal takes. */
 async function withdraw(): Promise<void> {
   await world.forbid();
-  await world.reconciled();
+  await world.waitForReconcile();
   await world.pass(40_000, 1_000);
 }
 
@@ -74,7 +74,7 @@ describe('token controller and a failing revocation', () => {
     it('revokes the tokens bound to other listed anchors if one anchor cannot be deleted', async () => {
       const clusterName = await registerUnreachable();
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       await world.patch('ci', { spec: { clusterName } });
       await world.until(async () => (await world.get()).status?.anchors?.length === 2);
       await world.patch('ci', { spec: { secret: { name: 'elsewhere' }, rotation: { suspend: true } } });
@@ -88,12 +88,12 @@ describe('token controller and a failing revocation', () => {
   it('does not report the revocation as handled while a listed anchor may exist', async () => {
     const clusterName = await registerUnreachable();
     await world.run();
-    const token = await issued();
+    const token = await issueToken();
     await world.target.stop();
     await world.patch('ci', { spec: { serviceAccount: ELSEWHERE, clusterName, rotation: { suspend: true } } });
     await world.hub.admin.delete(Secrets, ci());
     await revoke('admin');
-    await world.reconciled();
+    await world.waitForReconcile();
     await world.pass(MINUTE, 5_000);
     expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
     await world.target.restart();
@@ -103,7 +103,7 @@ describe('token controller and a failing revocation', () => {
 
   it('removes the Secret of a requester without permission during a revocation, and reports Forbidden', async () => {
     await world.run();
-    const token = await issued();
+    const token = await issueToken();
     await withdrawAndRevoke();
     await world.until(async () => (await world.secret()) === undefined);
     await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
@@ -114,11 +114,11 @@ describe('token controller and a failing revocation', () => {
 
   async function withdrawAndRevoke(): Promise<void> {
     await world.forbid();
-    await world.reconciled();
+    await world.waitForReconcile();
     // A run with the permission may report the credential.
     await breakCredential();
     await revoke('admin');
-    await world.reconciled();
+    await world.waitForReconcile();
     await world.pass(40_000, 1_000);
   }
 
@@ -129,7 +129,7 @@ describe('token controller and a failing revocation', () => {
     await world.create('ci', { clusterName, revocation: 'BoundSecret' });
     await world.until(async () => (await world.get()).status?.anchors?.length === 1);
     await world.patch('ci', { spec: { clusterName: world.cluster, revocation: 'None' } });
-    await world.ready();
+    await world.waitUntilReady();
     await world.pass(15_000);
     await revoke('me');
     await world.patch('ci', { spec: { clusterName } });
@@ -141,9 +141,9 @@ describe('token controller and a failing deletion of a ManagedToken', () => {
   onlyExhaustive(() => {
     it('removes the Secret of a requester without permission during the deletion', async () => {
       await world.run();
-      await issued();
+      await issueToken();
       await breakCredential();
-      await world.reconciled();
+      await world.waitForReconcile();
       await world.hub.admin.delete(ManagedTokens, ci());
       await withdraw();
       await world.until(async () => (await world.secret()) === undefined);
@@ -156,7 +156,7 @@ onlyExhaustive(() => {
     it('removes the former token from the Secret while suspended', async () => {
       await allowBesides(`${world.cluster}/other/absent`);
       await world.run();
-      await issued('None');
+      await issueToken('None');
       await world.patch('ci', { spec: { serviceAccount: { namespace: 'other', name: 'absent' }, rotation: { suspend: true } } });
       await withdraw();
       await world.until(async () => (await world.tokenText()) === '');
@@ -169,7 +169,7 @@ onlyExhaustive(() => {
     ])('deletes the former anchor even if the new spec %s', async (_, spec) => {
       await allowBesides(`${world.cluster}/other/absent`);
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       await world.patch('ci', { spec: { serviceAccount: { namespace: 'other', name: 'absent' }, ...spec } });
       await world.until(async () => !(await hasAnchor()));
 
@@ -182,7 +182,7 @@ onlyExhaustive(() => {
     ])('deletes the anchor of a former service account in the same namespace even if the new spec %s', async (_, spec) => {
       await allowBesides(`${world.cluster}/deploy/absent`);
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       await world.patch('ci', { spec: { serviceAccount: { namespace: 'deploy', name: 'absent' }, ...spec } });
       await world.until(async () => !(await world.isAccepted(token)));
     });
@@ -190,10 +190,10 @@ onlyExhaustive(() => {
     it('deletes the anchor of a former service account in the same namespace after the Secret was deleted', async () => {
       await allowBesides(`${world.cluster}/deploy/absent`);
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       await world.patch('ci', { spec: { rotation: { suspend: true } } });
       await world.hub.admin.delete(Secrets, ci());
-      await world.reconciled();
+      await world.waitForReconcile();
       await world.patch('ci', { spec: { serviceAccount: { namespace: 'deploy', name: 'absent' } } });
       await world.until(async () => !(await world.isAccepted(token)));
     });
@@ -201,7 +201,7 @@ onlyExhaustive(() => {
     it('deletes the former anchor even if the new Cluster does not exist', async () => {
       await allowBesides('missing');
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       await world.patch('ci', { spec: { clusterName: 'missing' } });
       await world.until(async () => !(await world.isAccepted(token)));
     });
@@ -211,11 +211,11 @@ onlyExhaustive(() => {
       await world.register(clusterName, world.targets[1]);
       await allowBesides(clusterName);
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
       await world.hub.admin.delete(Clusters, { name: world.cluster });
       await world.patch('ci', { spec: { clusterName } });
-      await world.renewed(token);
+      await world.waitForNewToken(token);
       await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
       await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
       await world.pass(6 * MINUTE, 10_000);
@@ -226,7 +226,7 @@ onlyExhaustive(() => {
     it('deletes the former anchor even if another object owns the Secret of the new name', async () => {
       await allowBesides(`${world.cluster}/other/own`);
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       await world.hub.admin.create(Secrets, { metadata: { ...ci(), name: 'theirs' }, type: 'Opaque' });
       await world.patch('ci', { spec: { serviceAccount: ELSEWHERE, secret: { name: 'theirs' } } });
       await world.until(async () => !(await world.isAccepted(token)));
@@ -253,12 +253,12 @@ describe('token controller and a forged Secret', () => {
     async (revocation) => {
       await allowBesides(`${world.cluster}/deploy/viewer`);
       await world.run();
-      const token = await issued(revocation);
+      const token = await issueToken(revocation);
       await world.patch('ci', { spec: { rotation: { suspend: true } } });
-      await world.reconciled();
+      await world.waitForReconcile();
       await world.hub.admin.create(Secrets, await forgedSecret('other', { subject: 'system:serviceaccount:deploy:viewer' }));
       await world.patch('ci', { spec: { serviceAccount: viewer, secret: { name: 'other' } } });
-      await world.reconciled();
+      await world.waitForReconcile();
       await withdraw();
       await world.until(async () => (await world.tokenText()) === '');
       if (revocation === 'BoundSecret') await world.until(async () => !(await world.isAccepted(token)));
@@ -275,12 +275,12 @@ onlyExhaustive(() => {
       await world.run({
         settings: { limits: { credentialNamespaces: [CREDENTIALS], allowedAudiences: ['https://kubernetes.default.svc'] } },
       });
-      const token = await issued();
+      const token = await issueToken();
       // Nothing runs between the two changes, so the anchor is listed when the revocation is requested.
       await world.target.stop();
       await world.patch('ci', { spec: { revocation: 'None', rotation: { suspend: true }, ...spec } });
       await revoke('admin');
-      await world.reconciled();
+      await world.waitForReconcile();
       expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
       await world.target.restart();
       await world.pass(10 * MINUTE, 5_000);
@@ -292,11 +292,11 @@ onlyExhaustive(() => {
 
     it('continues the revocation even if a tenant marks it as handled on the Secret', async () => {
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       await world.target.stop();
       await revoke('admin');
       await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { 'tokens.purser.dev/revoke-request': 'admin' } } });
-      await world.reconciled();
+      await world.waitForReconcile();
       expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
       await world.target.restart();
       await world.pass(10 * MINUTE, 5_000);
@@ -313,7 +313,7 @@ onlyExhaustive(() => {
       await allowBesides(clusterName);
       const { metadata } = await world.hub.admin.get(Clusters, { name: clusterName });
       const { outcomes } = await world.run();
-      const token = await issued();
+      const token = await issueToken();
       await world.target.stop();
       await world.patch('ci', { spec: { clusterName, rotation: { suspend: true } } });
       await world.until(async () => (await world.tokenText()) === '');
@@ -333,7 +333,7 @@ onlyExhaustive(() => {
 
     it('deletes an anchor that lost its label', async () => {
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       const name = await anchorName();
       await world.target.admin.patch(
         Secrets,
@@ -352,12 +352,12 @@ describe('token controller and a withdrawal', () => {
     await world.hub.admin.create(ServiceAccounts, { metadata: { namespace: world.namespace, name: 'second' } });
     await world.allow(`${world.cluster}/deploy/deployer`, { requester: 'second', name: `${world.namespace}-second` });
     await world.run();
-    await issued('None');
+    await issueToken('None');
     await world.patch('ci', { spec: { requesterServiceAccountName: 'second' } });
-    await world.reconciled();
+    await world.waitForReconcile();
     await world.forbid();
     await world.patch('ci', { spec: { requesterServiceAccountName: 'default' } });
-    await world.reconciled();
+    await world.waitForReconcile();
     await world.pass(40_000, 1_000);
     await world.until(async () => (await world.secret()) === undefined);
   });
@@ -366,7 +366,7 @@ describe('token controller and a withdrawal', () => {
 describe('token controller and a deleted Cluster that a finalizer keeps', () => {
   it('does not rotate a token while a finalizer keeps its deleted Cluster', async () => {
     await world.run();
-    const token = await issued('None');
+    const token = await issueToken('None');
     await world.hub.admin.patch(Clusters, { name: world.cluster }, { metadata: { finalizers: ['example.com/hold'] } });
     await world.hub.admin.delete(Clusters, { name: world.cluster });
     await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/rotate': 'now' } } });
@@ -387,9 +387,9 @@ onlyExhaustive(() => {
       await world.hub.admin.patch(Secrets, ci(), { metadata: { labels: Object.fromEntries(labels) } });
     }
 
-    it('removes the Secret and the anchor of a withdrawn permission even if a tenant altered the token', async () => {
+    it('removes the Secret and the anchor after a withdrawal even if a tenant altered the token', async () => {
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       await enlarge();
       await world.hub.admin.patch(Secrets, ci(), { data: { token: base64('altered') } });
       await withdraw();
@@ -403,7 +403,7 @@ onlyExhaustive(() => {
       it('deletes the Secret of a token for a former spec', async () => {
         await allowBesides(`${world.cluster}/other/absent`);
         await world.run();
-        await issued('None');
+        await issueToken('None');
         await enlarge();
         await world.patch('ci', { spec: { serviceAccount: { namespace: 'other', name: 'absent' }, rotation: { suspend: true } } });
         await world.until(async () => (await world.tokenText()) === '');
@@ -460,18 +460,18 @@ describe('token controller and a tenant with many namespaces', () => {
 
   it.each(
     allOrFirst([
-      ['deleting requesters', (namespace: string) => world.hub.admin.delete(ServiceAccounts, account(namespace))],
+      ['deletes requesters', (namespace: string) => world.hub.admin.delete(ServiceAccounts, account(namespace))],
       [
-        'naming requesters without permission',
+        'names requesters without permission',
         async (namespace: string) => {
           const spec = { requesterServiceAccountName: 'default' };
           for (const key of tokensOf(namespace)) await world.hub.admin.patch(ManagedTokens, key, { spec });
         },
       ],
     ]),
-  )('does not pause the removal of other Secrets after %s', async (_, act) => {
+  )('does not pause the removal of other Secrets after a tenant %s', async (_, act) => {
     const controller = await world.run();
-    await issued('None');
+    await issueToken('None');
     const namespaces = await issueMany();
     for (const namespace of namespaces) await act(namespace);
     await withdraw();
@@ -482,7 +482,7 @@ describe('token controller and a tenant with many namespaces', () => {
   onlyExhaustive(() => {
     it('does not pause the removal of other Secrets after the tenant forged Secrets and statuses', async () => {
       const controller = await world.run();
-      await issued('None');
+      await issueToken('None');
       await forgeMany();
       await world.pass(20_000, 1_000);
       await withdraw();

@@ -40,7 +40,7 @@ const token = aToken().build();
 const previous = { issuedAt: NOON, expiresAt: NOON + 3_600_000 };
 const dueAt = renewAt(previous, token.spec.rotation.renewBefore, token.metadata.uid ?? '');
 
-function counted(reason: IssuePlan['reason']): number | undefined {
+function latenessOf(reason: IssuePlan['reason']): number | undefined {
   const recorded: IssuanceAttempt[] = [];
   const metrics = { recordIssuance: (issuance: IssuanceAttempt) => void recorded.push(issuance) };
   const deps = { metrics, clock: new FakeClock(dueAt + 90_000), uid: token.metadata.uid } as unknown as Parameters<typeof countIssuance>[0];
@@ -50,7 +50,7 @@ function counted(reason: IssuePlan['reason']): number | undefined {
 }
 
 describe('countIssuance', () => {
-  it('reports the lateness of a renewal relative to its own time, not to the last retry', () => {
-    expect([counted('RotationDue'), counted('SpecChanged')]).toEqual([90_000, undefined]);
+  it('records the lateness of a renewal relative to its scheduled time, and none for other issuances', () => {
+    expect([latenessOf('RotationDue'), latenessOf('SpecChanged')]).toEqual([90_000, undefined]);
   });
 });

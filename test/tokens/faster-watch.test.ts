@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Secret } from '../../src/api/resources.ts';
 import type { FakeClock } from '../support/clock.ts';
 import { base64 } from '../targets/registration.ts';
-import { type Fault, refused, type ScriptedHub } from './scripted-hub.ts';
+import { type Fault, failureStatus, type ScriptedHub } from './scripted-hub.ts';
 import { ScriptedWorld } from './scripted-world.ts';
 import type { TestReconciler } from './test-reconciler.ts';
 
@@ -53,8 +53,8 @@ describe('tokenTriggers with a watch that is faster than responses', () => {
   });
 
   it('triggers a reconcile for a change to the Secret after a failed write', async () => {
-    const isServed: Fault = (request, reply) => hub.serve(request, reply);
-    hub.faults.push(isServed, (_, reply) => reply.json(500, refused(500, 'InternalError')));
+    const serve: Fault = (request, reply) => hub.serve(request, reply);
+    hub.faults.push(serve, (_, reply) => reply.json(500, failureStatus(500, 'InternalError')));
     await reconciler.reconcile();
     hub.put({ metadata: { namespace: 'team-a', name: 'ci', labels: { 'tokens.purser.dev/managed-by': 'purser' } }, type: 'Opaque' });
     reconciler.sync();

@@ -257,7 +257,7 @@ export class FleetWorld {
     return reply.json(201, { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec: {}, status: { allowed } });
   }
 
-  /** Registers a Cluster; each time it gets another UID. */
+  /** Registers a Cluster, with a new UID each time. */
   register(name: (typeof CLUSTERS)[number]): void {
     const controller = { kind: 'Secret', namespace: CREDENTIALS, name } as const;
     const servers = [this.#wires.addressOf(name)];
@@ -287,10 +287,8 @@ export class FleetWorld {
   /** Delivers all objects of the hub to the informers. */
   sync(): void {
     this.#informers.tokens.list(this.hub.token);
-    const labelled = [...this.hub.secrets.values()].filter(
-      ({ metadata }) => metadata.labels?.['tokens.purser.dev/managed-by'] === 'purser',
-    );
-    this.#informers.secrets.list(...labelled.map((secret) => reduceSecret(stored(secret))));
+    const labeled = [...this.hub.secrets.values()].filter(({ metadata }) => metadata.labels?.['tokens.purser.dev/managed-by'] === 'purser');
+    this.#informers.secrets.list(...labeled.map((secret) => reduceSecret(stored(secret))));
   }
 
   /** Reconciles if the ManagedToken was triggered or is due. */
@@ -320,12 +318,12 @@ export class FleetWorld {
     await this.tick();
   }
 
-  /** Tokens that targets issued and still accept. */
+  /** Returns the tokens that targets issued and still accept. */
   alive(): readonly IssuedToken[] {
     return Object.values(this.targets).flatMap((target) => target.issued.filter((issued) => target.isAlive(issued)));
   }
 
-  /** Tokens in Secrets of the hub, as text. */
+  /** Returns the tokens in Secrets of the hub, as text. */
   stored(): readonly string[] {
     return [...this.hub.secrets.values()].map(tokenOf);
   }

@@ -1,4 +1,4 @@
-// Secrets of former names: a tenant can create any number of Secrets that a ManagedToken owns.
+// Secrets with former names: a tenant can create any number of Secrets that a ManagedToken owns.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Secret } from '../../src/api/resources.ts';
@@ -40,14 +40,14 @@ async function reconcile(): Promise<number> {
   return world.hub.secrets.size;
 }
 
-describe('reconcileToken with 40 Secrets of former names', () => {
-  it('deletes at most 16 Secrets', async () => {
+describe('reconcileToken with 40 Secrets with former names', () => {
+  it('deletes at most 16 Secrets in each run', async () => {
     copy(secret.data);
     expect([await reconcile(), await reconcile(), await reconcile()]).toEqual([25, 9, 1]);
     expect(world.hub.secrets.has('ci')).toBe(true);
   });
 
-  it('removes the token from the Secret that held it last, after the spec has changed while suspended', async () => {
+  it('removes the token from the Secret that held the token last, after a change to the spec that also suspends rotation', async () => {
     copy({});
     world.hub.secrets.delete('ci');
     world.hub.put(secret);
@@ -67,7 +67,7 @@ describe('reconcileToken with 40 Secrets of former names', () => {
 });
 
 describe('reconcileToken with a former Secret that has the name of the ManagedToken', () => {
-  it('deletes the Secret although the status names another one', async () => {
+  it('deletes the Secret although the status names another Secret', async () => {
     expect(world.hub.token.metadata.name).toBe('ci');
     world.hub.change((token) => ({ ...token, spec: { ...token.spec, secret: { ...token.spec.secret, name: 'other' } } }));
     await reconcile();

@@ -10,7 +10,7 @@ import { scaled } from '../support/scaled.ts';
 import type { WireHandler, WireServer } from '../support/wire-server.ts';
 import { base64 } from '../targets/registration.ts';
 import { errorStatus, grant, startTarget } from '../targets/wire-target.ts';
-import { type Fault, refused, ScriptedHub } from './scripted-hub.ts';
+import { type Fault, failureStatus, ScriptedHub } from './scripted-hub.ts';
 import { ScriptedTarget } from './scripted-target.ts';
 import { TestReconciler } from './test-reconciler.ts';
 
@@ -99,7 +99,7 @@ const request: fc.Arbitrary<Act> = fc
     hub.change((token) => ({ ...token, metadata: { ...token.metadata, annotations: { ...token.metadata.annotations, [name]: value } } }));
   });
 
-/** Actions of others on the target. */
+/** Actions of other users on the target. */
 const upheaval: fc.Arbitrary<Act> = fc.constantFrom<Act>(
   () => cluster.recreateAccount(),
   () => cluster.anchors.clear(),
@@ -111,7 +111,7 @@ const hubFault: fc.Arbitrary<Fault> = fc.oneof(
   fc.constantFrom(400, 401, 403, 404, 409, 410, 422, 429, 500, 503, 504).map(
     (code): Fault =>
       (_, reply) =>
-        reply.json(code, refused(code, code === 409 ? 'Conflict' : '')),
+        reply.json(code, failureStatus(code, code === 409 ? 'Conflict' : '')),
   ),
   fc.constant<Fault>((_, reply) => reply.reset()),
   fc.constant<Fault>((_, reply) => reply.text(200, 'not JSON')),
@@ -188,13 +188,13 @@ function storedToken(): string {
   return Buffer.from(hub.secrets.get('ci')?.data?.['token'] ?? '', 'base64').toString();
 }
 
-/** Checks the remaining anchors: one where tokens are bound to it, together with the finalizer. */
+/** Returns the number of remaining anchors and of finalizers; with revocation BoundSecret, one of each. */
 function anchors(): readonly unknown[] {
   return [cluster.anchors.size, hub.token.metadata.finalizers?.length ?? 0];
 }
 
 /** Deletes the ManagedToken without any fault. */
-async function deleted(reconciler: TestReconciler): Promise<void> {
+async function deleteToken(reconciler: TestReconciler): Promise<void> {
   const deletionTimestamp = new Date(clock.now()).toISOString();
   hub.change((token) => ({ ...token, metadata: { ...token.metadata, deletionTimestamp } }));
   for (let reconciles = 0; reconciles < 5; reconciles++) {
@@ -205,7 +205,7 @@ async function deleted(reconciler: TestReconciler): Promise<void> {
 }
 
 describe('reconcileToken under random faults', () => {
-  it('never fails, writes no foreign Secret, issues few tokens, converges, and leaves no memory behind', async () => {
+  it('never fails, writes no foreign Secret, issues at most one token in two seconds, converges, and deletes all anchors with the ManagedToken', async () => {
     await fc.assert(
       fc.asyncProperty(acts, fc.constantFrom('None', 'BoundSecret'), async (sequence, revocation) => {
         clock = new FakeClock(Date.now());
@@ -227,7 +227,7 @@ describe('reconcileToken under random faults', () => {
             isWell: true,
           });
           expect(anchors()).toEqual(revocation === 'BoundSecret' ? [1, 1] : [0, 0]);
-          await deleted(reconciler);
+          await deleteToken(reconciler);
           expect([anchors(), cluster.accepts(storedToken())]).toEqual([[0, 0], revocation === 'None']);
         } finally {
           await reconciler.close();

@@ -22,7 +22,7 @@ describe('token controller and a new ManagedToken', () => {
   it('creates a Secret with a token that the target accepts', async () => {
     await world.run();
     await world.create();
-    const { status } = await world.ready();
+    const { status } = await world.waitUntilReady();
 
     expect(await world.isAccepted(await world.tokenText())).toBe(true);
     expect(status).toMatchObject({ observedGeneration: 1, secretName: 'ci', rotations: 0 });
@@ -34,8 +34,8 @@ describe('token controller and a new ManagedToken', () => {
   it('sends at most six requests, including the event', async () => {
     await world.run();
     await world.create();
-    await world.ready();
-    await world.reconciled();
+    await world.waitUntilReady();
+    await world.waitForReconcile();
 
     expect(world.sent()).toEqual({
       hub: ['POST subjectaccessreviews', 'POST secrets', 'PUT managedtokens/ci/status'],
@@ -65,18 +65,18 @@ describe('token controller and a new ManagedToken', () => {
           `would not work. Remove spec.audiences, so that the token is for the API server, or remove ${output}.`,
       );
       await world.patch('ci', { spec: { secret: { outputs: ['Token'] } } });
-      await world.ready();
+      await world.waitUntilReady();
       await world.patch('ci', { spec: { secret: { outputs: [output] } } });
       await world.eventually(async () => expect(await world.condition('Ready')).toBe('False AudienceNotAccepted'));
       expect(Object.keys((await world.secret())?.data ?? {}).sort()).toEqual(['ca.crt', 'namespace', 'server', 'token']);
     },
   );
 
-  it('reviews an audience of the API server once', async () => {
+  it('checks with one TokenReview that the API server accepts the audiences of two ManagedTokens', async () => {
     await world.run();
     for (const name of ['ci', 'cd']) {
       await world.create(name, { secret: { outputs: ['Kubeconfig'] } });
-      await world.ready(name);
+      await world.waitUntilReady(name);
     }
     expect(world.sent().target.filter((call) => call === 'POST tokenreviews')).toHaveLength(1);
   });
@@ -89,7 +89,7 @@ describe('token controller and a new ManagedToken', () => {
   ] as const)('writes the keys of the outputs: %s', async (_, outputs, keys) => {
     await world.run();
     await world.create('ci', { secret: { outputs } });
-    await world.ready();
+    await world.waitUntilReady();
     const secret = await world.secret();
 
     expect(Object.keys(secret?.data ?? {}).sort()).toEqual(keys);
@@ -104,7 +104,7 @@ describe('token controller and a new ManagedToken', () => {
   it('writes a kubeconfig that authenticates at the target as the service account', async () => {
     await world.run();
     await world.create('ci', { secret: { outputs: ['Kubeconfig'] } });
-    await world.ready();
+    await world.waitUntilReady();
     const config = await loadKubeConfigText(text(await world.secret(), 'kubeconfig'));
     const client = new KubeClient(createTransport(config, { clock: systemClock }), 'tests');
     const { status } = await client.createReview(SelfSubjectReviews, {});
@@ -127,7 +127,7 @@ describe('token controller and a new ManagedToken', () => {
     await world.create('ci', { clusterName: `${world.cluster}-later` });
     await world.until(async () => (await world.condition('Ready')) === 'False ClusterNotFound');
     await world.register(`${world.cluster}-later`);
-    await world.ready();
+    await world.waitUntilReady();
 
     await world.expectEvents(['Warning ClusterNotFound', 'Normal Issued']);
   });
@@ -144,13 +144,13 @@ describe('token controller and a new ManagedToken', () => {
     const elsewhere = { clusterRef: { name: 'elsewhere', namespace: 'kube-system' } };
     await world.run();
     await world.create('ci', elsewhere as object);
-    const { spec } = await world.ready();
+    const { spec } = await world.waitUntilReady();
 
     expect([spec.clusterName, 'clusterRef' in spec]).toEqual([world.cluster, false]);
     expect(text(await world.secret(), 'server')).toBe(world.target.url);
   });
 
-  it('reports an audience that the settings do not allow, without naming the allowed ones', async () => {
+  it('reports an audience that the settings do not allow, without naming the allowed audiences', async () => {
     await world.run({ settings: { limits: { allowedAudiences: ['https://kubernetes.default.svc'] } } });
     await world.create('ci', { audiences: ['vault'] });
     await world.until(async () => (await world.conditions()) === 'Ready=False InvalidSpec RotationFailing=undefined');
@@ -159,21 +159,21 @@ describe('token controller and a new ManagedToken', () => {
     expect(message).not.toContain('kubernetes.default');
     expect(world.sent().target).toEqual([]);
     await world.patch('ci', { spec: { audiences: ['https://kubernetes.default.svc'] } });
-    await world.ready();
+    await world.waitUntilReady();
   });
 
   it('issues a token with the longest allowed lifetime, and records one event for each spec and none for a rotation', async () => {
     await world.run({ settings: { limits: { maxExpirationSeconds: 3600 } } });
     await world.create('ci', { expirationSeconds: 86_400 });
-    const { status } = await world.ready();
+    const { status } = await world.waitUntilReady();
     const first = await world.tokenText();
-    await world.reconciled();
+    await world.waitForReconcile();
     expect(Date.parse(status?.expirationTimestamp ?? '') - Date.parse(status?.issuedAt ?? '')).toBe(3_600_000);
     await world.expectEvents(['Normal Issued', 'Warning LifetimeShortened']);
     const [, event] = await world.eventObjects();
     expect(event?.message).toBe('requested expiration of 86400 seconds shortened to 3600 seconds');
     await world.pass(49 * 60_000);
-    await world.renewed(first);
+    await world.waitForNewToken(first);
     await world.until(async () => (await world.get()).status?.rotations === 1);
     await world.patch('ci', { spec: { expirationSeconds: 7200 } });
     await world.expectEvents(['Normal Issued', 'Warning LifetimeShortened', 'Warning LifetimeShortened']);
@@ -188,7 +188,7 @@ describe('token controller and a new ManagedToken', () => {
     expect(requested).toBeLessThan(14);
     await world.target.admin.create(ServiceAccounts, { metadata: { namespace: 'deploy', name: 'later' } });
     await world.pass(300_000, 5_000);
-    await world.ready();
+    await world.waitUntilReady();
     await world.target.admin.delete(ServiceAccounts, { namespace: 'deploy', name: 'later' });
   });
 });
@@ -201,40 +201,40 @@ describe('token controller and a foreign Secret', () => {
   });
 
   it.each([
-    ['without our label', {}],
-    ['with our label', { 'tokens.purser.dev/managed-by': 'purser' }],
+    ["without Purser's label", {}],
+    ["with Purser's label", { 'tokens.purser.dev/managed-by': 'purser' }],
   ])('does not change a foreign Secret, and issues the token once that Secret is deleted: %s', async (_, labels) => {
     const made = await world.hub.admin.create(Secrets, foreign(labels));
     await world.run();
     await world.create();
     await world.until(async () => (await world.conditions()) === 'Ready=False SecretConflict RotationFailing=undefined');
-    await world.reconciled();
-    await world.reconciled();
+    await world.waitForReconcile();
+    await world.waitForReconcile();
 
     expect(await world.secret()).toEqual(made);
     expect(world.sent().target.filter((call) => call.endsWith('/token')).length).toBeLessThanOrEqual(1);
     await world.hub.admin.delete(Secrets, { namespace: world.namespace, name: 'ci' });
     await world.pass(70_000, 10_000);
-    await world.ready();
+    await world.waitUntilReady();
   });
 
   it('leaves the Secret of another ManagedToken to its owner, without additional writes', async () => {
     await world.run();
     await world.create('first', { secret: { name: 'shared', outputs: ['Token'] } });
-    await world.ready('first');
+    await world.waitUntilReady('first');
     await world.create('second', { secret: { name: 'shared', outputs: ['Token'] } });
     await world.until(async () => (await world.condition('Ready', 'second')) === 'False SecretConflict');
     const before = await world.secret('shared');
     world.calls.clear();
-    await world.reconciled('first');
-    await world.reconciled('second');
+    await world.waitForReconcile('first');
+    await world.waitForReconcile('second');
 
     expect([await world.secret('shared'), world.sent()]).toEqual([before, { hub: [], target: [] }]);
     expect((await world.get('second')).status?.conditions?.[0]?.message).toBe(
       'ManagedToken first owns Secret shared. Choose another spec.secret.name.',
     );
     await world.hub.admin.delete(ManagedTokens, { namespace: world.namespace, name: 'first' });
-    await world.ready('second');
+    await world.waitUntilReady('second');
   });
 
   it('creates a shared Secret for the oldest ManagedToken, and for the next one after the oldest names another Secret', async () => {
@@ -249,15 +249,15 @@ describe('token controller and a foreign Secret', () => {
       'The older ManagedToken first also uses Secret shared. Choose another spec.secret.name.',
     );
     await world.patch('first', { spec: { rotation: { suspend: false } } });
-    await world.ready('first');
+    await world.waitUntilReady('first');
     await world.pass(5_000);
     await world.hub.admin.delete(Secrets, { namespace: world.namespace, name: 'shared' });
     await world.until(async () => (await world.tokenText('shared')) !== '');
-    await world.ready('first');
+    await world.waitUntilReady('first');
     expect(await world.condition('Ready', 'second')).toBe('False SecretConflict');
 
     await world.patch('first', { spec: { secret: { ...secret, name: 'own' } } });
-    await world.ready('second');
+    await world.waitUntilReady('second');
   });
 
   it('replaces a forged token in a Secret that names the ManagedToken as its owner', async () => {
@@ -277,8 +277,8 @@ describe('token controller and a foreign Secret', () => {
     });
     await world.run();
     await world.patch('ci', { spec: { rotation: { suspend: false } } });
-    await world.ready();
-    await world.reconciled();
+    await world.waitUntilReady();
+    await world.waitForReconcile();
 
     expect(await world.isAccepted(await world.tokenText())).toBe(true);
     expect(world.sent().target.filter((call) => call.endsWith('/token'))).toHaveLength(1);

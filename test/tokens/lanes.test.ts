@@ -1,4 +1,4 @@
-// Slots of the controller while targets do not respond: dials of some tenants, and withdrawals of others.
+// Slots of the controller while targets do not respond: dials of some tenants, and withdrawals of other tenants.
 
 import { describe, expect, it } from '@jest/globals';
 import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
@@ -41,7 +41,7 @@ function aTokenOf(namespace: string, index = 0): TokenBuilder {
 }
 
 /** Returns the builder with anchors in `count` namespaces of the Clusters. */
-function anchored(builder: TokenBuilder, count: number, clusters: readonly string[] = ['slow']): TokenBuilder {
+function withAnchors(builder: TokenBuilder, count: number, clusters: readonly string[] = ['slow']): TokenBuilder {
   const anchors = clusters.flatMap((cluster) =>
     Array.from({ length: count }, (_, index) => ({
       cluster,
@@ -63,7 +63,7 @@ interface Held {
 const RECORD_KEY_SECRET = { metadata: { name: 'purser-record-key' }, data: { key: Buffer.alloc(32, 1).toString('base64') } };
 
 /** Returns a ManagedToken with a token in its Secret. */
-function holding(builder: TokenBuilder): Held {
+function withSecret(builder: TokenBuilder): Held {
   const { status: { anchors } = {} } = builder.build();
   const scene = aScene(builder).holding(aGrant()).build();
   const status = desiredStatus(evaluateToken(scene, NOON + 1_000), {});
@@ -81,7 +81,7 @@ class Queues {
   readonly anchors: string[] = [];
   readonly #waiting: (() => void)[] = [];
   /** Key and reason of each event. */
-  readonly notes: string[] = [];
+  readonly events: string[] = [];
   /** Keys of deleted Secrets. */
   readonly removed: string[] = [];
   /** Namespaces whose requesters the reviews of the hub allow. */
@@ -98,37 +98,37 @@ class Queues {
     const namespaces = [...new Set(held.map(({ token }) => token.metadata.namespace))];
     const clusters = CLUSTERS.map((name) => registerAs(name));
     const informers = {
-      tokens: fed(
+      tokens: feed(
         this.tokens,
         held.map(({ token }) => token as ManagedToken),
       ),
-      secrets: fed(
+      secrets: feed(
         this.#secrets,
         held.flatMap(({ secret }) => secret ?? []),
       ),
-      clusters: fed(
+      clusters: feed(
         new HandInformer<Cluster>(),
         clusters.map(({ cluster }) => cluster),
       ),
       credentials: [
-        fed(
+        feed(
           new HandInformer<Secret>(),
           clusters.flatMap(({ credential }) => credential ?? []),
         ),
       ],
-      requesters: fed(
+      requesters: feed(
         this.#requesters,
         namespaces.map((namespace) => ({ metadata: { namespace, name: 'default' } })),
       ),
-      roles: fed(new HandInformer<ClusterRole>(), [ROLE]),
-      bindings: fed(this.#bindings, bound.map(bindingOf)),
+      roles: feed(new HandInformer<ClusterRole>(), [ROLE]),
+      bindings: feed(this.#bindings, bound.map(bindingOf)),
     };
     for (const namespace of bound) this.allowed.add(namespace);
     createTokenController({
       informers: informers as unknown as TokenInformers,
       hub: this.#hub(),
       clients: this.#clients(),
-      recorder: { record: ({ metadata }, { reason }) => void this.notes.push(`${metadata.namespace}/${metadata.name} ${reason}`) },
+      recorder: { record: ({ metadata }, { reason }) => void this.events.push(`${metadata.namespace}/${metadata.name} ${reason}`) },
       clock: this.clock,
       random: () => 0,
       log: silentLog,
@@ -272,7 +272,7 @@ function bindingOf(namespace: string): ClusterRoleBinding {
   };
 }
 
-function fed<T extends ApiObject>(informer: HandInformer<T>, objects: readonly T[]): HandInformer<T> {
+function feed<T extends ApiObject>(informer: HandInformer<T>, objects: readonly T[]): HandInformer<T> {
   informer.changes$.subscribe();
   informer.list(...objects);
   return informer;
@@ -286,16 +286,16 @@ function crowd(namespace: string, build: (builder: TokenBuilder) => TokenBuilder
 
 describe('token controller while 80 ManagedTokens in two namespaces dial a target that does not respond', () => {
   it.each<[string, (builder: TokenBuilder) => TokenBuilder, { readonly bound?: boolean; readonly allowed?: boolean }]>([
-    ['issue a token after anchors of former specs', (builder) => anchored(builder, 16), { bound: true }],
-    ['delete anchors of former specs', (builder) => anchored(builder.with({ clusterName: 'fast' }).suspended(), 16), { bound: true }],
-    ['are revoked without a review', (builder) => revoked(anchored(builder, 16)), {}],
-    ['are deleted without a review', (builder) => anchored(builder, 16).withMetadata({ deletionTimestamp: '2026-03-01T12:00:30Z' }), {}],
+    ['issue a token after anchors of former specs', (builder) => withAnchors(builder, 16), { bound: true }],
+    ['delete anchors of former specs', (builder) => withAnchors(builder.with({ clusterName: 'fast' }).suspended(), 16), { bound: true }],
+    ['are revoked without a review', (builder) => withRevokeRequest(withAnchors(builder, 16)), {}],
+    ['are deleted without a review', (builder) => withAnchors(builder, 16).withMetadata({ deletionTimestamp: '2026-03-01T12:00:30Z' }), {}],
     ['issue a token that only a review allows', (builder) => builder, { allowed: true }],
-    ['lost their permission', (builder) => anchored(builder, 16), {}],
+    ['lost their permission', (builder) => withAnchors(builder, 16), {}],
   ])(
     'removes the Secret in another namespace 15 s after its permission is withdrawn, if the 80 ManagedTokens %s',
     async (_, build, given) => {
-      const victim = holding(aTokenOf('victim').with({ clusterName: 'fast' }));
+      const victim = withSecret(aTokenOf('victim').with({ clusterName: 'fast' }));
       const [first = '', second = ''] = ATTACKERS;
       const late = crowd(second, build);
       const world = new Queues([...crowd(first, build), victim, ...late.slice(0, 1)], {
@@ -315,7 +315,7 @@ describe('token controller while 80 ManagedTokens in two namespaces dial a targe
   );
 
   it('removes the Secret of a withdrawn token whose anchors are on a target that does not respond', async () => {
-    const victim = holding(anchored(aTokenOf('victim').with({ revocation: 'BoundSecret' }), 16));
+    const victim = withSecret(withAnchors(aTokenOf('victim').with({ revocation: 'BoundSecret' }), 16));
     const world = new Queues([...ATTACKERS.flatMap((namespace) => crowd(namespace, (builder) => builder)), victim], {
       bound: ['victim', ...ATTACKERS],
     });
@@ -334,7 +334,7 @@ describe('token controller while 80 ManagedTokens in two namespaces dial a targe
     const [issuing, pruning] = [
       Array.from({ length: 40 }, (_, index) => ({ token: aTokenOf('hostile-a', index).build() })),
       Array.from({ length: 40 }, (_, index) => ({
-        token: anchored(aTokenOf('hostile-b', index).with({ clusterName: 'fast' }).suspended(), 1).build(),
+        token: withAnchors(aTokenOf('hostile-b', index).with({ clusterName: 'fast' }).suspended(), 1).build(),
       })),
     ];
     const world = new Queues([...issuing, ...pruning], { bound: ATTACKERS });
@@ -346,7 +346,7 @@ describe('token controller while 80 ManagedTokens in two namespaces dial a targe
 
 describe('token controller with anchors of former specs on a target that does not respond', () => {
   it('dials the cluster of the spec for a rotation that is requested before the former anchors are deleted', async () => {
-    const { token, secret } = holding(anchored(aTokenOf('team').with({ clusterName: 'fast' }), 1));
+    const { token, secret } = withSecret(withAnchors(aTokenOf('team').with({ clusterName: 'fast' }), 1));
     const world = new Queues(
       [{ token: { ...token, spec: { ...token.spec, rotation: { ...token.spec.rotation, suspend: true } } }, ...(secret && { secret }) }],
       { bound: ['team'] },
@@ -364,7 +364,7 @@ describe('token controller with anchors of former specs on a target that does no
   });
 
   it('deletes the anchors once the target responds, and clears their list', async () => {
-    const token = anchored(aTokenOf('team').with({ clusterName: 'fast' }).suspended(), 3).build();
+    const token = withAnchors(aTokenOf('team').with({ clusterName: 'fast' }).suspended(), 3).build();
     const world = new Queues([{ token }], { bound: ['team'] });
     await world.pass(5_000);
     expect(world.get('team/t-0').status?.anchors).toHaveLength(3);
@@ -377,19 +377,21 @@ describe('token controller with anchors of former specs on a target that does no
 
   it('reports an anchor as orphaned after 60 s without a free slot of the cluster', async () => {
     const hung = crowd('hostile-a', (builder) => builder);
-    const token = anchored(aTokenOf('hostile-a', 40).with({ clusterName: 'fast' }).suspended(), 1).build();
+    const token = withAnchors(aTokenOf('hostile-a', 40).with({ clusterName: 'fast' }).suspended(), 1).build();
     const world = new Queues([...hung, { token }], { bound: ['hostile-a'] });
     await world.pass(50_000);
-    expect(world.notes).toEqual([]);
+    expect(world.events).toEqual([]);
     await world.pass(15_000);
-    expect(world.notes).toContain('hostile-a/t-40 AnchorOrphaned');
+    expect(world.events).toContain('hostile-a/t-40 AnchorOrphaned');
     world.stop();
   });
 });
 
 describe('token controller with a permission that is granted again before the anchor is deleted', () => {
   it('deletes the old anchor before it creates the anchor of the next token', async () => {
-    const world = new Queues([holding(anchored(aTokenOf('team').with({ revocation: 'BoundSecret' }).suspended(), 1))], { bound: ['team'] });
+    const world = new Queues([withSecret(withAnchors(aTokenOf('team').with({ revocation: 'BoundSecret' }).suspended(), 1))], {
+      bound: ['team'],
+    });
     await world.pass(1_000);
     world.withdraw('team');
     await world.pass(16_000);
@@ -409,7 +411,9 @@ describe('token controller with a permission that is granted again before the an
 
 describe('token controller with anchors on two clusters', () => {
   it('revokes a token after all anchors are deleted, each with a slot of its cluster', async () => {
-    const held = holding(anchored(revoked(aTokenOf('team').with({ clusterName: 'fast' }).suspended()), 2, ['fast', 'slow']));
+    const held = withSecret(
+      withAnchors(withRevokeRequest(aTokenOf('team').with({ clusterName: 'fast' }).suspended()), 2, ['fast', 'slow']),
+    );
     const world = new Queues([held], { bound: ['team'] });
     await world.pass(5_000);
     expect(world.anchors).toEqual(['DELETE fast/deploy', 'DELETE fast/ns-1']);
@@ -424,13 +428,13 @@ describe('token controller with anchors on two clusters', () => {
   });
 });
 
-function revoked(builder: TokenBuilder): TokenBuilder {
+function withRevokeRequest(builder: TokenBuilder): TokenBuilder {
   return builder.with({ revocation: 'BoundSecret' }).annotated(Annotation.revoke, 'leak');
 }
 
 describe('token controller with an informer that lacks a requester by mistake', () => {
   it('issues tokens, and reviews the permission less and less often', async () => {
-    const world = new Queues([holding(aTokenOf('team').with({ clusterName: 'fast' }))], { bound: ['team'] });
+    const world = new Queues([withSecret(aTokenOf('team').with({ clusterName: 'fast' }))], { bound: ['team'] });
     await world.pass(1_000);
     world.loseRequester('team');
     await world.pass(1_000);

@@ -25,17 +25,17 @@ afterEach(async () => {
 });
 afterAll(() => world.close());
 
-async function issued(): Promise<string> {
+async function issueToken(): Promise<string> {
   await world.create();
-  await world.ready();
-  await world.reconciled();
+  await world.waitUntilReady();
+  await world.waitForReconcile();
   await world.pass(5_000);
   world.calls.clear();
   return await world.tokenText();
 }
 
 /** Removes a permission of the controller on the hub. */
-async function withoutRight(resource: string, verbs: readonly string[]): Promise<void> {
+async function removePermission(resource: string, verbs: readonly string[]): Promise<void> {
   const rules = (role.rules ?? []).map((rule) =>
     rule.resources?.includes(resource) ? { ...rule, verbs: rule.verbs.filter((verb) => !verbs.includes(verb)) } : rule,
   );
@@ -53,8 +53,8 @@ describe('token controller after a restart', () => {
     const before = await world.run({ settings: { verifyIntervalMs: 15 * MINUTE } });
     const names = ['a', 'b', 'c', 'd'];
     for (const [index, name] of names.entries()) await world.create(name, { revocation: index % 2 === 0 ? 'None' : 'BoundSecret' });
-    for (const name of names) await world.ready(name);
-    for (const name of names) await world.reconciled(name);
+    for (const name of names) await world.waitUntilReady(name);
+    for (const name of names) await world.waitForReconcile(name);
     await before.stop();
     world.running = [];
     const stored = await snapshot();
@@ -68,7 +68,7 @@ describe('token controller after a restart', () => {
 
   it('re-creates a lost record key, logs no part of the key, and writes nothing else', async () => {
     const before = await world.run();
-    await issued();
+    await issueToken();
     await before.stop();
     world.running = [];
     await world.hub.admin.delete(Secrets, RECORD_KEY);
@@ -83,13 +83,13 @@ describe('token controller after a restart', () => {
 
   it('repairs a lost status without issuing a token', async () => {
     const before = await world.run();
-    const first = await issued();
+    const first = await issueToken();
     const { status } = await world.get();
     await before.stop();
     world.running = [];
     await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: null });
     await world.run();
-    await world.ready();
+    await world.waitUntilReady();
     const { conditions: _, ...after } = (await world.get()).status ?? {};
     // The signed digest is recorded again with the next token.
     const { conditions: __, tokenDigest: ___, tokenSignature: ____, ...expected } = status ?? {};
@@ -104,7 +104,7 @@ describe('token controller that was stopped', () => {
     async (revocation) => {
       const controller = await world.run();
       await world.create('ci', { revocation });
-      await world.ready();
+      await world.waitUntilReady();
       await controller.stop();
       world.running = [];
       if (revocation === 'BoundSecret') await world.patch('ci', { metadata: { finalizers: null } });
@@ -119,13 +119,13 @@ describe('token controller with two leaders at once', () => {
   it('converges to one token', async () => {
     await world.run();
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await world.pass(49 * MINUTE);
-    const second = await world.renewed(first);
+    const second = await world.waitForNewToken(first);
     await world.until(async () => (await world.get()).status?.rotations === 1);
-    await world.reconciled();
+    await world.waitForReconcile();
     await world.pass(MINUTE, 5_000);
-    await world.reconciled();
+    await world.waitForReconcile();
 
     expect(grants()).toBeLessThanOrEqual(2);
     expect(await world.tokenText()).toBe(second);
@@ -136,7 +136,7 @@ describe('token controller with two leaders at once', () => {
 
 describe('token controller while the hub rejects writes', () => {
   it('backs off issuing while the Secret cannot be written, and recovers', async () => {
-    await withoutRight('secrets', ['create', 'update']);
+    await removePermission('secrets', ['create', 'update']);
     await world.run();
     await world.create();
     await world.until(async () => (await world.conditions()) === 'Ready=False SecretWriteFailed RotationFailing=undefined');
@@ -145,19 +145,19 @@ describe('token controller while the hub rejects writes', () => {
     expect(grants()).toBeLessThan(9);
     await world.hub.admin.patch(ClusterRoles, { name: 'purser-controller-tokens' }, { rules: role.rules });
     await world.pass(6 * MINUTE, 5_000);
-    await world.ready();
+    await world.waitUntilReady();
   });
 
   it('rotates by the record in the Secret while the status cannot be written', async () => {
     await world.run();
-    const first = await issued();
-    await withoutRight('managedtokens/status', ['update']);
+    const first = await issueToken();
+    await removePermission('managedtokens/status', ['update']);
     await world.pass(49 * MINUTE);
-    const second = await world.renewed(first);
+    const second = await world.waitForNewToken(first);
     await world.pass(20 * MINUTE, 30_000);
     expect([await world.tokenText(), grants()]).toEqual([second, 1]);
     await world.pass(30 * MINUTE, 30_000);
-    await world.renewed(second);
+    await world.waitForNewToken(second);
     expect(grants()).toBe(2);
     await world.hub.admin.patch(ClusterRoles, { name: 'purser-controller-tokens' }, { rules: role.rules });
     await world.pass(6 * MINUTE, 5_000);
@@ -168,7 +168,7 @@ describe('token controller while the hub rejects writes', () => {
 describe('token controller and another writer of the Secret', () => {
   it('renews the token even if another client changes the Secret constantly', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     const storming = new AbortController();
     const storm = (async () => {
       for (let edit = 0; !storming.signal.aborted; edit++) {
@@ -177,7 +177,7 @@ describe('token controller and another writer of the Secret', () => {
       }
     })();
     await world.pass(49 * MINUTE);
-    const renewed = world.renewed(first);
+    const renewed = world.waitForNewToken(first);
     for (let minute = 0; minute < 10 && (await world.tokenText()) === first; minute++) await world.pass(MINUTE, 1_000);
     await renewed;
     storming.abort();
@@ -191,7 +191,7 @@ describe('token controller and a terminating namespace', () => {
   it('creates no Secret in a terminating namespace, and does not delay its deletion', async () => {
     await world.run();
     await world.create('ci', { revocation: 'BoundSecret' });
-    await world.ready();
+    await world.waitUntilReady();
     const { namespace } = world;
     await world.hub.admin.delete(Namespaces, { name: namespace });
     await world.until(async () => {
@@ -205,7 +205,7 @@ describe('token controller and a terminating namespace', () => {
 describe('token controller and deleted CRDs', () => {
   it('reissues all tokens after the CRDs are re-created, and changes no foreign object', async () => {
     const controller = await world.run();
-    await issued();
+    await issueToken();
     const theirs = await world.hub.admin.create(Secrets, {
       metadata: { namespace: world.namespace, name: 'theirs' },
       type: 'Opaque',
@@ -221,7 +221,7 @@ describe('token controller and deleted CRDs', () => {
         () => false,
       ),
     );
-    await world.ready();
+    await world.waitUntilReady();
 
     expect(await world.secret('theirs')).toEqual(theirs);
     expect(controller.logged.filter((line) => line.includes('"reason":"Defect"'))).toEqual([]);
@@ -243,7 +243,7 @@ onlyExhaustive(() => {
       await createAll('bad', 60, { rotation, clusterName: bad });
       await createAll('good', 20, { rotation, clusterName: good });
       await world.until(async () => (await rotations()).length === 80);
-      await world.reconciled('good-0');
+      await world.waitForReconcile('good-0');
       relay.silence();
       const before = controller.outcomes.length;
       world.clock.advance(40 * MINUTE);

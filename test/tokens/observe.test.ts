@@ -27,7 +27,7 @@ describe('outputsOf', () => {
     expect(again).toBe(first);
   });
 
-  it('throws for an address that is not of the cluster, also after the address was valid', () => {
+  it('throws for an address that the cluster does not have, even if the address was valid before', () => {
     const token = aToken().build();
     const pinned = { ...token, spec: { ...token.spec, secret: { ...token.spec.secret, server: 'https://one.example.com' } } };
     expect(outputsOf(pinned, ENDPOINTS).server).toBe('https://one.example.com');

@@ -1,4 +1,4 @@
-// Permission is reviewed at every issuance, and changes are noticed.
+// Purser reviews the permission at every issuance, and reacts to changes to the permission.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Annotation, Label } from '../../src/api/names.ts';
@@ -18,16 +18,16 @@ beforeEach(() => world.begin());
 afterEach(() => world.end());
 afterAll(() => world.close());
 
-async function issued(): Promise<string> {
+async function issueToken(): Promise<string> {
   await world.create();
-  await world.ready();
-  await world.reconciled();
+  await world.waitUntilReady();
+  await world.waitForReconcile();
   world.calls.clear();
   return await world.tokenText();
 }
 
 /** Waits for this number of reviews. */
-async function reviewed(times: number): Promise<void> {
+async function waitForReviews(times: number): Promise<void> {
   await world.until(async () => reviews() >= times);
 }
 
@@ -61,7 +61,7 @@ describe('token controller and a requester without permission', () => {
     await world.create();
     await world.until(async () => (await world.conditions()) === FORBIDDEN);
     await world.allow(name(world.cluster));
-    await world.ready();
+    await world.waitUntilReady();
   });
 
   it.each(
@@ -82,10 +82,10 @@ describe('token controller and a requester without permission', () => {
     await world.create('ci', { serviceAccount: { namespace: 'kube-system', name: 'default' } });
     await world.until(async () => (await world.conditions()) === FORBIDDEN);
     await world.allow(`${world.cluster}/kube-system/default`);
-    await world.ready();
+    await world.waitUntilReady();
   });
 
-  it('reports the same for a missing, a hidden and an unreachable cluster', async () => {
+  it('reports the same conditions and events for a missing, a hidden and an unreachable cluster', async () => {
     await world.register('unreachable', unreachable());
     await world.run();
     const server = 'https://192.0.2.1';
@@ -114,7 +114,7 @@ describe('token controller and a requester without permission', () => {
       const clusterName = `${world.cluster}-${kind}`;
       if (kind === 'unreachable') await world.register(clusterName, unreachable());
       await world.run();
-      await issued();
+      await issueToken();
       await world.pass(15_000);
       await world.patch('ci', { spec: { clusterName } });
       await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
@@ -129,40 +129,40 @@ describe('token controller and a requester without permission', () => {
     await world.until(async () => (await world.conditions()) === FORBIDDEN);
     expect((await world.get()).status?.conditions?.[0]?.message).toContain('does not exist');
     await world.hub.admin.create(ServiceAccounts, { metadata: { namespace: world.namespace, name: 'ci' } });
-    await world.ready();
+    await world.waitUntilReady();
   });
 });
 
 describe('token controller after a withdrawal', () => {
   it.each(
     allOrFirst([
-      ['its binding is deleted', () => world.forbid()],
-      ['its role is deleted', () => world.hub.admin.delete(ClusterRoles, { name: world.namespace })],
-      ['its role is for something else now', () => world.allow('elsewhere')],
-      ['its requester is deleted', () => world.hub.admin.delete(ServiceAccounts, { namespace: world.namespace, name: 'never-made-again' })],
+      ['the binding is deleted', () => world.forbid()],
+      ['the role is deleted', () => world.hub.admin.delete(ClusterRoles, { name: world.namespace })],
+      ['the role grants only another permission', () => world.allow('elsewhere')],
+      ['the requester is deleted', () => world.hub.admin.delete(ServiceAccounts, { namespace: world.namespace, name: 'never-recreated' })],
     ]),
   )('removes the Secret after two refusals, 15 seconds apart: %s', async (what, withdraw) => {
     const isRequester = what.includes('requester');
     if (isRequester) {
-      await world.hub.admin.create(ServiceAccounts, { metadata: { namespace: world.namespace, name: 'never-made-again' } });
-      await world.allow(world.cluster, { requester: 'never-made-again' });
+      await world.hub.admin.create(ServiceAccounts, { metadata: { namespace: world.namespace, name: 'never-recreated' } });
+      await world.allow(world.cluster, { requester: 'never-recreated' });
     }
     await world.run();
-    await world.create('ci', isRequester ? { requesterServiceAccountName: 'never-made-again' } : {});
-    await world.ready();
-    await world.reconciled();
+    await world.create('ci', isRequester ? { requesterServiceAccountName: 'never-recreated' } : {});
+    await world.waitUntilReady();
+    await world.waitForReconcile();
     world.calls.clear();
     await withdraw();
-    if (isRequester) await world.reconciled();
-    else await reviewed(3);
+    if (isRequester) await world.waitForReconcile();
+    else await waitForReviews(3);
     await world.pass(14_000, 1_000);
-    await world.reconciled();
+    await world.waitForReconcile();
     expect(await world.secret()).toBeDefined();
     expect(await world.conditions()).toBe('Ready=True Issued RotationFailing=True WithdrawalPending');
     await world.pass(2_000, 500);
     await world.until(async () => (await world.secret()) === undefined);
     await world.until(async () => (await world.conditions()) === FORBIDDEN);
-    await world.reconciled();
+    await world.waitForReconcile();
 
     expect(await world.secret()).toBeUndefined();
     await world.expectEvents(['Normal Issued', 'Warning WithdrawalPending', 'Warning Forbidden', 'Warning Withdrawn']);
@@ -170,10 +170,10 @@ describe('token controller after a withdrawal', () => {
 
   it('removes the token from a Secret that a finalizer keeps, and reports the withdrawal once', async () => {
     await world.run();
-    await issued();
+    await issueToken();
     const name = { namespace: world.namespace, name: 'ci' };
     await world.hub.admin.patch(Secrets, name, { metadata: { finalizers: ['example.com/hold'] } });
-    await world.reconciled();
+    await world.waitForReconcile();
     await world.forbid();
     await world.pass(40_000, 1_000);
     await world.until(async () => (await world.secret())?.data?.['token'] === undefined);
@@ -185,26 +185,26 @@ describe('token controller after a withdrawal', () => {
 
   it('re-creates the Secret when the permission is restored', async () => {
     await world.run();
-    await issued();
+    await issueToken();
     await world.forbid();
-    await reviewed(3);
+    await waitForReviews(3);
     await world.pass(16_000, 1_000);
     await world.until(async () => (await world.conditions()) === FORBIDDEN);
     await world.pass(5_000, 1_000);
     await world.allow(world.cluster);
-    await world.ready();
+    await world.waitUntilReady();
     expect(await world.isAccepted(await world.tokenText())).toBe(true);
   });
 
   it('keeps the Secret when the binding is replaced within seconds', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await world.forbid();
-    await reviewed(3);
+    await waitForReviews(3);
     await world.pass(4_000, 1_000);
     await world.allow(world.cluster);
     await world.pass(60_000, 1_000);
-    await world.reconciled();
+    await world.waitForReconcile();
 
     expect([await world.tokenText(), await world.conditions()]).toEqual([first, 'Ready=True Issued RotationFailing=False Issued']);
     expect(world.sent().hub.filter((call) => !call.includes('subjectaccessreviews'))).toEqual([]);
@@ -213,16 +213,16 @@ describe('token controller after a withdrawal', () => {
 
   it('keeps the Secret when the binding is replaced twice within the lifetime of a token', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     for (let gap = 0; gap < 2; gap++) {
       world.calls.clear();
       await world.forbid();
-      await reviewed(3);
+      await waitForReviews(3);
       await world.allow(world.cluster);
       // A review that allows the token ends the doubt, so an earlier gap no longer applies.
-      await reviewed(4);
+      await waitForReviews(4);
       await world.pass(10 * MINUTE, 5_000);
-      await world.reconciled();
+      await world.waitForReconcile();
     }
 
     expect([await world.tokenText(), await world.conditions()]).toEqual([first, 'Ready=True Issued RotationFailing=False Issued']);
@@ -230,11 +230,11 @@ describe('token controller after a withdrawal', () => {
   });
 
   onlyExhaustive(() => {
-    it('removes the Secret at the next renewal after a withdrawal that no watch delivered', async () => {
+    it('removes the Secret within ten minutes of a withdrawal', async () => {
       await world.run();
-      const first = await issued();
+      const first = await issueToken();
       await world.forbid();
-      await reviewed(3);
+      await waitForReviews(3);
       await world.pass(10 * MINUTE, 5_000);
       await world.until(async () => (await world.secret()) === undefined);
       expect(first).not.toBe('');
@@ -243,12 +243,12 @@ describe('token controller after a withdrawal', () => {
 
   it('removes the Secret after a restart if the permission was withdrawn before', async () => {
     const controller = await world.run();
-    await issued();
+    await issueToken();
     await controller.stop();
     world.running = [];
     await world.forbid();
     await world.run();
-    await reviewed(3);
+    await waitForReviews(3);
     await world.pass(16_000, 1_000);
     await world.until(async () => (await world.conditions()) === FORBIDDEN);
     expect(await world.secret()).toBeUndefined();
@@ -257,7 +257,7 @@ describe('token controller after a withdrawal', () => {
   onlyExhaustive(() => {
     it('keeps the Secret while reviews fail', async () => {
       await world.run();
-      const first = await issued();
+      const first = await issueToken();
       const role = await world.hub.admin.get(ClusterRoles, { name: 'purser-controller' });
       const rules = role.rules?.filter(({ resources = [] }) => !resources.includes('subjectaccessreviews')) ?? [];
       await world.hub.admin.update(ClusterRoles, { ...role, rules });
@@ -274,7 +274,7 @@ describe('token controller after a withdrawal', () => {
 
   it('reports failing reviews, and removes a token that expires in the meantime', async () => {
     await world.run();
-    await issued();
+    await issueToken();
     const role = await world.hub.admin.get(ClusterRoles, { name: 'purser-controller' });
     const rules = role.rules?.filter(({ resources = [] }) => !resources.includes('subjectaccessreviews')) ?? [];
     await world.hub.admin.update(ClusterRoles, { ...role, rules });
@@ -293,7 +293,7 @@ describe('token controller after a withdrawal', () => {
   onlyExhaustive(() => {
     it('removes the Secret within 40 s even if the record in the Secret has a value that is too long for the status', async () => {
       const { outcomes } = await world.run();
-      await issued();
+      await issueToken();
       const annotations = { [Annotation.rotateRequest]: 'x'.repeat(2_000) };
       await world.hub.admin.patch(Secrets, { namespace: world.namespace, name: 'ci' }, { metadata: { annotations } });
       await world.pass(10 * MINUTE, 5_000);
@@ -307,13 +307,13 @@ describe('token controller after a withdrawal', () => {
   it.each(
     allOrFirst([
       ['removes label, owner and annotations', { labels: null, ownerReferences: null, annotations: null }],
-      ['removes its label', { labels: { [Label.managedBy]: null } }],
-      ['removes its owner', { ownerReferences: null }],
+      ['removes the label', { labels: { [Label.managedBy]: null } }],
+      ['removes the owner', { ownerReferences: null }],
     ]),
-  )('removes the Secret within 40 s even if a user of the namespace %s', async (_, metadata) => {
+  )('removes the Secret within 40 s even if a user of the namespace changes the Secret: %s', async (_, metadata) => {
     await world.run();
-    await issued();
-    await world.reconciled();
+    await issueToken();
+    await world.waitForReconcile();
     await world.forbid();
     await world.hub.admin.patch(Secrets, { namespace: world.namespace, name: 'ci' }, { metadata });
     await world.pass(40_000, 1_000);
@@ -323,8 +323,8 @@ describe('token controller after a withdrawal', () => {
 
   it("keeps another owner's Secret that has the name of a withdrawn Secret", async () => {
     await world.run();
-    await issued();
-    await world.reconciled();
+    await issueToken();
+    await world.waitForReconcile();
     await world.forbid();
     await world.hub.admin.delete(Secrets, { namespace: world.namespace, name: 'ci' });
     await world.hub.admin.create(Secrets, { metadata: { namespace: world.namespace, name: 'ci' }, data: { token: 'dGhlaXJz' } });
@@ -335,7 +335,7 @@ describe('token controller after a withdrawal', () => {
 
   it('removes the Secret within 40 s even if the status cannot be written', async () => {
     const { outcomes } = await world.run();
-    await issued();
+    await issueToken();
     const name = 'purser-controller-tokens';
     const role = await world.hub.admin.get(ClusterRoles, { name });
     const rules = role.rules?.filter(({ resources = [] }) => !resources.includes('managedtokens/status')) ?? [];
@@ -357,10 +357,10 @@ describe('token controller after a withdrawal', () => {
       const controller = await world.run();
       const names = Array.from({ length: 15 }, (_, index) => `token-${index}`);
       await Promise.all(names.map((name) => world.create(name)));
-      for (const name of names) await world.ready(name);
+      for (const name of names) await world.waitUntilReady(name);
       world.calls.clear();
       await world.hub.admin.delete(ClusterRoleBindings, { name: world.namespace });
-      await reviewed(45);
+      await waitForReviews(45);
       await world.pass(16_000, 1_000);
       await world.until(async () => (await world.hub.admin.list(Secrets, { namespace: world.namespace })).items.length === 0);
 
@@ -369,20 +369,20 @@ describe('token controller after a withdrawal', () => {
   });
 
   onlyExhaustive(() => {
-    it('removes the Secrets of more than 20 tokens of a namespace ten minutes later', async () => {
+    it('removes the Secrets of more than 20 tokens of a namespace ten minutes after the tokens lose permission', async () => {
       const controller = await world.run();
       const names = Array.from({ length: 25 }, (_, index) => `token-${index}`);
       await Promise.all(names.map((name) => world.create(name)));
-      for (const name of names) await world.ready(name);
+      for (const name of names) await world.waitUntilReady(name);
       const secrets = async () => (await world.hub.admin.list(Secrets, { namespace: world.namespace })).items.length;
       world.calls.clear();
       await world.hub.admin.delete(ClusterRoleBindings, { name: world.namespace });
-      await reviewed(75);
+      await waitForReviews(75);
       await world.pass(60_000, 1_000);
       await world.until(async () => (await world.conditions('token-0')) === 'Ready=True Issued RotationFailing=True RemovalDelayed');
       expect(await secrets()).toBe(25);
       await world.pass(8 * MINUTE, 20_000);
-      await world.reconciled('token-0');
+      await world.waitForReconcile('token-0');
       expect(await secrets()).toBe(25);
       await world.pass(3 * MINUTE, 20_000);
       await world.until(async () => (await secrets()) === 0);
@@ -394,7 +394,7 @@ describe('token controller after a withdrawal', () => {
   onlyExhaustive(() => {
     it('removes the Secret in time even if other users create ManagedTokens that never had a token', async () => {
       await world.run();
-      await issued();
+      await issueToken();
       const forged = { finalizers: ['tokens.purser.dev/anchor'], annotations: { 'tokens.purser.dev/anchors': `${world.cluster}/deploy` } };
       const names = Array.from({ length: 25 }, (_, index) => `forged-${index}`);
       await Promise.all(
@@ -403,7 +403,7 @@ describe('token controller after a withdrawal', () => {
       for (const name of names) await world.until(async () => (await world.condition('Ready', name)) === 'False Forbidden');
       world.calls.clear();
       await world.forbid();
-      await reviewed(3);
+      await waitForReviews(3);
       await world.pass(16_000, 1_000);
       await world.until(async () => (await world.secret()) === undefined);
     });
@@ -416,20 +416,20 @@ describe('token controller and a grant for a set of clusters', () => {
   };
 
   it.each(allOrFirst([['set:prod/deploy/deployer'], ['set:prod/deploy'], ['set:prod']]))(
-    'issues the token when the cluster joins the set of the rule %s, and removes it after the cluster has left',
+    'issues the token when the cluster joins the set of the rule %s, and removes the Secret after the cluster has left the set',
     async (name) => {
       await world.allow(name);
       await world.run();
       await world.create();
       await world.until(async () => (await world.conditions()) === FORBIDDEN);
       await label('prod');
-      await world.ready();
-      await world.reconciled();
+      await world.waitUntilReady();
+      await world.waitForReconcile();
       world.calls.clear();
       await label(null);
-      await reviewed(6);
+      await waitForReviews(6);
       await world.pass(14_000, 1_000);
-      await world.reconciled();
+      await world.waitForReconcile();
       expect(await world.conditions()).toBe('Ready=True Issued RotationFailing=True WithdrawalPending');
       await world.pass(2_000, 500);
       await world.until(async () => (await world.secret()) === undefined);
@@ -442,13 +442,13 @@ describe('token controller and a grant for a set of clusters', () => {
     await label('prod');
     await world.allow('set:prod');
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await label('dev');
-    await reviewed(6);
+    await waitForReviews(6);
     await world.pass(4_000, 1_000);
     await label('prod');
     await world.pass(60_000, 1_000);
-    await world.reconciled();
+    await world.waitForReconcile();
     expect([await world.tokenText(), await world.conditions()]).toEqual([first, 'Ready=True Issued RotationFailing=False Issued']);
   });
 
@@ -457,10 +457,10 @@ describe('token controller and a grant for a set of clusters', () => {
       await label('prod');
       await world.allow(world.cluster);
       await world.run();
-      const first = await issued();
+      const first = await issueToken();
       await label(null);
       await world.pass(60_000, 1_000);
-      await world.reconciled();
+      await world.waitForReconcile();
       expect([await world.tokenText(), await world.conditions()]).toEqual([first, 'Ready=True Issued RotationFailing=False Issued']);
     });
 
@@ -468,7 +468,7 @@ describe('token controller and a grant for a set of clusters', () => {
       await label('prod');
       await world.allow('set:prod');
       await world.run();
-      await issued();
+      await issueToken();
       const { metadata, spec, apiVersion, kind } = await world.hub.admin.get(Clusters, { name: world.cluster });
       await world.hub.admin.delete(Clusters, { name: world.cluster });
       await world.hub.admin.create(Clusters, { apiVersion, kind, metadata: { name: metadata.name }, spec });
@@ -484,7 +484,7 @@ describe('token controller and a grant for a set of clusters', () => {
       await world.create('ci', { serviceAccount: { namespace: 'kube-system', name: 'default' } });
       await world.until(async () => (await world.conditions()) === FORBIDDEN);
       await world.allow('set:prod/kube-system');
-      await world.ready();
+      await world.waitUntilReady();
     });
   });
 

@@ -31,7 +31,7 @@ async function referTo(name: string): Promise<void> {
   await world.hub.admin.patch(Clusters, { name: world.cluster }, { spec: { authInfo: { controller } } });
 }
 
-async function shows(condition: string, type = 'RotationFailing'): Promise<void> {
+async function waitForCondition(condition: string, type = 'RotationFailing'): Promise<void> {
   await world.until(async () => (await world.condition(type)) === condition);
 }
 
@@ -54,14 +54,14 @@ describe('token controller with a Cluster outside the pins', () => {
   ])('keeps the Secret after the Cluster gets %s, and reports %s in RotationFailing', async (_, reason, change) => {
     await world.run(VERIFYING);
     await world.create('ci', OUTPUTS);
-    await world.ready();
+    await world.waitUntilReady();
     const before = await world.secret();
     world.calls.clear();
 
     await repoint(change());
-    await shows(`True ${reason}`);
+    await waitForCondition(`True ${reason}`);
     await world.pass(120_000, 10_000);
-    await world.reconciled();
+    await world.waitForReconcile();
 
     expect(await world.secret()).toEqual(before);
     expect(await world.condition('Ready')).toBe('True Issued');
@@ -72,12 +72,12 @@ describe('token controller with a Cluster outside the pins', () => {
   it('clears RotationFailing without a new token when the Cluster is corrected', async () => {
     await world.run();
     await world.create();
-    await world.ready();
+    await world.waitUntilReady();
     const first = await world.tokenText();
     await repoint({ serverEndpoints: [endpoint(evil().url)] });
-    await shows('True EndpointNotPinned');
+    await waitForCondition('True EndpointNotPinned');
     await repoint({ serverEndpoints: [endpoint(world.target.url)] });
-    await shows('False Issued');
+    await waitForCondition('False Issued');
     expect(await world.tokenText()).toBe(first);
   });
 
@@ -87,27 +87,27 @@ describe('token controller with a Cluster outside the pins', () => {
   ])('keeps a token until its expiry without retries after the Cluster gets %s', async (_, reason, change) => {
     const { outcomes, logged } = await world.run();
     await world.create();
-    await world.ready();
+    await world.waitUntilReady();
     await repoint(change());
-    await shows(`True ${reason}`);
+    await waitForCondition(`True ${reason}`);
     const before = outcomes.length;
     await world.pass(59 * 60_000, 60_000);
     expect(await world.condition('Ready')).toBe('True Issued');
     expect(outcomes.length - before).toBeLessThan(5);
     expect(logged.filter((line) => line.includes('"level":"error"'))).toEqual([]);
     await world.pass(2 * 60_000);
-    await shows('False Expired', 'Ready');
+    await waitForCondition('False Expired', 'Ready');
     await world.until(async () => (await world.tokenText()) === '');
   });
 
   it('keeps the Secret after the Cluster is re-created with a different address', async () => {
     await world.run();
     await world.create();
-    await world.ready();
+    await world.waitUntilReady();
     const before = await world.secret();
     const { spec } = await world.hub.admin.get(Clusters, { name: world.cluster });
     await world.hub.admin.delete(Clusters, { name: world.cluster });
-    await shows('True ClusterNotFound');
+    await waitForCondition('True ClusterNotFound');
     const orchestratorApiEndpoints = { ...spec.orchestratorApiEndpoints, serverEndpoints: [endpoint(evil().url)] };
     await world.hub.admin.create(Clusters, {
       apiVersion: 'registry.purser.dev/v1alpha1',
@@ -115,7 +115,7 @@ describe('token controller with a Cluster outside the pins', () => {
       metadata: { name: world.cluster },
       spec: { ...spec, orchestratorApiEndpoints },
     });
-    await shows('True EndpointNotPinned');
+    await waitForCondition('True EndpointNotPinned');
     expect(await world.secret()).toEqual(before);
   });
 });
@@ -124,15 +124,15 @@ describe('token controller with a Cluster that refers to another credential', ()
   it('keeps the Secret if the credential does not exist', async () => {
     await world.run();
     await world.create();
-    await world.ready();
+    await world.waitUntilReady();
     const before = await world.secret();
     await referTo('no-such-secret');
-    await shows('True CredentialNotForCluster');
-    await world.reconciled();
+    await waitForCondition('True CredentialNotForCluster');
+    await world.waitForReconcile();
     expect(await world.secret()).toEqual(before);
   });
 
-  it('issues no token with the credential of another Cluster: CredentialNotForCluster', async () => {
+  it('issues no token with the credential of another Cluster, and reports CredentialNotForCluster', async () => {
     await world.run();
     const { spec } = await world.hub.admin.get(Clusters, { name: world.cluster });
     const dev = `${world.cluster}-dev`;
@@ -144,7 +144,7 @@ describe('token controller with a Cluster that refers to another credential', ()
       spec,
     });
     await world.create('ci', { clusterName: dev });
-    await shows('False CredentialNotForCluster', 'Ready');
+    await waitForCondition('False CredentialNotForCluster', 'Ready');
     expect([await world.secret(), world.sent().target]).toEqual([undefined, []]);
     expect(await messages()).not.toMatch(/127\.0\.0\.1|-credential|purser-system/);
   });
@@ -152,7 +152,7 @@ describe('token controller with a Cluster that refers to another credential', ()
   it('reissues the token with the new credential, and writes the token together with the new address and CA', async () => {
     await world.run(VERIFYING);
     await world.create();
-    await world.ready();
+    await world.waitUntilReady();
     const first = await world.tokenText();
     const spare = `${world.cluster}-spare`;
     await world.register(spare, evil());
@@ -164,7 +164,7 @@ describe('token controller with a Cluster that refers to another credential', ()
     await world.pass(15_000);
     const { spec } = await world.hub.admin.get(Clusters, { name: spare });
     await world.hub.admin.patch(Clusters, { name: world.cluster }, { spec: spec as unknown as Record<string, unknown> });
-    const second = await world.renewed(first);
+    const second = await world.waitForNewToken(first);
 
     expect([await world.isAccepted(second, evil()), await world.isAccepted(first)]).toEqual([true, true]);
     const secret = await world.secret();
@@ -177,10 +177,10 @@ describe('token controller and credential Secrets', () => {
   it('keeps the Secret of a token after the credential is deleted', async () => {
     await world.run();
     await world.create();
-    await world.ready();
+    await world.waitUntilReady();
     const before = await world.secret();
     await world.hub.admin.delete(Secrets, credentialName());
-    await shows('True CredentialNotForCluster');
+    await waitForCondition('True CredentialNotForCluster');
     expect(await world.secret()).toEqual(before);
   });
 
@@ -188,19 +188,19 @@ describe('token controller and credential Secrets', () => {
     await world.run();
     await world.hub.admin.patch(Secrets, credentialName(), { metadata: { labels: { 'tokens.purser.dev/managed-by': 'purser' } } });
     await world.create();
-    await shows('False CredentialNotForCluster', 'Ready');
+    await waitForCondition('False CredentialNotForCluster', 'Ready');
     await world.hub.admin.patch(Secrets, credentialName(), { metadata: { labels: { 'tokens.purser.dev/managed-by': null } } });
-    await world.ready();
+    await world.waitUntilReady();
   });
 
   it('issues tokens only for service accounts in the namespaces of the credential', async () => {
     await world.hub.admin.patch(Secrets, credentialName(), { data: { namespaces: base64('team-a team-b') } });
     await world.run();
     await world.create('ci', { revocation: 'BoundSecret' });
-    await shows('False NamespaceNotAllowed', 'Ready');
+    await waitForCondition('False NamespaceNotAllowed', 'Ready');
     expect([await world.secret(), world.sent().target]).toEqual([undefined, []]);
     await world.hub.admin.patch(Secrets, credentialName(), { data: { namespaces: base64('team-a, deploy') } });
-    await world.ready();
+    await world.waitUntilReady();
   });
 });
 
@@ -211,7 +211,7 @@ describe('token controller and ManagedTokens', () => {
     const metadata = { namespace: 'purser-system', name: 'beside' };
     await world.allow(world.cluster, { name: `${world.namespace}-beside`, namespace: metadata.namespace });
     await world.hub.admin.create(ManagedTokens, { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', metadata, spec });
-    await world.ready();
+    await world.waitUntilReady();
     await world.until(async () => {
       const { status } = await world.hub.admin.get(ManagedTokens, metadata);
       return status?.conditions?.[0]?.reason === 'InvalidSpec';
@@ -233,7 +233,7 @@ describe('token controller and ManagedTokens', () => {
     await world.allow(name);
     await world.run({ hubCluster: name, hub: world.hub.admin });
     await world.create('ci', { clusterName: name, serviceAccount: { namespace: world.namespace, name: 'default' } });
-    await world.ready();
+    await world.waitUntilReady();
     const secret = await world.secret();
     expect([text(secret, 'server'), text(secret, 'ca.crt')]).toEqual([world.hub.url, world.hub.ca]);
 

@@ -77,7 +77,7 @@ describe('laneOf', () => {
     expect(lanes).toEqual([LANE, LANE]);
   });
 
-  it('returns the shared lane for ManagedTokens that dial no server, or a server other than the one in their spec', () => {
+  it('returns the shared lane for ManagedTokens that dial no server, or also another cluster than the one in their spec', () => {
     const one = registered({ name: 'one', servers: [server] });
     const bare = registered({ name: 'bare', controller: null, credential: null });
     const madeUp = Array.from({ length: 500 }, (_, index) =>
@@ -105,7 +105,7 @@ describe('priorityOf', () => {
     ['a deletion', { expiresInMs: YEAR, metadata: { deletionTimestamp: '2026-03-01T11:00:00Z' } }, 0],
     ['a renewal shortly before the expiry', { expiresInMs: 5_000, renewInMs: -MINUTE }, 5_000],
     ['a token that has expired', { expiresInMs: -5_000, renewInMs: -MINUTE }, -5_000],
-    ['a renewal of a token that lives long', { expiresInMs: YEAR, renewInMs: -1 }, MINUTE],
+    ['a renewal of a long-lived token', { expiresInMs: YEAR, renewInMs: -1 }, MINUTE],
     ['a new spec', { expiresInMs: YEAR, observedGeneration: 0 }, MINUTE],
     ['a requested rotation', { expiresInMs: YEAR, metadata: { annotations: { [Annotation.rotate]: 'now' } } }, MINUTE],
     ['a first token', {}, MINUTE],

@@ -14,7 +14,7 @@ describe('RecordKey', () => {
   const key = new RecordKey(KEY);
   const { signature } = key.sign(token, DIGEST);
 
-  it('verifies a digest that it signed for the same ManagedToken', () => {
+  it('verifies a digest that the same key signed for the same ManagedToken', () => {
     const signed = aToken().withStatus({ tokenDigest: DIGEST, tokenSignature: signature }).build();
     expect(key.verify(signed)).toEqual({ digest: DIGEST, signature });
     expect(new RecordKey(KEY).verify(signed)).toEqual({ digest: DIGEST, signature });
@@ -96,7 +96,7 @@ describe('loadRecordKey', () => {
     expect([requests, lines]).toEqual([[LIST], []]);
   });
 
-  it('creates a key of 32 bytes if the Secret does not exist, and logs no part of it', async () => {
+  it('creates a key of 32 bytes if the Secret does not exist, and logs no part of the key', async () => {
     const key = await load();
     expect(stored).toMatchObject({ metadata: { namespace: 'purser-system', name: 'purser-record-key' }, type: 'Opaque' });
     expect(Buffer.from(keyText(), 'base64')).toHaveLength(32);
@@ -106,7 +106,7 @@ describe('loadRecordKey', () => {
     expect(lines.join()).not.toContain(keyText().slice(0, 8));
   });
 
-  it('reads the key of another replica that created it first', async () => {
+  it('reads the key that another replica created first', async () => {
     const create = () =>
       respond('create', () => {
         store({ key: KEY.toString('base64') });

@@ -110,7 +110,7 @@ function largeSecret(index: number, namespace = 'crowd'): Stored<Secret> {
 }
 
 describe('reduceSecret of a Secret that is too large', () => {
-  it('keeps at most 4 kB of the annotations, short names of the owner, and no long claims', () => {
+  it('keeps less than 6 KiB of a Secret with long annotations, owner names and claims, and sets isTooLarge', () => {
     const secret = reduceSecret(largeSecret(0));
     expect(secret.isTooLarge).toBe(true);
     expect(recordedBytes(secret)).toBeLessThan(6 * KILOBYTE);
@@ -194,7 +194,7 @@ describe('reduceToken', () => {
     expect([same === one, other === one]).toEqual([true, false]);
   });
 
-  it('keeps requests to rotate and revoke in a stub', () => {
+  it('keeps a request to revoke, and no record, in a stub', () => {
     const finalizers = Array.from({ length: 3_000 }, (_, index) => `example.com/finalizer-${index}`);
     const token = aToken()
       .withMetadata({ finalizers })
@@ -282,7 +282,7 @@ describe('createTokenInformers on a hub without WatchList', () => {
   afterEach(() => world.close());
 
   /** Starts a hub with these ManagedTokens, and returns the objects in the store of the informer. */
-  async function listed(tokens: readonly ManagedToken[], maxBytes: number): Promise<readonly StoredToken[]> {
+  async function listTokens(tokens: readonly ManagedToken[], maxBytes: number): Promise<readonly StoredToken[]> {
     const clock = new FakeClock();
     world = await startWireWorld(
       ({ query }, reply) => {
@@ -305,8 +305,8 @@ describe('createTokenInformers on a hub without WatchList', () => {
     return kept;
   }
 
-  it('lists ManagedTokens of 393 kB each in pages that fit, and keeps stubs of them', async () => {
-    const kept = await listed(
+  it('lists ManagedTokens of 393 KiB each in pages that fit, and keeps only stubs of the ManagedTokens', async () => {
+    const kept = await listTokens(
       Array.from({ length: 20 }, (_, index) => large(index, 196)),
       1_000 * KILOBYTE,
     );
@@ -316,14 +316,14 @@ describe('createTokenInformers on a hub without WatchList', () => {
   });
 
   onlyExhaustive(() => {
-    it('keeps slightly more than 32 MiB of the ManagedTokens in one namespace', async () => {
+    it('keeps at most slightly more than 32 MiB of the ManagedTokens in one namespace', async () => {
       const annotations = { filler: 'x'.repeat(60 * KILOBYTE) };
       const token = (index: number) =>
         aToken()
           .writing({ name: 'ci', annotations })
           .withMetadata({ name: `t-${index}`, uid: `uid-${index}`, resourceVersion: '1' })
           .build();
-      const kept = await listed(
+      const kept = await listTokens(
         Array.from({ length: 1_200 }, (_, index) => token(index)),
         64_000 * KILOBYTE,
       );

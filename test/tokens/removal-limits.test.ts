@@ -13,7 +13,7 @@ import type { TokenMetrics } from '../../src/tokens/run.ts';
 import { type TrackedToken, TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
-import { refused } from './scripted-hub.ts';
+import { failureStatus } from './scripted-hub.ts';
 import { RECORD_KEY } from './test-reconciler.ts';
 
 let clock: FakeClock;
@@ -26,7 +26,7 @@ let lines: { readonly msg: string; readonly namespace?: string; readonly suppres
 
 const hub = {
   get: async () => {
-    if (stored === undefined) throw new StatusError(refused(404, 'NotFound') as ConstructorParameters<typeof StatusError>[0]);
+    if (stored === undefined) throw new StatusError(failureStatus(404, 'NotFound') as ConstructorParameters<typeof StatusError>[0]);
     return stored;
   },
   create: async (_: unknown, object: ConfigMap) => (stored = object),
@@ -80,7 +80,7 @@ const release = (value: string) => {
 };
 
 describe('RemovalLimits and the global limit', () => {
-  it('pauses removal when 25 tokens of five namespaces lost permission, and records it in the ConfigMap', async () => {
+  it('pauses removal when 25 tokens of five namespaces lost permission, and records the pause in the ConfigMap', async () => {
     const [first] = lose(FIVE);
     expect([await check(first), isPaused]).toEqual(['paused', true]);
     expect(stored?.metadata).toMatchObject({ namespace: 'purser-system', name: 'purser-removal-limit' });
@@ -88,12 +88,12 @@ describe('RemovalLimits and the global limit', () => {
     expect(stored?.data?.['message']).toContain('Removal of Secrets is paused: 25 tokens in 5 namespaces lost permission within a minute.');
   });
 
-  it('does not hold removals if one tenant with many tokens loses permission', async () => {
+  it('delays removals, but does not pause them, if one tenant with many tokens loses permission', async () => {
     const [first] = lose({ a: 500, b: 1, c: 1 });
     expect([await check(first), isPaused]).toEqual(['delayed', false]);
   });
 
-  it('ignores tokens that lost permission because of a change by their tenant', async () => {
+  it('ignores tokens that lost permission because of a change by their tenant; only the limit of the namespace counts such tokens', async () => {
     const [first] = lose(FIVE, true);
     expect([await check(first), isPaused]).toEqual(['allowed', false]);
     limits.recordRemoval(first as TrackedToken);
@@ -107,9 +107,9 @@ describe('RemovalLimits and the global limit', () => {
   });
 
   it.each([
-    ['250 tokens that Purser issued', true, 'allowed'],
-    ['250 ManagedTokens with forged signatures', false, 'paused'],
-  ])('compares the tokens that lost permission with %s', async (_, isGenuine, expected) => {
+    ['allowed for 25 tokens, because Purser issued 250 others', true, 'allowed'],
+    ['paused for 25 tokens, because the signatures of 250 others are forged', false, 'paused'],
+  ])('decides on removals by the share of the tokens that Purser issued: %s', async (_, isGenuine, expected) => {
     const key = isGenuine ? RECORD_KEY : new RecordKey(Buffer.alloc(32, 2));
     existing = Array.from({ length: 250 }, (_each, index) => {
       const issued = aToken().withMetadata({ namespace: `team-${index}` });
@@ -120,7 +120,7 @@ describe('RemovalLimits and the global limit', () => {
     expect(await check(first)).toBe(expected);
   });
 
-  it('never holds a token with revocation BoundSecret', async () => {
+  it('never holds a token with revocation BoundSecret or a listed anchor', async () => {
     const [first] = lose(FIVE);
     await check(first);
     expect(await check(first, aToken().with({ revocation: 'BoundSecret' }).build())).toBe('allowed');

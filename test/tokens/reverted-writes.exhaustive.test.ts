@@ -32,7 +32,7 @@ const reviews = () => hub.served.filter((call) => call.endsWith('subjectaccessre
 const conditions = () => (hub.token.status?.conditions ?? []).map(({ type, status, reason }) => `${type}=${status}/${reason}`).join(' ');
 
 /** Reconciles continuously, as if every change triggered a reconcile immediately. */
-async function lookFor(ms: number, undo: () => void = () => {}): Promise<void> {
+async function reconcileFor(ms: number, undo: () => void = () => {}): Promise<void> {
   for (let passed = 0; passed < ms; passed += 500) {
     undo();
     reconciler.sync();
@@ -42,7 +42,7 @@ async function lookFor(ms: number, undo: () => void = () => {}): Promise<void> {
   }
 }
 
-async function firstToken(): Promise<Secret> {
+async function issueFirstToken(): Promise<Secret> {
   await reconciler.reconcile();
   reconciler.sync();
   clock.advance(10_000);
@@ -61,59 +61,59 @@ describe('reconcileToken and a client that reverts its writes', () => {
       ['a webhook that changes the token', (secret: Secret) => withData(secret, { token: base64('theirs') })],
     ]),
   )('backs off against %s, and reports SecretWriteFailed', async (_, webhook) => {
-    await firstToken();
+    await issueFirstToken();
     hub.webhook = webhook;
     hub.put(webhook(hub.secrets.get('ci') as Secret));
-    await lookFor(5 * MINUTE);
+    await reconcileFor(5 * MINUTE);
 
     expect(conditions()).toMatch(/=(True|False)\/SecretWriteFailed/);
     expect(writes()).toBeGreaterThan(4);
     expect(writes()).toBeLessThanOrEqual(10);
     expect(world.issued).toBeLessThanOrEqual(10);
     hub.webhook = (secret) => secret;
-    await lookFor(6 * MINUTE);
+    await reconcileFor(6 * MINUTE);
     expect(conditions()).toBe('Ready=True/Issued RotationFailing=False/Issued');
   });
 
   it.each(
     allOrFirst([
       ['changes a key back', (secret: Secret) => withData(secret, { server: base64('https://elsewhere') })],
-      ['puts another token there', (secret: Secret) => withData(secret, { token: base64('theirs') })],
+      ['writes another token', (secret: Secret) => withData(secret, { token: base64('theirs') })],
     ]),
   )('backs off against a controller that %s', async (_, undone) => {
-    const theirs = undone(await firstToken());
-    await lookFor(5 * MINUTE, () => hub.put(theirs));
+    const theirs = undone(await issueFirstToken());
+    await reconcileFor(5 * MINUTE, () => hub.put(theirs));
 
     expect(conditions()).toMatch(/=(True|False)\/SecretWriteFailed/);
     expect(writes()).toBeLessThanOrEqual(10);
-    await lookFor(6 * MINUTE);
+    await reconcileFor(6 * MINUTE);
     expect(conditions()).toBe('Ready=True/Issued RotationFailing=False/Issued');
   });
 
-  it('backs off renewing against a controller that restores an old token', async () => {
-    const old = await firstToken();
+  it('backs off from renewals while a controller restores an old token', async () => {
+    const old = await issueFirstToken();
     clock.advance(49 * MINUTE);
-    await lookFor(5 * MINUTE, () => hub.put(old));
+    await reconcileFor(5 * MINUTE, () => hub.put(old));
 
     expect(conditions()).toBe('Ready=True/Issued RotationFailing=True/SecretWriteFailed');
     expect([world.issued <= 10, writes() <= 10]).toEqual([true, true]);
   });
 
   it('backs off from removing an expired token that another controller restores', async () => {
-    const old = await firstToken();
+    const old = await issueFirstToken();
     world.isDown = true;
     clock.advance(70 * MINUTE);
-    await lookFor(5 * MINUTE, () => hub.put(old));
+    await reconcileFor(5 * MINUTE, () => hub.put(old));
 
     expect(writes()).toBeLessThanOrEqual(10);
   });
 
   it('repairs the Secret immediately for every new spec', async () => {
-    await firstToken();
+    await issueFirstToken();
     for (let edit = 0; edit < 12; edit++) {
       const secret = { outputs: ['Token'] as const, labels: { edit: String(edit) } };
       hub.change((token) => ({ ...token, spec: { ...token.spec, secret } }));
-      await lookFor(500);
+      await reconcileFor(500);
       expect(hub.secrets.get('ci')?.metadata.labels?.['edit']).toBe(String(edit));
     }
     expect(world.issued).toBe(0);
@@ -122,7 +122,7 @@ describe('reconcileToken and a client that reverts its writes', () => {
 
 describe('reconcileToken while it backs off', () => {
   /** Reconciles only at the requested times; returns the times of issuances, in seconds from now. */
-  async function issuedWithin(ms: number, each: (passedMs: number) => void = () => {}): Promise<readonly number[]> {
+  async function reconcileOnSchedule(ms: number, each: (passedMs: number) => void = () => {}): Promise<readonly number[]> {
     const at: number[] = [];
     const start = clock.now();
     let dueAt = start;
@@ -140,12 +140,12 @@ describe('reconcileToken while it backs off', () => {
   const isExpired = () => clock.now() >= Date.parse(hub.secrets.get('ci')?.metadata.annotations?.['tokens.purser.dev/expires-at'] ?? '');
 
   it("retries within a fifth of the old token's remaining validity if a new token could not be written", async () => {
-    await firstToken();
+    await issueFirstToken();
     clock.advance(45 * MINUTE);
     hub.isReadOnly = true;
-    const attempts = await issuedWithin(14 * MINUTE);
+    const attempts = await reconcileOnSchedule(14 * MINUTE);
     hub.isReadOnly = false;
-    const [renewed] = await issuedWithin(MINUTE);
+    const [renewed] = await reconcileOnSchedule(MINUTE);
 
     expect(attempts.length).toBeGreaterThan(5);
     expect(renewed).toBeLessThan(15);
@@ -160,9 +160,9 @@ describe('reconcileToken while it backs off', () => {
       const labels = Object.entries(written.metadata.labels ?? {}).filter(([name]) => name !== 'team');
       return { ...written, metadata: { ...written.metadata, labels: Object.fromEntries(labels) } };
     };
-    await firstToken();
+    await issueFirstToken();
     const expired: number[] = [];
-    await issuedWithin(60 * MINUTE, (passed) => {
+    await reconcileOnSchedule(60 * MINUTE, (passed) => {
       if (isExpired()) expired.push(passed);
     });
 
@@ -171,26 +171,26 @@ describe('reconcileToken while it backs off', () => {
   });
 
   it('removes an expired token from the Secret', async () => {
-    await firstToken();
+    await issueFirstToken();
     clock.advance(45 * MINUTE);
     hub.isReadOnly = true;
-    await issuedWithin(22 * MINUTE);
+    await reconcileOnSchedule(22 * MINUTE);
     hub.isReadOnly = false;
-    await issuedWithin(10_000);
+    await reconcileOnSchedule(10_000);
 
     expect(hub.secrets.get('ci')?.data?.['token']).toBeUndefined();
     expect(conditions()).toBe('Ready=False/Expired RotationFailing=True/SecretWriteFailed');
-    await issuedWithin(5 * MINUTE);
+    await reconcileOnSchedule(5 * MINUTE);
     expect(conditions()).toBe('Ready=True/Issued RotationFailing=False/Issued');
   });
 });
 
 describe('reconcileToken while the target is down', () => {
   it('sends no review while the circuit is open', async () => {
-    await firstToken();
+    await issueFirstToken();
     world.isDown = true;
     clock.advance(49 * MINUTE);
-    for (let looks = 0; looks < 30; looks++) await reconciler.reconcile();
+    for (let runs = 0; runs < 30; runs++) await reconciler.reconcile();
 
     expect(reviews()).toBe(5);
     expect(conditions()).toBe('Ready=True/Issued RotationFailing=True/CircuitOpen');
@@ -202,7 +202,7 @@ describe('reconcileToken while the target is down', () => {
 
   it('reports nothing about the target to a requester without permission', async () => {
     world.isDown = true;
-    for (let looks = 0; looks < 6; looks++) await reconciler.reconcile();
+    for (let runs = 0; runs < 6; runs++) await reconciler.reconcile();
     hub.isAllowed = false;
     reconciler.forgetPermissions();
     await reconciler.reconcile();

@@ -1,4 +1,4 @@
-// Revocable tokens: bound to an anchor on the target, which is deleted first.
+// Revocable tokens are bound to an anchor on the target. Purser deletes the anchor before the Secret.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Annotation } from '../../src/api/names.ts';
@@ -21,11 +21,11 @@ beforeEach(() => world.begin());
 afterEach(() => world.end());
 afterAll(() => world.close());
 
-async function issued(calls: string[] = []): Promise<string> {
+async function issueToken(calls: string[] = []): Promise<string> {
   await world.create('ci', { revocation: 'BoundSecret' });
-  await world.ready();
-  await world.reconciled();
-  calls.push(...world.inOrder());
+  await world.waitUntilReady();
+  await world.waitForReconcile();
+  calls.push(...world.callsInOrder());
   await world.pass(5_000);
   world.calls.clear();
   return await world.tokenText();
@@ -51,7 +51,7 @@ async function isRejected(token: string, target = world.target): Promise<boolean
 describe('token controller with revocation BoundSecret', () => {
   it('binds the token to an anchor in the namespace of its service account, and sets the finalizer', async () => {
     await world.run();
-    const token = await issued();
+    const token = await issueToken();
 
     expect(await world.isAccepted(token)).toBe(true);
     expect((await world.get()).metadata.finalizers).toEqual([FINALIZER]);
@@ -65,11 +65,11 @@ describe('token controller with revocation BoundSecret', () => {
   it('sends eight requests for a first token: finalizer and status.anchors before the anchor, the anchor before the token', async () => {
     await world.run();
     await world.create('warm');
-    await world.ready('warm');
-    await world.reconciled('warm');
+    await world.waitUntilReady('warm');
+    await world.waitForReconcile('warm');
     const calls: string[] = [];
     world.calls.clear();
-    await issued(calls);
+    await issueToken(calls);
 
     expect(calls).toEqual([
       'POST subjectaccessreviews',
@@ -86,12 +86,12 @@ describe('token controller with revocation BoundSecret', () => {
 
   it('renews the token with the same anchor and without extra requests', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     const before = await anchor();
     await world.pass(49 * MINUTE);
-    await world.renewed(first);
+    await world.waitForNewToken(first);
     await world.until(async () => (await world.get()).status?.rotations === 1);
-    await world.reconciled();
+    await world.waitForReconcile();
 
     expect(world.sent()).toEqual({
       hub: ['POST subjectaccessreviews', 'PUT secrets/ci', 'PUT managedtokens/ci/status'],
@@ -102,12 +102,12 @@ describe('token controller with revocation BoundSecret', () => {
 
   it('revokes the token when its requester loses permission', async () => {
     await world.run();
-    const token = await issued();
+    const token = await issueToken();
     await world.forbid();
     await world.until(async () => world.sent().hub.filter((call) => call === 'POST subjectaccessreviews').length >= 3);
     await world.pass(16_000, 1_000);
     await world.until(async () => (await world.secret()) === undefined);
-    await world.reconciled();
+    await world.waitForReconcile();
 
     expect(await anchor()).toBeUndefined();
     expect(await isRejected(token)).toBe(true);
@@ -117,7 +117,7 @@ describe('token controller with revocation BoundSecret', () => {
 
   it('revokes the token when its ManagedToken is deleted', async () => {
     await world.run();
-    const token = await issued();
+    const token = await issueToken();
     await world.hub.admin.delete(ManagedTokens, ci());
     await world.until(isGone);
     await world.until(async () => (await world.secret()) === undefined);
@@ -127,13 +127,13 @@ describe('token controller with revocation BoundSecret', () => {
 
   it('revokes the token once for each value of the revoke annotation, and issues a new token', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } } });
     await world.until(() => isRejected(first));
     await world.pass(5_000, 500);
-    const second = await world.renewed(first);
-    await world.ready();
-    await world.reconciled();
+    const second = await world.waitForNewToken(first);
+    await world.waitUntilReady();
+    await world.waitForReconcile();
 
     expect(await world.isAccepted(second)).toBe(true);
     expect((await world.get()).status?.lastRevokeRequest).toBe('leaked');
@@ -144,7 +144,7 @@ describe('token controller with revocation BoundSecret', () => {
   onlyExhaustive(() => {
     it('issues no token after a revocation while suspended', async () => {
       await world.run();
-      const first = await issued();
+      const first = await issueToken();
       await world.patch('ci', {
         metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } },
         spec: { rotation: { suspend: true } },
@@ -152,20 +152,20 @@ describe('token controller with revocation BoundSecret', () => {
       await world.until(() => isRejected(first));
       await world.until(async () => (await world.conditions()) === 'Ready=False Suspended RotationFailing=False Suspended');
       await world.pass(60_000, 5_000);
-      await world.reconciled();
+      await world.waitForReconcile();
       expect([await world.secret(), await anchor()]).toEqual([undefined, undefined]);
       await world.patch('ci', { spec: { rotation: { suspend: false } } });
-      await world.ready();
+      await world.waitUntilReady();
     });
   });
 
   it('re-creates an anchor that another client deleted', async () => {
     await world.run({ settings: { verifyIntervalMs: 15 * MINUTE } });
-    const first = await issued();
+    const first = await issueToken();
     await world.target.admin.delete(Secrets, { namespace: 'deploy', name: (await anchor())?.metadata.name ?? '' });
     expect(await isRejected(first)).toBe(true);
     await world.pass(16 * MINUTE);
-    const second = await world.renewed(first);
+    const second = await world.waitForNewToken(first);
     expect(await world.isAccepted(second)).toBe(true);
   });
 
@@ -175,25 +175,25 @@ describe('token controller with revocation BoundSecret', () => {
       await world.target.admin.create(ServiceAccounts, { metadata: account });
       await world.run();
       await world.create('ci', { revocation: 'BoundSecret', serviceAccount: account });
-      await world.ready();
+      await world.waitUntilReady();
       const first = await world.tokenText();
       await world.target.admin.delete(ServiceAccounts, account);
       await world.target.admin.create(ServiceAccounts, { metadata: account });
       await world.pass(49 * MINUTE);
-      const second = await world.renewed(first);
+      const second = await world.waitForNewToken(first);
       expect(await world.isAccepted(second)).toBe(true);
       await world.target.admin.delete(ServiceAccounts, account);
     });
   });
 
-  it('deletes the former anchor when the token moves to another cluster', async () => {
+  it('deletes the former anchor when the spec names another cluster', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await world.register(`${world.cluster}-b`, world.targets[1]);
     await world.allow(`${world.cluster}-b`);
     await world.pass(15_000);
     await world.patch('ci', { spec: { clusterName: `${world.cluster}-b` } });
-    const second = await world.renewed(first);
+    const second = await world.waitForNewToken(first);
     await world.until(async () => (await anchor()) === undefined);
 
     expect([await isRejected(first), await world.isAccepted(second, world.targets[1])]).toEqual([true, true]);
@@ -202,10 +202,10 @@ describe('token controller with revocation BoundSecret', () => {
 
   it('deletes the anchor and removes the finalizer when revocation becomes None', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await world.pass(15_000);
     await world.patch('ci', { spec: { revocation: 'None' } });
-    await world.renewed(first);
+    await world.waitForNewToken(first);
     await world.until(async () => (await world.get()).metadata.finalizers === undefined);
     expect([await anchor(), await isRejected(first)]).toEqual([undefined, true]);
   });
@@ -216,8 +216,8 @@ onlyExhaustive(() => {
     const revoke = () => world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } } });
 
     /** Deletes the Secret while `keep` prevents its re-creation. */
-    async function withoutSecret(keep: () => Promise<unknown>): Promise<string> {
-      const token = await issued();
+    async function deleteSecretWhile(keep: () => Promise<unknown>): Promise<string> {
+      const token = await issueToken();
       await keep();
       await world.hub.admin.delete(Secrets, ci());
       return token;
@@ -225,7 +225,7 @@ onlyExhaustive(() => {
 
     it('revokes the token when its requester loses permission', async () => {
       await world.run();
-      const token = await withoutSecret(() => world.forbid());
+      const token = await deleteSecretWhile(() => world.forbid());
       await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
       await world.pass(16_000, 1_000);
       await world.until(() => isRejected(token));
@@ -233,13 +233,13 @@ onlyExhaustive(() => {
 
       expect(await anchor()).toBeUndefined();
       await world.allow(world.cluster);
-      await world.ready();
+      await world.waitUntilReady();
       expect((await world.get()).metadata.finalizers).toEqual([FINALIZER]);
     });
 
-    it('revokes the token after a withdrawal once its cluster responds again, and audits it once', async () => {
+    it('revokes the token after a withdrawal once the cluster responds again, and audits the withdrawal once', async () => {
       const controller = await world.run();
-      const token = await withoutSecret(() => world.forbid());
+      const token = await deleteSecretWhile(() => world.forbid());
       await world.target.stop();
       await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
       await world.pass(16_000, 1_000);
@@ -254,9 +254,9 @@ onlyExhaustive(() => {
     it.each([
       ['has lost its permission', () => world.forbid(), 'Forbidden'],
       ['has a spec that is invalid', () => world.patch('ci', { spec: { secret: { server: 'https://192.0.2.1' } } }), 'InvalidSpec'],
-    ])('revokes the token for the annotation even if the ManagedToken %s', async (_, keep, reason) => {
+    ])('revokes the token for a new revoke annotation even if the ManagedToken %s', async (_, keep, reason) => {
       await world.run();
-      const token = await withoutSecret(keep);
+      const token = await deleteSecretWhile(keep);
       await world.until(async () => (await world.condition('Ready')) === `False ${reason}`);
       await revoke();
       await world.until(() => isRejected(token));
@@ -265,9 +265,9 @@ onlyExhaustive(() => {
       expect(await world.events()).toContain('Normal RevocationRequested');
     });
 
-    it('revokes the token for the annotation even if a foreign Secret has the name of the deleted Secret', async () => {
+    it('revokes the token for a new revoke annotation even if a foreign Secret has the name of the deleted Secret', async () => {
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       await world.patch('ci', { spec: { rotation: { suspend: true } } });
       await world.hub.admin.delete(Secrets, ci());
       await world.hub.admin.create(Secrets, { metadata: ci(), type: 'Opaque' });
@@ -278,15 +278,15 @@ onlyExhaustive(() => {
       await world.hub.admin.delete(Secrets, ci());
     });
 
-    it('revokes the token when it moves to another namespace', async () => {
+    it('revokes the token when the spec names a service account in another namespace', async () => {
       const account = { namespace: 'default', name: 'elsewhere' };
       await world.target.admin.create(ServiceAccounts, { metadata: account });
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       await world.patch('ci', { spec: { rotation: { suspend: true } } });
       await world.hub.admin.delete(Secrets, ci());
       await world.patch('ci', { spec: { rotation: { suspend: false }, serviceAccount: account } });
-      await world.ready();
+      await world.waitUntilReady();
       await world.until(() => isRejected(token));
 
       expect(await anchor()).toBeUndefined();
@@ -297,12 +297,12 @@ onlyExhaustive(() => {
       await world.target.admin.delete(ServiceAccounts, account);
     });
 
-    it('revokes the tokens at all locations when the ManagedToken is deleted', async () => {
+    it('revokes the token at a former location when the ManagedToken is deleted', async () => {
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       await world.patch('ci', { spec: { rotation: { suspend: true }, clusterName: 'nowhere' } });
       await world.hub.admin.delete(Secrets, ci());
-      await world.reconciled();
+      await world.waitForReconcile();
       await world.hub.admin.delete(ManagedTokens, ci());
       await world.until(isGone);
 
@@ -314,7 +314,7 @@ onlyExhaustive(() => {
 describe('token controller and a ManagedToken that is being deleted', () => {
   it('keeps the finalizer for at most ten minutes while the target is down', async () => {
     const controller = await world.run();
-    await issued();
+    await issueToken();
     await world.target.stop();
     await world.hub.admin.delete(ManagedTokens, ci());
     await world.until(async () => (await world.events()).includes('Warning ClusterUnreachable'));
@@ -330,7 +330,7 @@ describe('token controller and a ManagedToken that is being deleted', () => {
   onlyExhaustive(() => {
     it('removes the finalizer when the target recovers in time', async () => {
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       await world.target.stop();
       await world.hub.admin.delete(ManagedTokens, ci());
       await world.until(async () => (await world.events()).includes('Warning ClusterUnreachable'));
@@ -344,7 +344,7 @@ describe('token controller and a ManagedToken that is being deleted', () => {
 
   it('removes the finalizer immediately if the Cluster does not exist', async () => {
     await world.run();
-    await issued();
+    await issueToken();
     await world.hub.admin.delete(Clusters, { name: world.cluster });
     await world.hub.admin.delete(ManagedTokens, ci());
     await world.until(isGone);
@@ -353,9 +353,9 @@ describe('token controller and a ManagedToken that is being deleted', () => {
   it('removes the Secret after a withdrawal even if a finalizer of another controller remains', async () => {
     await world.run();
     await world.create('ci', {}, { finalizers: ['example.com/theirs'] });
-    await world.ready();
+    await world.waitUntilReady();
     await world.hub.admin.delete(ManagedTokens, ci());
-    await world.reconciled();
+    await world.waitForReconcile();
     world.calls.clear();
     await world.forbid();
     await world.until(async () => world.sent().hub.filter((call) => call === 'POST subjectaccessreviews').length >= 3);
@@ -368,9 +368,9 @@ describe('token controller and a ManagedToken that is being deleted', () => {
     it('removes an expired token even if a finalizer of another controller remains', async () => {
       await world.run();
       await world.create('ci', {}, { finalizers: ['example.com/theirs'] });
-      await world.ready();
+      await world.waitUntilReady();
       await world.hub.admin.delete(ManagedTokens, ci());
-      await world.reconciled();
+      await world.waitForReconcile();
       await world.pass(61 * MINUTE);
       await world.until(async () => (await world.tokenText()) === '');
       expect(await world.secret()).toBeDefined();
@@ -380,13 +380,13 @@ describe('token controller and a ManagedToken that is being deleted', () => {
   it('keeps a finalizer of another controller, and rotates no token', async () => {
     await world.run();
     await world.create('ci', {}, { finalizers: ['example.com/theirs'] });
-    await world.ready();
+    await world.waitUntilReady();
     const first = await world.tokenText();
     await world.hub.admin.delete(ManagedTokens, ci());
-    await world.reconciled();
+    await world.waitForReconcile();
     await world.pass(50 * MINUTE);
     world.calls.clear();
-    await world.reconciled();
+    await world.waitForReconcile();
 
     expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
     expect((await world.get()).metadata.finalizers).toEqual(['example.com/theirs']);
@@ -413,19 +413,19 @@ onlyExhaustive(() => {
     it('removes a forged finalizer of a token without revocation', async () => {
       await world.run();
       await world.create('ci', {}, forged);
-      await world.ready();
+      await world.waitUntilReady();
       await world.until(async () => (await world.get()).metadata.finalizers === undefined);
       expect(world.sent().target.filter((call) => call.includes('secrets'))).toEqual([]);
     });
 
     it('sends no request for an anchor that the status no longer lists, and reports the anchor as orphaned', async () => {
       const controller = await world.run();
-      await issued();
+      await issueToken();
       const { metadata, status } = await world.get();
       await world.patch('ci', { spec: { rotation: { suspend: true } } });
-      await world.reconciled();
+      await world.waitForReconcile();
       await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { ...status, anchors: null } });
-      await world.reconciled();
+      await world.waitForReconcile();
       world.calls.clear();
       await world.hub.admin.delete(ManagedTokens, ci());
       await world.until(isGone);
@@ -439,14 +439,14 @@ onlyExhaustive(() => {
 
     it('records an event and no metric for locations that a tenant writes into the Secret', async () => {
       const controller = await world.run();
-      await issued();
+      await issueToken();
       const { metadata } = (await world.secret()) as Secret;
       const record = JSON.parse(metadata.annotations?.[Annotation.issuedFor] ?? '') as object;
       const altered = JSON.stringify({ ...record, cluster: 'elsewhere', subject: 'system:serviceaccount:elsewhere:deployer' });
       await world.patch('ci', { spec: { rotation: { suspend: true } } });
-      await world.reconciled();
+      await world.waitForReconcile();
       await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { [Annotation.issuedFor]: altered } } });
-      await world.reconciled();
+      await world.waitForReconcile();
       await world.hub.admin.delete(ManagedTokens, ci());
       await world.until(isGone);
       await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
@@ -460,15 +460,15 @@ describe('token controller and a request to revoke', () => {
   const revoke = () => world.patch('ci', { metadata: { annotations: { [Annotation.revoke]: 'leaked' } } });
   const isDone = async () => (await world.get()).status?.lastRevokeRequest === 'leaked';
 
-  it('waits for the anchor that the spec requires even if a tenant wrote another location into the Secret', async () => {
+  it('waits for the deletion of the anchor that the spec requires even if a tenant wrote another location into the Secret', async () => {
     await world.run();
-    const token = await issued();
+    const token = await issueToken();
     await world.patch('ci', { spec: { rotation: { suspend: true } } });
     const { metadata } = (await world.secret()) as Secret;
     const record = JSON.parse(metadata.annotations?.[Annotation.issuedFor] ?? '') as object;
     const forged = JSON.stringify({ ...record, subject: 'system:serviceaccount:elsewhere:deployer' });
     await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { [Annotation.issuedFor]: forged } } });
-    await world.reconciled();
+    await world.waitForReconcile();
     await world.target.stop();
     await revoke();
     await world.until(async () => (await world.events()).includes('Warning ClusterUnreachable'));
@@ -483,11 +483,11 @@ describe('token controller and a request to revoke', () => {
   onlyExhaustive(() => {
     it('deletes the anchor that the spec requires even if status.anchors was lost', async () => {
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { anchors: null } });
       await revoke();
       await world.until(() => isRejected(token));
-      await world.renewed(token);
+      await world.waitForNewToken(token);
       await world.until(isDone);
     });
   });
@@ -496,7 +496,7 @@ describe('token controller and a request to revoke', () => {
 describe('token controller and status.anchors', () => {
   it('holds 16 locations, and issues no token at a seventeenth location until one is removed', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await world.register(`${world.cluster}-b`, world.targets[1]);
     const cluster = await world.hub.admin.get(Clusters, { name: `${world.cluster}-b` });
     const [key = ''] = credentialKeys(cluster);
@@ -515,8 +515,8 @@ describe('token controller and status.anchors', () => {
     expect((await world.get()).status?.anchors).toEqual(anchors);
     await world.hub.admin.delete(Clusters, { name: `${world.cluster}-b` });
     await world.pass(15 * MINUTE, 10_000);
-    const second = await world.renewed(first);
-    await world.ready();
+    const second = await world.waitForNewToken(first);
+    await world.waitUntilReady();
 
     expect(await world.isAccepted(second)).toBe(true);
     expect((await world.get()).status?.anchors).toMatchObject([{ cluster: world.cluster, namespace: 'deploy' }]);
@@ -524,13 +524,13 @@ describe('token controller and status.anchors', () => {
 
   it('keeps a location whose anchor could not be deleted until the cluster responds again', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await world.register(`${world.cluster}-b`, world.targets[1]);
     await world.allow(`${world.cluster}-b`);
     await world.pass(15_000);
     await world.target.stop();
     await world.patch('ci', { spec: { clusterName: `${world.cluster}-b` } });
-    await world.renewed(first);
+    await world.waitForNewToken(first);
     await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
     expect((await world.get()).status?.anchors).toHaveLength(2);
     await world.target.restart();
@@ -545,27 +545,27 @@ onlyExhaustive(() => {
     it('reports only once that the token cannot be revoked', async () => {
       await world.run();
       await world.create('ci', {});
-      await world.ready();
+      await world.waitUntilReady();
       const token = await world.tokenText();
       await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'now' } } });
       await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'now');
-      await world.reconciled();
+      await world.waitForReconcile();
 
       await world.expectEvents(['Normal Issued', 'Warning RevocationUnavailable']);
       expect(await world.isAccepted(token)).toBe(true);
       expect(await world.tokenText()).toBe(token);
     });
 
-    it('does not report a token that is replaced by a revocable one as revoked', async () => {
+    it('does not report a token as revoked if a revocable token replaces it', async () => {
       const controller = await world.run();
       await world.create('ci', {});
-      await world.ready();
+      await world.waitUntilReady();
       const token = await world.tokenText();
       await world.pass(15_000);
       await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'now' } }, spec: { revocation: 'BoundSecret' } });
-      await world.renewed(token);
-      await world.ready();
-      await world.reconciled();
+      await world.waitForNewToken(token);
+      await world.waitUntilReady();
+      await world.waitForReconcile();
 
       await world.expectEvents(['Normal Issued', 'Normal SpecChanged', 'Warning RevocationUnavailable']);
       expect(controller.logged.filter((line) => line.includes('"decision":"revoked"'))).toEqual([]);
@@ -582,24 +582,24 @@ onlyExhaustive(() => {
 
     it('does not report a token whose anchor is not found on the new cluster as revoked', async () => {
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       await world.patch('ci', { spec: { rotation: { suspend: true } } });
-      await world.reconciled();
+      await world.waitForReconcile();
       await repoint();
       await world.patch('ci', { metadata: { annotations: { [Annotation.revoke]: 'leaked' } } });
       await world.until(async () => (await world.events()).includes('Warning AnchorDeletionUnconfirmed'));
-      await world.reconciled();
+      await world.waitForReconcile();
 
       expect([(await world.get()).status?.lastRevokeRequest, await world.isAccepted(token)]).toEqual([undefined, true]);
     });
 
-    it('keeps a deleted ManagedToken whose anchor is not found on the new cluster for ten minutes, and reports the anchor', async () => {
+    it('keeps a deleted ManagedToken for ten minutes if its anchor is not found on the new cluster, and reports the anchor', async () => {
       await world.run();
-      await issued();
+      await issueToken();
       await world.patch('ci', { spec: { rotation: { suspend: true } } });
-      await world.reconciled();
+      await world.waitForReconcile();
       await repoint();
-      await world.reconciled();
+      await world.waitForReconcile();
       await world.hub.admin.delete(ManagedTokens, ci());
       await world.until(async () => (await world.events()).includes('Warning AnchorDeletionUnconfirmed'));
       await world.pass(9 * MINUTE, 10_000);
@@ -609,13 +609,13 @@ onlyExhaustive(() => {
       await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
     });
 
-    it('reports the anchor as orphaned when the next token is issued on the new cluster', async () => {
+    it('reports the anchor as orphaned when the new cluster issues the next token', async () => {
       await world.run();
-      const first = await issued();
+      const first = await issueToken();
       const { status } = await world.get();
       await repoint();
       await world.pass(15_000, 1_000);
-      const second = await world.renewed(first);
+      const second = await world.waitForNewToken(first);
       await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
 
       expect([await world.isAccepted(first), await world.isAccepted(second, world.targets[1])]).toEqual([true, true]);
@@ -623,17 +623,17 @@ onlyExhaustive(() => {
       expect((await world.get()).status?.anchors).not.toEqual(status?.anchors);
     });
 
-    it('does not report an anchor that is found on the new cluster as orphaned, and binds the next token to it', async () => {
+    it('does not report an anchor that is found on the new cluster as orphaned, and binds the next token to that anchor', async () => {
       await world.run();
-      const first = await issued();
+      const first = await issueToken();
       const before = await anchor();
       const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
       await world.hub.admin.delete(Clusters, { name: world.cluster });
       await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
       await world.pass(15_000, 1_000);
-      const second = await world.renewed(first);
-      await world.ready();
-      await world.reconciled();
+      const second = await world.waitForNewToken(first);
+      await world.waitUntilReady();
+      await world.waitForReconcile();
 
       expect([await world.isAccepted(first), await world.isAccepted(second)]).toEqual([true, true]);
       expect(await anchor()).toEqual(before);
@@ -642,25 +642,25 @@ onlyExhaustive(() => {
 
     it('revokes the token after the Cluster is re-created', async () => {
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
       await world.hub.admin.delete(Clusters, { name: world.cluster });
       await world.hub.admin.patch(ManagedTokens, ci(), { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leak' } } });
-      await world.reconciled();
+      await world.waitForReconcile();
       expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
       await world.hub.admin.create(Clusters, { ...cluster, metadata: { name: metadata.name ?? '' } });
       await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'leak');
       await world.pass(15_000, 1_000);
-      await world.ready();
-      await world.reconciled();
+      await world.waitUntilReady();
+      await world.waitForReconcile();
 
       expect(await world.isAccepted(token)).toBe(false);
       expect(await world.events()).not.toContain('Warning AnchorOrphaned');
     });
 
-    it('keeps the anchor listed while the Cluster of a withdrawn token is missing, and then deletes it', async () => {
+    it('keeps the anchor listed while the Cluster of a withdrawn token is missing, and then deletes the anchor', async () => {
       await world.run();
-      const token = await issued();
+      const token = await issueToken();
       const { metadata, ...cluster } = await world.hub.admin.get(Clusters, { name: world.cluster });
       await world.hub.admin.delete(Clusters, { name: world.cluster });
       await world.forbid();

@@ -18,25 +18,25 @@ afterEach(() => world.end());
 afterAll(() => world.close());
 
 /** Creates a ManagedToken and returns its first token. */
-async function issued(spec: Parameters<TokenWorld['create']>[1] = {}): Promise<string> {
+async function issueToken(spec: Parameters<TokenWorld['create']>[1] = {}): Promise<string> {
   await world.create('ci', spec);
-  await world.ready();
-  await world.reconciled();
+  await world.waitUntilReady();
+  await world.waitForReconcile();
   world.calls.clear();
   return await world.tokenText();
 }
 
 describe('token controller and rotation', () => {
-  it('rotates before the expiry with one review and three requests', async () => {
+  it('rotates before the expiry with one review and three other requests', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await world.pass(40 * MINUTE);
-    await world.reconciled();
+    await world.waitForReconcile();
     expect([await world.tokenText(), world.sent()]).toEqual([first, { hub: [], target: [] }]);
     await world.pass(9 * MINUTE);
-    const second = await world.renewed(first);
+    const second = await world.waitForNewToken(first);
     await world.until(async () => (await world.get()).status?.rotations === 1);
-    await world.reconciled();
+    await world.waitForReconcile();
 
     expect(world.sent()).toEqual({ hub: ROTATION, target: ['POST serviceaccounts/deployer/token'] });
     expect(await world.isAccepted(second)).toBe(true);
@@ -45,10 +45,10 @@ describe('token controller and rotation', () => {
 
   it('schedules each rotation by the granted lifetime', async () => {
     await world.run();
-    let token = await issued({ expirationSeconds: 600, rotation: { renewBefore: '50%', suspend: false } });
+    let token = await issueToken({ expirationSeconds: 600, rotation: { renewBefore: '50%', suspend: false } });
     for (let rotations = 1; rotations <= 3; rotations++) {
       await world.pass(5 * MINUTE);
-      token = await world.renewed(token);
+      token = await world.waitForNewToken(token);
       await world.until(async () => (await world.get()).status?.rotations === rotations);
     }
     expect(world.sent().target).toEqual(Array.from({ length: 3 }, () => 'POST serviceaccounts/deployer/token'));
@@ -56,25 +56,25 @@ describe('token controller and rotation', () => {
 
   it('rotates after a tenth of the lifetime at the earliest, and records RenewBeforeClamped', async () => {
     await world.run();
-    const first = await issued({ expirationSeconds: 600, rotation: { renewBefore: '10h', suspend: false } });
+    const first = await issueToken({ expirationSeconds: 600, rotation: { renewBefore: '10h', suspend: false } });
     await world.expectEvents(['Normal Issued', 'Warning RenewBeforeClamped']);
     const { issuedAt } = (await world.get()).status ?? {};
     await world.pass(MINUTE + 10_000, 1_000);
-    await world.renewed(first);
+    await world.waitForNewToken(first);
     // By the controller's clock, which waits also advance.
     await world.until(async () => (await world.get()).status?.issuedAt !== issuedAt);
     const ageMs = Date.parse((await world.get()).status?.issuedAt ?? '') - Date.parse(issuedAt ?? '');
     expect(ageMs).toBeGreaterThanOrEqual(MINUTE);
   });
 
-  it('rotates immediately for each new value of the annotation rotate', async () => {
+  it('rotates immediately for each new value of the rotate annotation', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await world.pass(15_000);
     await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/rotate': '1' } } });
-    const second = await world.renewed(first);
+    const second = await world.waitForNewToken(first);
     await world.until(async () => (await world.get()).status?.lastRotateRequest === '1');
-    await world.reconciled();
+    await world.waitForReconcile();
 
     expect([await world.tokenText(), world.sent().target.length]).toEqual([second, 1]);
     await world.expectEvents(['Normal Issued', 'Normal RotationRequested']);
@@ -82,39 +82,39 @@ describe('token controller and rotation', () => {
 
   it('does not rotate while suspended, and keeps the token until its expiry', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await world.patch('ci', { spec: { rotation: { suspend: true } } });
     await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=False Suspended');
     await world.hub.admin.patch(Secrets, { namespace: world.namespace, name: 'ci' }, { metadata: { labels: { extra: 'x' } } });
     await world.pass(50 * MINUTE);
-    await world.reconciled();
+    await world.waitForReconcile();
     expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
     await world.pass(11 * MINUTE);
     await world.until(async () => (await world.conditions()) === 'Ready=False Suspended RotationFailing=False Suspended');
     expect(Object.keys((await world.secret())?.data ?? {}).sort()).toEqual(['ca.crt', 'namespace', 'server']);
     await world.patch('ci', { spec: { rotation: { suspend: false } } });
-    await world.ready();
+    await world.waitUntilReady();
   });
 });
 
 describe('token controller while a target is down', () => {
   it('keeps the old token, retries the renewal, and recovers', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await world.target.stop();
     await world.pass(49 * MINUTE);
     await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=True ClusterUnreachable');
     expect(await world.tokenText()).toBe(first);
     await world.target.restart();
     await world.pass(3 * MINUTE, 5_000);
-    await world.renewed(first);
+    await world.waitForNewToken(first);
     await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=False Issued');
     await world.expectEvents(['Normal Issued', 'Warning ClusterUnreachable', 'Normal Issued']);
   });
 
   it('removes an expired token from the Secret, and issues a new token when the target recovers', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await world.target.stop();
     await world.pass(49 * MINUTE);
     await world.until(async () => (await world.condition('RotationFailing')) === 'True ClusterUnreachable');
@@ -123,7 +123,7 @@ describe('token controller while a target is down', () => {
     expect(Object.keys((await world.secret())?.data ?? {}).sort()).toEqual(['ca.crt', 'namespace', 'server']);
     await world.target.restart();
     await world.pass(10 * MINUTE, 10_000);
-    await world.ready();
+    await world.waitUntilReady();
     expect(await world.tokenText()).not.toBe(first);
   });
 });
@@ -141,11 +141,11 @@ describe('token controller and a re-created service account', () => {
 
   it('detects the new UID at the renewal, and issues a token for the new service account', async () => {
     await world.run();
-    const first = await issued({ serviceAccount: account });
+    const first = await issueToken({ serviceAccount: account });
     const { status } = await world.get();
     await recreate();
     await world.pass(49 * MINUTE);
-    const second = await world.renewed(first);
+    const second = await world.waitForNewToken(first);
     await world.until(async () => (await world.get()).status?.serviceAccountUID !== status?.serviceAccountUID);
 
     expect(await world.isAccepted(second)).toBe(true);
@@ -155,16 +155,16 @@ describe('token controller and a re-created service account', () => {
 
   it('detects by verification that the target rejects the token', async () => {
     await world.run({ settings: { verifyIntervalMs: 15 * MINUTE } });
-    const first = await issued({ serviceAccount: account });
+    const first = await issueToken({ serviceAccount: account });
     await world.pass(15 * MINUTE);
     await world.until(async () => world.sent().target.includes('POST tokenreviews'));
-    await world.reconciled();
+    await world.waitForReconcile();
     expect(await world.tokenText()).toBe(first);
     expect(world.sent()).toEqual({ hub: ['GET secrets/ci'], target: ['POST tokenreviews'] });
     await recreate();
     await world.pass(15 * MINUTE);
-    const second = await world.renewed(first);
-    await world.ready();
+    const second = await world.waitForNewToken(first);
+    await world.waitUntilReady();
 
     expect(await world.isAccepted(second)).toBe(true);
     expect(await world.events()).toContain('Normal TokenRejected');
@@ -174,20 +174,20 @@ describe('token controller and a re-created service account', () => {
     await world.run({ settings: { verifyIntervalMs: 360 * MINUTE } });
     const names = ['a', 'b', 'c', 'd', 'e'];
     for (const name of names) await world.create(name, { serviceAccount: account });
-    for (const name of names) await world.ready(name);
+    for (const name of names) await world.waitUntilReady(name);
     const before = await Promise.all(names.map((name) => world.tokenText(name)));
     await recreate();
     await world.pass(2 * MINUTE, 1_000);
-    for (const [index, name] of names.entries()) await world.renewed(before[index] ?? '', name);
+    for (const [index, name] of names.entries()) await world.waitForNewToken(before[index] ?? '', name);
     const after = await Promise.all(names.map((name) => world.tokenText(name)));
 
     for (const token of after) expect(await world.isAccepted(token)).toBe(true);
     for (const name of names) expect(await world.events(name)).toContain('Normal TokenRejected');
   });
 
-  it('keeps the token of a deleted service account, and reports it', async () => {
+  it('keeps the token of a deleted service account, and reports the missing service account', async () => {
     await world.run();
-    const first = await issued({ serviceAccount: account });
+    const first = await issueToken({ serviceAccount: account });
     await world.target.admin.delete(ServiceAccounts, account);
     await world.pass(49 * MINUTE);
     await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=True ServiceAccountNotFound');
@@ -199,11 +199,11 @@ describe('token controller and a re-created service account', () => {
 describe('token controller and changes to a Cluster', () => {
   it('keeps the token of a deleted Cluster, and reports the failing renewal', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await world.hub.admin.delete(Clusters, { name: world.cluster });
     await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=True ClusterNotFound');
     await world.pass(49 * MINUTE);
-    await world.reconciled();
+    await world.waitForReconcile();
     expect(await world.tokenText()).toBe(first);
     await world.pass(12 * MINUTE);
     await world.until(async () => (await world.conditions()) === 'Ready=False Expired RotationFailing=True ClusterNotFound');
@@ -211,13 +211,13 @@ describe('token controller and changes to a Cluster', () => {
 
   it('issues a new token for a re-created Cluster', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await world.hub.admin.delete(Clusters, { name: world.cluster });
     await world.until(async () => (await world.condition('RotationFailing')) === 'True ClusterNotFound');
     await world.pass(15_000);
     world.credential = await world.register(world.cluster, world.targets[1]);
-    const second = await world.renewed(first);
-    await world.ready();
+    const second = await world.waitForNewToken(first);
+    await world.waitUntilReady();
 
     expect(await world.isAccepted(second, world.targets[1])).toBe(true);
     expect(await world.isAccepted(second)).toBe(false);
@@ -227,7 +227,7 @@ describe('token controller and changes to a Cluster', () => {
 
   it('writes a new address of the Cluster into the Secret without a new token', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     const { spec } = await world.hub.admin.get(Clusters, { name: world.cluster });
     const { caBundle } = spec.orchestratorApiEndpoints;
     const serverAddress = 'https://moved.example.com:6443';
@@ -244,35 +244,35 @@ describe('token controller and changes to a Cluster', () => {
 
   it('renews the token after a rejected credential is corrected', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     const bad = { namespace: 'purser-system', name: `${world.cluster}-credential` };
     const { data } = await world.hub.admin.get(Secrets, bad);
     await world.hub.admin.patch(Secrets, bad, { data: { token: base64('rejected') } });
     await world.pass(49 * MINUTE);
     await world.until(async () => (await world.conditions()) === 'Ready=True Issued RotationFailing=True CredentialRejected');
     await world.hub.admin.patch(Secrets, bad, { data: { token: data?.['token'] ?? '' } });
-    await world.renewed(first);
+    await world.waitForNewToken(first);
   });
 });
 
 describe('token controller and changes to the spec', () => {
   it.each([
-    ['audiences', { audiences: ['https://kubernetes.default.svc', 'vault'] }],
-    ['service account', { serviceAccount: { namespace: 'deploy', name: 'default' } }],
-  ])('issues a new token for another %s', async (_, spec) => {
+    ['spec.audiences', { audiences: ['https://kubernetes.default.svc', 'vault'] }],
+    ['spec.serviceAccount', { serviceAccount: { namespace: 'deploy', name: 'default' } }],
+  ])('issues a new token after a change of %s', async (_, spec) => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await world.pass(15_000);
     await world.patch('ci', { spec });
-    await world.renewed(first);
-    const { status, metadata } = await world.ready();
+    await world.waitForNewToken(first);
+    const { status, metadata } = await world.waitUntilReady();
     expect(status?.conditions?.[0]?.observedGeneration).toBe(metadata.generation);
     await world.expectEvents(['Normal Issued', 'Normal SpecChanged']);
   });
 
-  it('removes the old token when no new one can be issued', async () => {
+  it('removes the old token when no new token can be issued', async () => {
     await world.run();
-    await issued();
+    await issueToken();
     await world.pass(15_000);
     await world.patch('ci', { spec: { serviceAccount: { namespace: 'deploy', name: 'missing' } } });
     await world.until(async () => (await world.conditions()) === 'Ready=False Pending RotationFailing=undefined');
@@ -282,12 +282,12 @@ describe('token controller and changes to the spec', () => {
 
   it('applies a new lifetime with the next rotation', async () => {
     await world.run();
-    const first = await issued();
+    const first = await issueToken();
     await world.patch('ci', { spec: { expirationSeconds: 7200 } });
-    await world.reconciled();
+    await world.waitForReconcile();
     expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
     await world.pass(49 * MINUTE);
-    await world.renewed(first);
+    await world.waitForNewToken(first);
     await world.until(async () => (await world.get()).status?.rotations === 1);
     const { status } = await world.get();
     expect(Date.parse(status?.expirationTimestamp ?? '') - Date.parse(status?.issuedAt ?? '')).toBe(2 * HOUR);
@@ -295,14 +295,14 @@ describe('token controller and changes to the spec', () => {
 
   it('issues at most one token in ten seconds, no matter how often the spec changes', async () => {
     await world.run();
-    await issued();
+    await issueToken();
     for (let edit = 0; edit < 20; edit++) {
       await world.patch('ci', { spec: { audiences: [`https://kubernetes.default.svc`, `edit-${edit}`] } });
       await world.pass(500);
     }
     await world.pass(25_000, 500);
-    await world.ready();
-    await world.reconciled();
+    await world.waitUntilReady();
+    await world.waitForReconcile();
     expect(world.sent().target.length).toBeLessThanOrEqual(3);
     expect((await world.get()).status?.conditions?.[0]?.observedGeneration).toBe((await world.get()).metadata.generation);
   });

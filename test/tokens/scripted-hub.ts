@@ -33,7 +33,7 @@ export class ScriptedHub {
   #version = 100;
 
   constructor(token: ManagedToken) {
-    this.token = this.#stamped(token);
+    this.token = this.#stamp(token);
   }
 
   readonly handler: WireHandler = (request, reply) => {
@@ -47,22 +47,22 @@ export class ScriptedHub {
     if (path.startsWith(CLUSTERS)) return reply.json(200, this.#clusterList());
     this.served.push(`${method} ${shortOf(path)}`);
     if (path.endsWith('/subjectaccessreviews')) return reply.json(201, this.#review());
-    if (this.isReadOnly && path.startsWith(SECRETS) && method !== 'GET') return reply.json(403, refused(403, 'Forbidden'));
+    if (this.isReadOnly && path.startsWith(SECRETS) && method !== 'GET') return reply.json(403, failureStatus(403, 'Forbidden'));
     if (path === SECRETS && method === 'POST') return this.#create(JSON.parse(body) as Secret, reply);
     if (path.startsWith(`${SECRETS}/`)) return this.#secret(path.slice(SECRETS.length + 1), request, reply);
     if (path.startsWith(TOKEN)) return this.#writeToken(request, reply);
-    return reply.json(404, refused(404, 'NotFound'));
+    return reply.json(404, failureStatus(404, 'NotFound'));
   }
 
   /** Writes a Secret as another client. */
   put(secret: Secret): void {
-    this.secrets.set(secret.metadata.name ?? '', this.#stamped(secret));
+    this.secrets.set(secret.metadata.name ?? '', this.#stamp(secret));
   }
 
   change(change: (token: ManagedToken) => ManagedToken): void {
     const changed = change(this.token);
     const generation = (this.token.metadata.generation ?? 0) + (changed.spec === this.token.spec ? 0 : 1);
-    this.token = this.#stamped({ ...changed, metadata: { ...changed.metadata, generation } });
+    this.token = this.#stamp({ ...changed, metadata: { ...changed.metadata, generation } });
   }
 
   #clusterList(): object {
@@ -80,12 +80,12 @@ export class ScriptedHub {
 
   #create(secret: Secret, reply: WireReply): void {
     const name = secret.metadata.name ?? '';
-    if (this.secrets.has(name)) return reply.json(409, refused(409, 'AlreadyExists'));
-    return reply.json(201, this.#stored(name, { ...secret, metadata: { ...secret.metadata, uid: `secret-${++this.#version}` } }));
+    if (this.secrets.has(name)) return reply.json(409, failureStatus(409, 'AlreadyExists'));
+    return reply.json(201, this.#store(name, { ...secret, metadata: { ...secret.metadata, uid: `secret-${++this.#version}` } }));
   }
 
-  #stored(name: string, sent: Secret): Secret {
-    const secret = this.#stamped(this.webhook(sent));
+  #store(name: string, sent: Secret): Secret {
+    const secret = this.#stamp(this.webhook(sent));
     this.secrets.set(name, secret);
     this.meanwhile();
     return secret;
@@ -93,17 +93,17 @@ export class ScriptedHub {
 
   #secret(name: string, { method, body }: WireRequest, reply: WireReply): void {
     const stored = this.secrets.get(name);
-    if (stored === undefined) return reply.json(404, refused(404, 'NotFound'));
+    if (stored === undefined) return reply.json(404, failureStatus(404, 'NotFound'));
     if (method === 'GET') return reply.json(200, stored);
     const sent = JSON.parse(body) as Secret & { readonly preconditions?: Secret['metadata'] };
     const { resourceVersion, uid } = sent.preconditions ?? sent.metadata;
     const isAnyVersion = method === 'DELETE' && resourceVersion === undefined;
     if ((resourceVersion !== stored.metadata.resourceVersion && !isAnyVersion) || uid !== stored.metadata.uid)
-      return reply.json(409, refused(409, 'Conflict'));
+      return reply.json(409, failureStatus(409, 'Conflict'));
     if (!this.#isOurs(stored)) this.trespasses.push(`${method} ${name}`);
     if (method === 'DELETE') return reply.json(200, this.#delete(name, stored));
-    if (stored.immutable === true || sent.type !== stored.type) return reply.json(422, refused(422, 'Invalid'));
-    return reply.json(200, this.#stored(name, sent));
+    if (stored.immutable === true || sent.type !== stored.type) return reply.json(422, failureStatus(422, 'Invalid'));
+    return reply.json(200, this.#store(name, sent));
   }
 
   /** Deletes a Secret, or marks it if it has finalizers, and returns it. */
@@ -113,7 +113,7 @@ export class ScriptedHub {
       return stored;
     }
     const { deletionTimestamp = '2026-01-01T00:00:00Z' } = stored.metadata;
-    return this.#stored(name, { ...stored, metadata: { ...stored.metadata, deletionTimestamp } });
+    return this.#store(name, { ...stored, metadata: { ...stored.metadata, deletionTimestamp } });
   }
 
   /** Returns whether the ManagedToken owns a Secret, or its status names the Secret. */
@@ -123,16 +123,16 @@ export class ScriptedHub {
 
   #writeToken({ method, body }: WireRequest, reply: WireReply): void {
     const sent = JSON.parse(body) as ManagedToken;
-    if (sent.metadata.resourceVersion !== this.token.metadata.resourceVersion) return reply.json(409, refused(409, 'Conflict'));
+    if (sent.metadata.resourceVersion !== this.token.metadata.resourceVersion) return reply.json(409, failureStatus(409, 'Conflict'));
     const { finalizers } = sent.metadata;
     const metadata = { ...this.token.metadata, ...(finalizers && { finalizers }) };
-    this.token = this.#stamped(
+    this.token = this.#stamp(
       method === 'PUT' ? { ...this.token, ...(sent.status && { status: sent.status }) } : { ...this.token, metadata },
     );
     return reply.json(200, this.token);
   }
 
-  #stamped<T extends { readonly metadata: Secret['metadata'] }>(object: T): T {
+  #stamp<T extends { readonly metadata: Secret['metadata'] }>(object: T): T {
     return { ...object, metadata: { ...object.metadata, namespace: 'team-a', resourceVersion: String(++this.#version) } };
   }
 }
@@ -144,6 +144,6 @@ function shortOf(path: string): string {
 }
 
 /** Returns the Status of a failure. */
-export function refused(code: number, reason: string): object {
+export function failureStatus(code: number, reason: string): object {
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: `scripted ${reason}`, reason, code };
 }

@@ -6,19 +6,19 @@ import { readSecret } from '../../src/tokens/secrets.ts';
 
 const TOKEN = { metadata: { namespace: 'team', name: 'ci' } } as StoredToken;
 
-function reading(refusal: unknown) {
+function read(refusal: unknown) {
   const { signal } = new AbortController();
   return readSecret({ hub: { get: () => Promise.reject(refusal) }, signal } as unknown as TokenRun, TOKEN, 'ci');
 }
 
 it('reports SecretReadFailed for a Secret that cannot be read', async () => {
-  await expect(reading(statusError('Forbidden', 'no'))).rejects.toMatchObject({ reason: 'SecretReadFailed' });
+  await expect(read(statusError('Forbidden', 'no'))).rejects.toMatchObject({ reason: 'SecretReadFailed' });
 });
 
 it('reports the Retry-After of the hub for a Secret that cannot be read', async () => {
-  await expect(reading(tooManyRequests('busy', 9))).rejects.toMatchObject({ retryAfterMs: 9_000 });
+  await expect(read(tooManyRequests('busy', 9))).rejects.toMatchObject({ retryAfterMs: 9_000 });
 });
 
 it('returns undefined for a Secret that does not exist', async () => {
-  expect(await reading(statusError('NotFound', 'no'))).toBeUndefined();
+  expect(await read(statusError('NotFound', 'no'))).toBeUndefined();
 });

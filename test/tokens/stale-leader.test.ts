@@ -55,7 +55,7 @@ describe('reconcileToken of a stale leader', () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  it('creates no Secret that another leader has just created', async () => {
+  it('keeps the Secret that another leader has just created', async () => {
     const [first, second] = [leader(), leader()];
     await first.reconcile();
     const made = stored();
@@ -65,7 +65,7 @@ describe('reconcileToken of a stale leader', () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  it('does not overwrite a foreign Secret that was created in between', async () => {
+  it('does not overwrite a foreign Secret that another client created in the meantime', async () => {
     const [first, second] = [leader(), leader()];
     const theirs = { metadata: { namespace: 'team-a', name: 'ci', uid: 'theirs' }, type: 'Opaque', data: { mine: 'eA==' } };
     hub.put(theirs);

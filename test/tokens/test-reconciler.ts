@@ -62,7 +62,7 @@ export class TestReconciler {
   readonly #memory = new TrackedTokens();
   readonly #deps: TokenDeps;
   readonly #clusters: HandInformer<Cluster>;
-  readonly #rbac = { roles: fed<ClusterRole>(), bindings: fed<ClusterRoleBinding>() };
+  readonly #rbac = { roles: informerWith<ClusterRole>(), bindings: informerWith<ClusterRoleBinding>() };
 
   constructor(options: ReconcilerOptions) {
     const { clock, client: hub, server, verifyIntervalMs = 0, timers = patient(clock), recordKey = RECORD_KEY } = options;
@@ -101,8 +101,8 @@ export class TestReconciler {
   sync(): void {
     const { token, secrets } = this.#options.hub;
     this.#tokens.list(token);
-    const labelled = [...secrets.values()].filter(({ metadata }) => metadata.labels?.['tokens.purser.dev/managed-by'] === 'purser');
-    this.#secrets.list(...labelled.map((secret) => reduceSecret(stored(secret))));
+    const labeled = [...secrets.values()].filter(({ metadata }) => metadata.labels?.['tokens.purser.dev/managed-by'] === 'purser');
+    this.#secrets.list(...labeled.map((secret) => reduceSecret(stored(secret))));
   }
 
   /** Reconciles once. Returns the time of the next reconcile; throws defects only. */
@@ -120,7 +120,7 @@ export class TestReconciler {
     }
   }
 
-  /** Delivers a role and a binding that allow the token to the informers. */
+  /** Delivers to the informers a role and a binding that allow the token. */
   grantPermission(): void {
     const { namespace } = this.#options.hub.token.metadata;
     const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], verbs: ['issue'] }];
@@ -167,13 +167,13 @@ export class TestReconciler {
 function surroundings(server: string) {
   const { cluster, credential } = registered({ servers: [server], ca: authority.certificate });
   return {
-    clusters: fed<Cluster>(cluster),
-    credentials: [fed<Secret>(credential ?? aCredential({}))],
-    requesters: fed<ServiceAccount>(...['default', 'other'].map((name) => ({ metadata: { namespace: 'team-a', name } }))),
+    clusters: informerWith<Cluster>(cluster),
+    credentials: [informerWith<Secret>(credential ?? aCredential({}))],
+    requesters: informerWith<ServiceAccount>(...['default', 'other'].map((name) => ({ metadata: { namespace: 'team-a', name } }))),
   };
 }
 
-function fed<T extends ApiObject>(...objects: readonly T[]): HandInformer<T> {
+function informerWith<T extends ApiObject>(...objects: readonly T[]): HandInformer<T> {
   const informer = new HandInformer<T>();
   informer.changes$.subscribe();
   informer.list(...objects);

@@ -60,7 +60,7 @@ export const CREDENTIALS = 'purser-system';
 export const RECORD_KEY = { namespace: CREDENTIALS, name: 'purser-record-key' };
 /** Requests that do not belong to one ManagedToken. */
 const UNCOUNTED = /events|^GET configmaps\/purser-removal-limit$/;
-/** In simulated time. */
+/** Simulated time before a wait fails, in milliseconds. */
 const PATIENCE_MS = 300_000;
 const STEP_MS = 50;
 /** Steps, with and without an advance of the clock, before a wait fails. */
@@ -181,7 +181,7 @@ export class TokenWorld {
     const world = new TokenWorld(hub, others);
     await applyAll(hub.admin, [...(await readManifests('crds')), ...(await hubAccess())]);
     await grantOwnNamespace(hub.admin);
-    // The first controller of a hub creates it; tests count the requests of later ones.
+    // The first controller of a hub creates the record key; tests count the requests of later ones.
     await hub.admin.create(Secrets, { metadata: RECORD_KEY, type: 'Opaque', data: { key: randomBytes(32).toString('base64') } });
     await waitUntilServed(hub.admin, [Clusters, ManagedTokens, ManagedTokenSets], {
       clock: systemClock,
@@ -357,7 +357,7 @@ export class TokenWorld {
     return this.targets[0] as TestServer;
   }
 
-  /** Lets a service account of the test's namespace issue under these names. */
+  /** Permits a service account, by default in the test's namespace, to issue tokens under this name. */
   async allow(resourceName: string, { requester = 'default', name = this.namespace, namespace = this.namespace } = {}): Promise<void> {
     const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], resourceNames: [resourceName], verbs: ['issue'] }];
     const role: ClusterRole = { metadata: { name }, rules };
@@ -422,13 +422,13 @@ export class TokenWorld {
   }
 
   /** Waits until the ManagedToken is ready, and returns it. */
-  async ready(name = 'ci'): Promise<ManagedToken> {
+  async waitUntilReady(name = 'ci'): Promise<ManagedToken> {
     await this.until(async () => (await this.condition('Ready', name)) === 'True Issued');
     return await this.get(name);
   }
 
-  /** Waits until the Secret holds a different token than this. */
-  async renewed(before: string, name = 'ci'): Promise<string> {
+  /** Waits until the Secret holds another token than `before`, and returns that token. */
+  async waitForNewToken(before: string, name = 'ci'): Promise<string> {
     let now = '';
     await this.until(async () => {
       now = await this.tokenText(name);
@@ -458,7 +458,7 @@ export class TokenWorld {
   }
 
   /** Waits for one more reconcile of a ManagedToken, after everything that happened so far. */
-  async reconciled(name = 'ci'): Promise<void> {
+  async waitForReconcile(name = 'ci'): Promise<void> {
     const [controller] = this.running;
     const key = `${this.namespace}/${name}`;
     const runs = () => controller?.outcomes.filter((outcome) => outcome.key === key).length ?? 0;
@@ -473,7 +473,7 @@ export class TokenWorld {
   }
 
   /** Returns the requests of the controller to hub and target in the order of sending, without events. */
-  inOrder(): readonly string[] {
+  callsInOrder(): readonly string[] {
     return this.calls.by(PURSER, this.credential).filter((call) => !UNCOUNTED.test(call));
   }
 
@@ -484,12 +484,12 @@ export class TokenWorld {
   /** Waits for a condition while the simulated clock advances. */
   async until(isSo: () => Promise<boolean>): Promise<void> {
     const [start, end] = [this.clock.now(), performance.now() + REAL_PATIENCE_MS];
-    let asked = 0;
+    let checkedAt = 0;
     // Without a completed request, objects have not changed: most of the time of a test would be spent on reading them.
-    const hasChanged = (steps: number) => steps % STEPS_PER_CHECK === 0 || this.calls.completed > asked;
+    const hasChanged = (steps: number) => steps % STEPS_PER_CHECK === 0 || this.calls.completed > checkedAt;
     const check = async () => {
       const result = await isSo().catch(ignoreGone);
-      asked = this.calls.completed;
+      checkedAt = this.calls.completed;
       return result;
     };
     for (let steps = 0; !hasChanged(steps) || !(await check()); steps++) {
@@ -540,7 +540,7 @@ function ignoreGone(error: unknown): false {
 
 /** Returns the shipped cluster-wide roles of the controller, bound to the group of the test controller. */
 async function hubAccess() {
-  const manifests = (await shipped()).filter(
+  const manifests = (await readShippedManifests()).filter(
     ({ kind, metadata }) => kind !== 'Role' && kind !== 'RoleBinding' && metadata.name !== 'purser-facade',
   );
   return manifests.map((manifest) => (manifest.kind === 'ClusterRoleBinding' ? { ...manifest, subjects: SUBJECTS } : manifest));
@@ -548,7 +548,7 @@ async function hubAccess() {
 
 /** Creates the shipped roles for Purser's own namespace. */
 async function grantOwnNamespace(admin: KubeClient): Promise<void> {
-  for (const manifest of await shipped()) {
+  for (const manifest of await readShippedManifests()) {
     if (manifest.kind === 'Role') await admin.apply(Roles, manifest as Role, { force: true });
     if (manifest.kind === 'RoleBinding')
       await admin.apply(RoleBindings, { ...(manifest as RoleBinding), subjects: SUBJECTS }, { force: true });
@@ -557,6 +557,6 @@ async function grantOwnNamespace(admin: KubeClient): Promise<void> {
 
 const SUBJECTS = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'purser-hub' }];
 
-async function shipped() {
+async function readShippedManifests() {
   return [...(await readManifests('deploy/base/namespace.yaml')), ...(await readManifests('deploy/base/access.yaml'))];
 }

@@ -82,7 +82,7 @@ describe('TrackedTokens', () => {
 });
 
 describe('TrackedToken', () => {
-  it('trusts a review that contradicts the indexed RBAC rules 30 seconds after the first one, even for a new ManagedToken', () => {
+  it('trusts reviews that contradict the indexed RBAC rules from 30 seconds after the first such review', () => {
     const tracked = new TrackedTokens().keep('a');
     const unexpected = { ...allowance(0), isExpected: false };
     const reviewedAt = [0];
@@ -94,13 +94,23 @@ describe('TrackedToken', () => {
     expect(tracked.isConfirmed(REVIEW_KEY, HOUR)).toBe(true);
   });
 
-  it('repeats a review that is not yet trusted every 30 seconds', () => {
+  it('repeats a review that is not lasting after growing delays of at most 30 seconds', () => {
     const tracked = new TrackedTokens().keep('a');
     const until = [0, 1_000, 3_000, 7_000, 15_000, 31_000, 61_000, 91_000].map((at) => {
       tracked.allow({ ...allowance(0), isExpected: false, isLasting: false }, at);
       return tracked.reviewAt;
     });
     expect(until).toEqual([1_000, 3_000, 7_000, 15_000, 31_000, 61_000, 91_000, 121_000]);
+  });
+
+  it('does not confirm a permission with a review that began before RBAC changed', () => {
+    const tracked = new TrackedTokens().keep('a');
+    const { rbacChanges } = tracked;
+    tracked.recordRbacChange();
+    tracked.allow(allowance(rbacChanges), 0);
+    expect(tracked.isConfirmed(REVIEW_KEY, 0)).toBe(false);
+    tracked.allow(allowance(tracked.rbacChanges), 0);
+    expect(tracked.isConfirmed(REVIEW_KEY, HOUR)).toBe(true);
   });
 
   const written = (resourceVersion: string, status = {}) =>
@@ -136,12 +146,15 @@ describe('TrackedToken.limitVerifiedAt', () => {
     ['a verification in the past', 3, 1, 3],
     ['a start in the future', undefined, 9, 5],
     ['a start in the past', undefined, 1, undefined],
-  ])('limits %s to now, so that not all tokens are due immediately', (_case, verifiedAt, startedAt, expected) => {
-    const tracked = new TrackedTokens().keep('a');
-    tracked.verifiedAt = verifiedAt;
-    tracked.limitVerifiedAt(startedAt, 5);
-    expect(tracked.verifiedAt).toBe(expected);
-  });
+  ])(
+    'sets the time of the last verification to now at the latest, so that not all tokens are due immediately: %s',
+    (_case, verifiedAt, startedAt, expected) => {
+      const tracked = new TrackedTokens().keep('a');
+      tracked.verifiedAt = verifiedAt;
+      tracked.limitVerifiedAt(startedAt, 5);
+      expect(tracked.verifiedAt).toBe(expected);
+    },
+  );
 });
 
 describe('TrackedToken.issuing', () => {
@@ -158,15 +171,5 @@ describe('TrackedToken.issuing', () => {
     expect(issuing.remainingMs(clock.monotonic())).toBe(6_000);
     clock.advance(6_000);
     expect(issuing.remainingMs(clock.monotonic())).toBe(0);
-  });
-
-  it('does not confirm a permission with a review that began before RBAC changed', () => {
-    const tracked = new TrackedTokens().keep('a');
-    const { rbacChanges } = tracked;
-    tracked.recordRbacChange();
-    tracked.allow(allowance(rbacChanges), 0);
-    expect(tracked.isConfirmed(REVIEW_KEY, 0)).toBe(false);
-    tracked.allow(allowance(tracked.rbacChanges), 0);
-    expect(tracked.isConfirmed(REVIEW_KEY, HOUR)).toBe(true);
   });
 });

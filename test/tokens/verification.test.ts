@@ -191,7 +191,7 @@ describe('Verification', () => {
     expect(isDue(verification, aToken('a1', 'a'))).toBe(false);
   });
 
-  it('verifies all tokens of a cluster after it rejected three of them, and none of other clusters', async () => {
+  it('verifies all tokens of a cluster after the cluster rejected three tokens, and no tokens of other clusters', async () => {
     const names = ['a1', 'a2', 'a3', 'a4', 'a5'];
     list(aToken('b1', 'b'), ...names.map((name) => aToken(name, 'a')));
     const verification = start();
@@ -259,7 +259,7 @@ describe('Verification', () => {
     expect(rounds.flatMap((all, minute) => (all ? [minute] : []))).toEqual([0, 15]);
   });
 
-  it('samples a cluster that does not review tokens once in an interval', async () => {
+  it('samples a cluster that forbids TokenReviews once in an interval', async () => {
     list(aToken('a1', 'a'));
     const verification = start();
     await pass(MINUTE);
@@ -308,7 +308,7 @@ describe('Verification', () => {
 });
 
 describe('token controller and a clock that was set back', () => {
-  it('verifies tokens in turn after the clock was set back', async () => {
+  it('replaces a rejected token within an hour after the clock was set back', async () => {
     const clock = new FakeClock(Date.now());
     const hub = new ScriptedHub(
       aManagedToken()

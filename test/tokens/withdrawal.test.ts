@@ -62,7 +62,7 @@ describe('withdrawSecrets', () => {
     await reconciler.close();
   });
 
-  it('does not withdraw again from a Secret without a token that is being deleted', async () => {
+  it('sends no more requests for a Secret that is being deleted and holds no token', async () => {
     const reconciler = world.reconciler();
     await withdraw(reconciler);
     await reconciler.reconcile();
@@ -178,7 +178,7 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
     await reconciler.close();
   });
 
-  it('ignores a Secret that a tenant forged with labels, annotations, owner and a token of the right claims', async () => {
+  it('ignores a Secret that a tenant forged with labels, annotations, owner and a token with the right claims', async () => {
     const first = world.reconciler();
     await issue(first);
     // Another ManagedToken of the same spec, for which nothing was issued.
@@ -209,7 +209,7 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
     await reconciler.close();
   });
 
-  it('ignores tokens of a lost record key, without a write, until the next issuance signs again', async () => {
+  it('ignores tokens that a lost record key signed, and writes nothing, until the next issuance', async () => {
     const first = world.reconciler();
     await issue(first);
     await first.close();
@@ -286,7 +286,7 @@ describe('token controller with a deleted binding that the authorizer of the hub
   });
   afterEach(() => reconciler.close());
 
-  /** Reconciles when the last reconcile requested it, and returns the delay in seconds. */
+  /** Reconciles, advances the clock to the requested time of the next reconcile, and returns the delay in seconds. */
   async function nextDelay(): Promise<number> {
     const delayMs = ((await reconciler.reconcile()) ?? Infinity) - world.clock.now();
     world.clock.advance(delayMs);
@@ -315,13 +315,13 @@ describe('token controller with a deleted binding that the authorizer of the hub
     expect(world.hub.secrets.size).toBe(0);
   });
 
-  it('accepts a permission that RBAC does not grant after 31 s and six reviews', async () => {
+  it('trusts a permission that no indexed RBAC rule grants after 31 s and six reviews', async () => {
     const delays = [await nextDelay(), await nextDelay(), await nextDelay(), await nextDelay(), await nextDelay()];
     expect(delays).toEqual([1, 2, 4, 8, 16]);
     expect([(await nextDelay()) > 60, reviews(), world.hub.secrets.size]).toEqual([true, 6, 1]);
   });
 
-  it('repeats the review of a token that was not reconciled between a restart and the deletion', async () => {
+  it('repeats the review of a token that was not reconciled between a restart and the deletion of the binding', async () => {
     reconciler = await restart(reconciler);
     reconciler.grantPermission();
     reconciler.withdrawPermission();

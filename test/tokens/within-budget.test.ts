@@ -46,16 +46,16 @@ function annotate(name: string, value: string): void {
   world.hub.change((token) => ({ ...token, metadata: { ...token.metadata, annotations: { [name]: value } } }));
 }
 
-/** Lists an anchor on a missing Cluster. */
-function anchored(token: ManagedToken): ManagedToken {
+/** Returns the ManagedToken with an anchor on a missing Cluster in its status. */
+function withAnchor(token: ManagedToken): ManagedToken {
   const anchors = [{ cluster: 'gone', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: '', credential: '' }];
   return { ...token, status: { ...token.status, anchors } };
 }
 
-/** Deletes the ManagedToken, which the finalizer for anchors on a missing Cluster keeps. */
+/** Returns the ManagedToken as being deleted, kept by the finalizer for anchors, with an anchor on a missing Cluster. */
 function remove(token: ManagedToken): ManagedToken {
   const deletionTimestamp = new Date(world.clock.now()).toISOString();
-  return { ...anchored(token), metadata: { ...token.metadata, deletionTimestamp, finalizers: [AnchorFinalizer] } };
+  return { ...withAnchor(token), metadata: { ...token.metadata, deletionTimestamp, finalizers: [AnchorFinalizer] } };
 }
 
 describe('reconcileWithinBudget in a namespace over its budget', () => {
@@ -114,7 +114,7 @@ describe('reconcileWithinBudget in a namespace over its budget', () => {
 
   it('revokes a token, and issues the next one once the namespace is within its budget', async () => {
     await issue();
-    world.hub.change(anchored);
+    world.hub.change(withAnchor);
     annotate(Annotation.revoke, 'leak');
 
     expect(await overspend()).toBeGreaterThan(MINUTE);

@@ -6,34 +6,34 @@ const assets = await Assets.load({ needsLogin: true });
 const NONE = { acceptEncoding: undefined, ifNoneMatch: undefined };
 const bodyOf = (path: string) => assets.reply(path, NONE).body.toString();
 
-/** Returns the paths of all modules that a module reaches. */
-function reachable(path: string, seen = new Set<string>()): ReadonlySet<string> {
+/** Returns the paths of a module and of all modules that it imports, directly or indirectly. */
+function findReachable(path: string, seen = new Set<string>()): ReadonlySet<string> {
   if (seen.has(path)) return seen;
   seen.add(path);
   for (const [, specifier = ''] of bodyOf(path).matchAll(/(?:from|import)\s*["']([^"']+)["']/g))
-    reachable(new URL(specifier, `http://x/${path}`).pathname.slice(1), seen);
+    findReachable(new URL(specifier, `http://x/${path}`).pathname.slice(1), seen);
   return seen;
 }
 
 describe('Assets', () => {
-  it('serves the page with a preload of every module, and every module that they import', () => {
+  it('preloads the modules of the page, and serves every module that these import', () => {
     const page = bodyOf('');
     const preloads = [...page.matchAll(/rel="modulepreload" href="([^"]+)"/g)].map(([, path = '']) => path);
-    expect(preloads).toEqual(expect.arrayContaining([...reachable('page/main.js')]));
+    expect(preloads).toEqual(expect.arrayContaining([...findReachable('page/main.js')]));
     expect(preloads.length).toBeGreaterThan(20);
   });
 
-  it('has no inline code, no inline style and no other origin', () => {
+  it('serves a page without inline code, inline styles and URLs of other origins', () => {
     const page = bodyOf('');
     expect(page).not.toMatch(/<script(?![^>]* src=)|<style|\son\w+=|\sstyle=|https?:|\/\//);
   });
 
-  it('loads nothing from another origin, and needs no eval', () => {
-    for (const path of reachable('page/main.js'))
+  it('serves modules without eval, dynamic imports and dangerouslySetInnerHTML', () => {
+    for (const path of findReachable('page/main.js'))
       expect(bodyOf(path)).not.toMatch(/\beval\(|new Function\(|dangerouslySetInnerHTML=|import\(/);
   });
 
-  it('serves at most 60 kB, compressed for browsers', () => {
+  it('serves at most 60 kB after Brotli compression', () => {
     expect(assets.compressedBytes).toBeLessThanOrEqual(60_000);
     expect(assets.compressedBytes).toBeGreaterThan(10_000);
   });

@@ -27,19 +27,19 @@ describe('authenticate', () => {
   const asAlice = { type: 'accepted', user: { ...alice, groups: ['team-a', 'system:authenticated'] }, audiences };
 
   it.each([
-    ['no value', undefined, anonymous],
-    ['an empty value', '', anonymous],
-    ['another scheme', 'Basic YTpi', anonymous],
-    ['no token', 'Bearer', anonymous],
-    ['a space instead of a token', 'Bearer ', anonymous],
-    ['a static token', 'Bearer alicetoken', asAlice],
-    ['a lowercase scheme', 'bearer alicetoken', asAlice],
-    ['surrounding spaces', '  Bearer alicetoken  ', asAlice],
-    ['a third word', 'Bearer alicetoken more words', asAlice],
-    ['an unknown token', 'Bearer nope', { type: 'rejected', reason: 'invalid bearer token' }],
-    ['a token after two spaces', 'Bearer  alicetoken', anonymous],
-    ['a tab instead of a space', 'Bearer\talicetoken', anonymous],
-  ])('authenticates an Authorization header with %s', async (_, authorization, outcome) => {
+    ['treats an absent Authorization header as anonymous', undefined, anonymous],
+    ['treats an empty Authorization header as anonymous', '', anonymous],
+    ['treats a scheme other than Bearer as anonymous', 'Basic YTpi', anonymous],
+    ['treats a scheme without a token as anonymous', 'Bearer', anonymous],
+    ['treats a scheme with a space but no token as anonymous', 'Bearer ', anonymous],
+    ['accepts a static token', 'Bearer alicetoken', asAlice],
+    ['accepts a lowercase scheme', 'bearer alicetoken', asAlice],
+    ['ignores spaces around the Authorization header', '  Bearer alicetoken  ', asAlice],
+    ['ignores words after the token', 'Bearer alicetoken more words', asAlice],
+    ['rejects an unknown token', 'Bearer nope', { type: 'rejected', reason: 'invalid bearer token' }],
+    ['treats a token after two spaces as anonymous', 'Bearer  alicetoken', anonymous],
+    ['treats a tab between scheme and token as anonymous', 'Bearer\talicetoken', anonymous],
+  ])('%s', async (_, authorization, outcome) => {
     expect(await authenticate(authorization, audiences, authenticators, now)).toMatchObject(outcome);
   });
 
@@ -62,7 +62,7 @@ describe('authenticate', () => {
   it.each([
     [['other'], { type: 'rejected', reason: 'invalid bearer token' }],
     [['other', 'https://hub.test'], { ...asAlice, audiences: ['https://hub.test'] }],
-  ])('authenticates a static token for the audiences %j', async (wanted, outcome) => {
+  ])('accepts a static token only for the audiences of the server: %j', async (wanted, outcome) => {
     expect(await authenticate('Bearer alicetoken', wanted, authenticators, now)).toMatchObject(outcome);
   });
 });

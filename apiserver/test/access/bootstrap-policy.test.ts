@@ -30,7 +30,7 @@ describe('bootstrapPolicy', () => {
     ['system:authenticated', create('authentication.k8s.io', 'tokenreviews'), false],
     ['system:serviceaccounts', path('/.well-known/openid-configuration'), true],
     ['system:monitoring', path('/metrics'), true],
-  ])('decides requests from the group %s: %j', (group, attributes, allowed) => {
+  ])('decides requests from the group %s: %j is allowed: %s', (group, attributes, allowed) => {
     expect(decide({ name: 'x', groups: [group] }, attributes, policy).allowed).toBe(allowed);
   });
 

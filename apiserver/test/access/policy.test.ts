@@ -20,7 +20,7 @@ describe('accessForbidden', () => {
     ['token-requests', 'no-auth', 'system:anonymous', tokenRequest()],
     ['token-requests', 'forbidden', 'bob', tokenRequest()],
     ['token-requests', 'sa-encoded-slash', 'alice', { ...tokenRequest(), name: 'a', subresource: 'b' }],
-  ] as const)('returns the error that %s records as %s', (file, name, user, attributes) => {
+  ] as const)('returns the error recorded in %s.json as %s', (file, name, user, attributes) => {
     const { body } = exchange(file, name).response;
     expect(accessForbidden({ name: user }, resource(attributes), '').status).toEqual(JSON.parse(body));
   });
@@ -70,7 +70,7 @@ describe('authorize', () => {
     ['bob', 'other', false],
     ['bob', '', false],
     ['carol', 'lab', false],
-  ])('authorizes the user %s in the namespace "%s" by stored roles', (name, namespace, isAllowed) => {
+  ])('authorizes the user %s in the namespace "%s" by stored roles: %s', (name, namespace, isAllowed) => {
     const attempt = () => authorize({ name, groups: [] }, resource({ namespace }), policy);
     if (isAllowed) expect(attempt).not.toThrow();
     else expect(attempt).toThrow(`secrets is forbidden: User "${name}" cannot list resource "secrets" in API group ""`);

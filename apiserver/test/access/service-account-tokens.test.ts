@@ -46,14 +46,14 @@ function token(grant: Partial<TokenGrant> = {}): Promise<string> {
   return signToken({ ...claimsFor({ ...defaults, ...grant }, now) }, key);
 }
 
-function decoded(part: string | undefined): unknown {
+function decodePart(part: string | undefined): unknown {
   return JSON.parse(Buffer.from(part ?? '', 'base64url').toString());
 }
 
 describe('signToken', () => {
   it('signs the Kubernetes claims in sorted order', async () => {
     const [header, claims] = (await token({ bound: bound.pod, lifetimeSeconds: 31_536_000 })).split('.');
-    expect(decoded(header)).toEqual({ alg: 'ES256', kid: key.id });
+    expect(decodePart(header)).toEqual({ alg: 'ES256', kid: key.id });
     expect(Buffer.from(claims ?? '', 'base64url').toString()).toBe(
       `{"aud":["https://hub.test"],"exp":${seconds + 31_536_000},"iat":${seconds},"iss":"https://hub.test","jti":"j-1",` +
         '"kubernetes.io":{"namespace":"lab","node":{"name":"n","uid":"node-1"},"pod":{"name":"web","uid":"pod-1"},' +
@@ -93,7 +93,7 @@ describe('verifyServiceAccountToken', () => {
     });
   });
 
-  it.each([3600 + 60, -60])('accepts a token within the leeway, at %d seconds', async (ageSeconds) => {
+  it.each([3600 + 60, -60])('accepts a token within the leeway, %d seconds after its issuance', async (ageSeconds) => {
     expect(await verifyServiceAccountToken(await token(), ['https://hub.test'], issuer, now + ageSeconds * 1000)).toMatchObject({
       type: 'accepted',
     });
@@ -131,7 +131,7 @@ describe('verifyServiceAccountToken', () => {
     ['its Node has another uid', bound.node, { n: { uid: 'x' } }, 'node UID (x) does not match service account node ref claim (node-1)'],
     ['the Node of its Pod does not exist', bound.pod, { n: undefined }, undefined],
     ['its Pod was deleted less than a minute ago', bound.pod, { web: { deletionTimestamp: justDeleted } }, undefined],
-  ])('verifies a token when %s', async (_, claims, changes: Readonly<Record<string, object | undefined>>, reason) => {
+  ])('verifies the objects of a token: %s', async (_, claims, changes: Readonly<Record<string, object | undefined>>, reason) => {
     const changed = objects.flatMap((object) => {
       const name = object.metadata.name ?? '';
       if (!(name in changes)) return [object];

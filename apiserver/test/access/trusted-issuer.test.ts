@@ -112,6 +112,6 @@ describe('authenticate with a trusted issuer', () => {
 describe('startApiServer', () => {
   it('rejects its own issuer as a trusted issuer', async () => {
     const options = { folder: '/nonexistent', port: 0, issuer: ISSUER, tokens: new Map(), trusts: trust(), report: () => {} };
-    await expect(startApiServer(options)).rejects.toThrow('the trusted issuer must differ from the issuer of the server');
+    await expect(startApiServer(options)).rejects.toThrow("the trusted issuer must differ from the server's own issuer");
   });
 });

@@ -86,7 +86,7 @@ describe('startControllers', () => {
     void world.create(role('source-2', 'two', { rules: [rule('gadgets')] }));
     void world.create(role('both-1', 'other-one', { aggregationRule: selecting('one', 'other-two'), rules: [] }));
     void world.create(role('both-2', 'other-two', { aggregationRule: selecting('two', 'other-one'), rules: [] }));
-    await world.settled();
+    await world.waitForWrites();
     expect(world.find(clusterRole('both-1', {}))?.['rules']).toHaveLength(2);
     expect(world.find(clusterRole('both-2', {}))?.['rules']).toHaveLength(2);
   });
@@ -97,7 +97,7 @@ describe('startControllers', () => {
     void world.create(definition);
     const live = world.find(definition) as KubeObject;
     void world.update({ ...live, metadata: { ...live.metadata, labels: { team: 'a' } } });
-    await world.settled();
+    await world.waitForWrites();
     expect(world.find(namespace('brief'))).toBeUndefined();
     expect(world.find(definition)?.['status']).toMatchObject({ acceptedNames: { plural: 'widgets' } });
   });

@@ -16,7 +16,7 @@ function apply(live: KubeObject | undefined, object: KubeObject, patch: Partial<
   return applyPatch({ ...typing, live, applied: object, manager: 'a', ...patch });
 }
 
-function applied(live: KubeObject | undefined, object: KubeObject, patch: Partial<AppliedPatch> = {}): KubeObject {
+function appliedObject(live: KubeObject | undefined, object: KubeObject, patch: Partial<AppliedPatch> = {}): KubeObject {
   const result = apply(live, object, patch);
   return { ...result, metadata: { ...result.metadata, uid: 'u' } };
 }
@@ -74,17 +74,17 @@ describe('applyPatch on create', () => {
 
 describe('applyPatch on an existing object', () => {
   it('returns the same object for a repeated apply', () => {
-    const live = applied(undefined, ledger({ data: { a: '1' }, secrets: [{ name: 's' }] }));
+    const live = appliedObject(undefined, ledger({ data: { a: '1' }, secrets: [{ name: 's' }] }));
     const again = apply(live, ledger({ data: { a: '1' }, secrets: [{ name: 's' }] }), { now: LATER });
     expect(again).toEqual(live);
   });
 
   it('removes fields that the manager no longer applies and no other manager owns', () => {
-    const first = applied(
+    const first = appliedObject(
       undefined,
       ledger({ data: { a: '1', b: '1' }, secrets: [{ name: 's' }, { name: 't' }] }, { labels: { x: '1' }, finalizers: ['e.io/a'] }),
     );
-    const shared = applied(first, ledger({ data: { b: '1' } }), { manager: 'b' });
+    const shared = appliedObject(first, ledger({ data: { b: '1' } }), { manager: 'b' });
     const object = apply(shared, ledger({ secrets: [{ name: 't' }] }));
     expect(object['data']).toEqual({ b: '1' });
     expect(object['secrets']).toEqual([{ name: 't' }]);
@@ -97,13 +97,13 @@ describe('applyPatch on an existing object', () => {
   });
 
   it('keeps entries of other managers in a map that the manager no longer applies', () => {
-    const first = applied(undefined, gadget({ spec: { map: { u: '1' } } }));
+    const first = appliedObject(undefined, gadget({ spec: { map: { u: '1' } } }));
     const next = withTrackedUpdate({ ...CUSTOM, live: first, next: { ...first, spec: { map: { u: '1', v: '1' } } }, manager: 'u' });
     expect(apply(next, gadget({}))['spec']).toEqual({ map: { v: '1' } });
   });
 
   it('sets a list to null if another manager owns a field in its removed last entry', () => {
-    const first = applied(undefined, gadget({ spec: { size: 1, ports: [{ port: 80 }] } }));
+    const first = appliedObject(undefined, gadget({ spec: { size: 1, ports: [{ port: 80 }] } }));
     const next = withTrackedUpdate({
       ...CUSTOM,
       live: first,
@@ -114,7 +114,7 @@ describe('applyPatch on an existing object', () => {
   });
 
   it('records a second owner of an unchanged field without a time', () => {
-    const live = applied(undefined, ledger({ data: { a: '1', b: '1' } }));
+    const live = appliedObject(undefined, ledger({ data: { a: '1', b: '1' } }));
     const object = apply(live, ledger({ data: { a: '1' } }), { manager: 'b', now: LATER });
     expect(object.metadata.managedFields?.map(({ manager, time }) => [manager, time])).toEqual([
       ['b', undefined],
@@ -123,7 +123,7 @@ describe('applyPatch on an existing object', () => {
   });
 
   it('sorts applied entries, and keeps the positions of other entries', () => {
-    const live = applied(undefined, gadget({ spec: { set: ['a', 'x', 'b', 'y', 'c'] } }));
+    const live = appliedObject(undefined, gadget({ spec: { set: ['a', 'x', 'b', 'y', 'c'] } }));
     const merged = apply(live, gadget({ spec: { set: ['c', 'n', 'a'] } }), { manager: 'b' });
     expect(merged['spec']).toEqual({ set: ['x', 'b', 'y', 'c', 'n', 'a'] });
   });
@@ -137,7 +137,7 @@ describe('applyPatch on an existing object', () => {
   });
 
   it('does not record fields that the endpoint resets', () => {
-    const live = applied(undefined, gadget({ spec: { size: 1 } }));
+    const live = appliedObject(undefined, gadget({ spec: { size: 1 } }));
     const status = gadget({ spec: { size: 1 }, status: { phase: 'A' } }, { labels: { a: '1' } });
     const object = apply(live, status, { manager: 'ctl', subresource: 'status', resetPaths: [['metadata'], ['spec']] });
     expect(object.metadata.managedFields).toContainEqual({
@@ -152,8 +152,8 @@ describe('applyPatch on an existing object', () => {
   });
 
   it('empties a list of type map only with the second apply', () => {
-    const live = applied(undefined, gadget({ spec: { size: 1, ports: [{ port: 80 }] } }));
-    const once = applied(live, gadget({ spec: { size: 1, ports: [] } }));
+    const live = appliedObject(undefined, gadget({ spec: { size: 1, ports: [{ port: 80 }] } }));
+    const once = appliedObject(live, gadget({ spec: { size: 1, ports: [] } }));
     expect(once['spec']).toEqual({ size: 1 });
     expect(apply(once, gadget({ spec: { size: 1, ports: [] } }))['spec']).toEqual({ size: 1, ports: [] });
   });
@@ -175,9 +175,9 @@ describe('applyPatch on an existing object', () => {
     );
     fc.assert(
       fc.property(spec, spec, spec, (first, second, third) => {
-        const one = applied(undefined, gadget({ spec: first }), { manager: 'b' });
-        const two = applied(one, gadget({ spec: second }), { force: true });
-        const three = applied(two, gadget({ spec: third }), { force: true });
+        const one = appliedObject(undefined, gadget({ spec: first }), { manager: 'b' });
+        const two = appliedObject(one, gadget({ spec: second }), { force: true });
+        const three = appliedObject(two, gadget({ spec: third }), { force: true });
         // Validation rejects an apply that leaves null.
         fc.pre(!JSON.stringify([two, three]).includes('null'));
         expect(apply(three, gadget({ spec: third }), { now: LATER })).toEqual(three);
@@ -187,7 +187,7 @@ describe('applyPatch on an existing object', () => {
 });
 
 describe('applyPatch with conflicts', () => {
-  const base = applied(undefined, ledger({ data: { k: '1', l: '2' } }));
+  const base = appliedObject(undefined, ledger({ data: { k: '1', l: '2' } }));
   const live = withTrackedUpdate({
     ...BUILT_IN,
     live: base,

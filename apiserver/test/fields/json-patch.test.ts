@@ -49,7 +49,7 @@ describe('applyJsonPatch', () => {
     ['a missing path', [{ op: 'add', value: 1 }]],
     ['adding the whole document', [{ op: 'add', path: '', value: {} }]],
     ['a scalar for the whole document', [{ op: 'replace', path: '', value: 5 }]],
-  ])('rejects %s with an error that states no reason', (_, patch) => {
+  ])('rejects %s with an error that does not name the cause', (_, patch) => {
     expect(resultOrStatus(() => applyJsonPatch(DOCUMENT, patch))).toMatchObject(REJECTED);
   });
 

@@ -18,12 +18,12 @@ function leaves(set: FieldSet): readonly string[] {
   return paths.filter((path) => !paths.some((other) => other.startsWith(`${path},`)));
 }
 
-function created(object: KubeObject, manager = 'a', typing: Pick<TrackedUpdate, 'schema' | 'apiVersion' | 'now'> = BUILT_IN): KubeObject {
+function create(object: KubeObject, manager = 'a', typing: Pick<TrackedUpdate, 'schema' | 'apiVersion' | 'now'> = BUILT_IN): KubeObject {
   const stored = withTrackedUpdate({ ...typing, live: undefined, next: object, manager });
   return { ...stored, metadata: { ...stored.metadata, uid: 'u' } };
 }
 
-function updated(live: KubeObject, changes: Readonly<Record<string, unknown>>, update: Partial<TrackedUpdate> = {}): KubeObject {
+function change(live: KubeObject, changes: Readonly<Record<string, unknown>>, update: Partial<TrackedUpdate> = {}): KubeObject {
   return withTrackedUpdate({ ...BUILT_IN, now: LATER, live, next: { ...live, ...changes }, manager: 'b', ...update });
 }
 
@@ -84,7 +84,7 @@ describe('withTrackedUpdate of a new object', () => {
       spec: { size: 1, deep: { m: { g: {} } }, atomic: { x: '1' }, free: { l: [1], o: { p: 1 } }, ports: [{ port: 80 }] },
       status: { phase: 'A' },
     });
-    expect(fieldsOf(created(object, 'a', CUSTOM))).toEqual({
+    expect(fieldsOf(create(object, 'a', CUSTOM))).toEqual({
       a: {
         'f:spec': {
           '.': {},
@@ -110,7 +110,7 @@ describe('withTrackedUpdate of a new object', () => {
   });
 
   it('records the manager "unknown" for an empty name', () => {
-    expect(fieldsOf(created(ledger({ frozen: false }), ''))).toEqual({ unknown: { 'f:frozen': {} } });
+    expect(fieldsOf(create(ledger({ frozen: false }), ''))).toEqual({ unknown: { 'f:frozen': {} } });
   });
 
   it('records no owners for an object that violates its schema', () => {
@@ -144,16 +144,16 @@ describe('withTrackedUpdate of a new object', () => {
 
 describe('withTrackedUpdate of an existing object', () => {
   it('moves changed and added fields to the writer and drops removed fields', () => {
-    const live = created(ledger({ data: { a: '1', b: '1', c: '1' } }));
-    expect(fieldsOf(updated(live, { data: { a: '1', b: '2', d: '1' } }))).toEqual({
+    const live = create(ledger({ data: { a: '1', b: '1', c: '1' } }));
+    expect(fieldsOf(change(live, { data: { a: '1', b: '2', d: '1' } }))).toEqual({
       a: { 'f:data': { '.': {}, 'f:a': {} } },
       b: { 'f:data': { 'f:b': {}, 'f:d': {} } },
     });
   });
 
   it('adds fields to the entry of the manager and updates its time', () => {
-    const live = created(ledger({ data: { a: '1' } }));
-    const next = updated(live, { data: { a: '1', b: '1' } }, { manager: 'a' });
+    const live = create(ledger({ data: { a: '1' } }));
+    const next = change(live, { data: { a: '1', b: '1' } }, { manager: 'a' });
     expect(next.metadata.managedFields).toEqual([
       {
         manager: 'a',
@@ -167,18 +167,18 @@ describe('withTrackedUpdate of an existing object', () => {
   });
 
   it('keeps the times of all owners if nothing changes', () => {
-    const live = created(ledger({ data: { a: '1' } }));
-    expect(updated(live, {}).metadata.managedFields).toEqual(live.metadata.managedFields);
+    const live = create(ledger({ data: { a: '1' } }));
+    expect(change(live, {}).metadata.managedFields).toEqual(live.metadata.managedFields);
   });
 
   it('keeps the times of managers that lose fields', () => {
-    const live = created(ledger({ data: { a: '1', b: '1' } }));
-    expect(updated(live, { data: { a: '1' } }).metadata.managedFields).toEqual([expect.objectContaining({ manager: 'a', time: NOW })]);
+    const live = create(ledger({ data: { a: '1', b: '1' } }));
+    expect(change(live, { data: { a: '1' } }).metadata.managedFields).toEqual([expect.objectContaining({ manager: 'a', time: NOW })]);
   });
 
   it('records the owners of a subresource separately', () => {
-    const live = created(gadget({ spec: { size: 1 } }), 'a', CUSTOM);
-    const next = updated(
+    const live = create(gadget({ spec: { size: 1 } }), 'a', CUSTOM);
+    const next = change(
       live,
       { status: { phase: 'A' } },
       { ...CUSTOM, manager: 'a', subresource: 'status', resetPaths: [['metadata'], ['spec']] },
@@ -199,26 +199,26 @@ describe('withTrackedUpdate of an existing object', () => {
       { data: { x: '1', y: '1', z: '1', w: '1' } },
       { uid: 'u', managedFields: [entry('x', LATER), entry('y', NOW), entry('w', NOW), entry('z', LATER, 'Apply')] },
     );
-    expect(updated(live, {}).metadata.managedFields?.map(({ manager }) => manager)).toEqual(['z', 'w', 'y', 'x']);
+    expect(change(live, {}).metadata.managedFields?.map(({ manager }) => manager)).toEqual(['z', 'w', 'y', 'x']);
   });
 
   it('does not start to track an existing untracked object', () => {
-    expect(updated(ledger({}, { uid: 'u' }), { data: { a: '1' } }).metadata).not.toHaveProperty('managedFields');
+    expect(change(ledger({}, { uid: 'u' }), { data: { a: '1' } }).metadata).not.toHaveProperty('managedFields');
   });
 
-  it('drops owners in versions that do not exist', () => {
+  it('drops owners that wrote in another version', () => {
     const managedFields: ManagedFieldsEntry[] = [
       { manager: 'x', operation: 'Update', apiVersion: 'v7', fieldsType: 'FieldsV1', fieldsV1: { 'f:data': { 'f:a': {} } } },
     ];
     const live = ledger({ data: { a: '1' } }, { uid: 'u', managedFields });
-    expect(fieldsOf(updated(live, { data: { a: '2' } }))).toEqual({ b: { 'f:data': { 'f:a': {} } } });
+    expect(fieldsOf(change(live, { data: { a: '2' } }))).toEqual({ b: { 'f:data': { 'f:a': {} } } });
   });
 });
 
 describe('withTrackedUpdate with managedFields of the client', () => {
-  const live = created(ledger({ data: { a: '1', b: '1' } }));
+  const live = create(ledger({ data: { a: '1', b: '1' } }));
   const send = (managedFields: unknown, changes: Readonly<Record<string, unknown>> = {}): KubeObject => {
-    return updated(live, { metadata: { ...live.metadata, managedFields }, ...changes });
+    return change(live, { metadata: { ...live.metadata, managedFields }, ...changes });
   };
 
   it('stores valid managedFields of the client', () => {
@@ -243,13 +243,13 @@ describe('withTrackedUpdate with managedFields of the client', () => {
   });
 
   it('ignores managedFields in the update of a subresource', () => {
-    const next = updated(live, { metadata: { ...live.metadata, managedFields: [{}] } }, { subresource: 'status' });
+    const next = change(live, { metadata: { ...live.metadata, managedFields: [{}] } }, { subresource: 'status' });
     expect(next.metadata.managedFields).toEqual(live.metadata.managedFields);
   });
 });
 
 describe('withoutTimeChanges', () => {
-  const live = created(ledger({ data: { a: '1' } }));
+  const live = create(ledger({ data: { a: '1' } }));
   const [entry = {}] = live.metadata.managedFields ?? [];
   const later = { ...live, metadata: { ...live.metadata, managedFields: [{ ...entry, time: LATER }] } };
 

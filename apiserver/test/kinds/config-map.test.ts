@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { configMapKind } from '../../kinds/config-map.ts';
-import { created, createErrors, updateErrors } from './write.ts';
+import { createdObject, createErrors, updateErrors } from './write.ts';
 
 describe('configMapKind', () => {
   it('rejects a key in both data and binaryData, and invalid keys', () => {
@@ -26,6 +26,7 @@ describe('configMapKind', () => {
   });
 
   it('prints the number of keys in tables', () => {
-    expect(configMapKind.table.cells(created(configMapKind, { data: { a: '' }, binaryData: { b: '' } }), 0)).toEqual(['x', 2, '<unknown>']);
+    const object = createdObject(configMapKind, { data: { a: '' }, binaryData: { b: '' } });
+    expect(configMapKind.table.cells(object, 0)).toEqual(['x', 2, '<unknown>']);
   });
 });

@@ -24,14 +24,14 @@ function kindOf(draft: DraftDefinition): Kind {
 
 const widgets = kindOf(jsonOf(golden.find(({ name }) => name === 'crd-create')?.request.body));
 
-function decoded(kind: Kind, object: KubeObject): KubeObject {
+function decodedObject(kind: Kind, object: KubeObject): KubeObject {
   const { namespace = 'lab' } = object.metadata;
   const placed = { ...object, metadata: { ...object.metadata, ...(kind.namespaced && { namespace }) } };
   return kind.rules.applyDefaults(prune(placed, kind.schema).value);
 }
 
-function created(kind: Kind, object: KubeObject): KubeObject {
-  return kind.rules.prepareForCreate(decoded(kind, object));
+function createdObject(kind: Kind, object: KubeObject): KubeObject {
+  return kind.rules.prepareForCreate(decodedObject(kind, object));
 }
 
 function widget(spec: object, rest: object = {}, metadata: object = {}): KubeObject {
@@ -48,7 +48,7 @@ describe('customKind rules', () => {
   it.each(rejected.map(({ name, request, response }) => [name, request, response] as const))(
     'rejects the request %s as recorded',
     (_, request, response) => {
-      const errors = widgets.rules.validate(created(widgets, jsonOf(request.body)));
+      const errors = widgets.rules.validate(createdObject(widgets, jsonOf(request.body)));
       const { causes } = (JSON.parse(response.body ?? '') as InvalidStatus).details;
       const expected = causes.map(({ reason, message, field }) => `${reason} ${field}: ${message}`);
       expect(errors.map((error) => `${error.type} ${formatFieldError(error)}`).sort()).toEqual(expected.sort());
@@ -60,7 +60,7 @@ describe('customKind rules', () => {
   it.each(accepted.map(({ name, request, response }) => [name, request, response] as const))(
     'accepts the request %s as recorded',
     (_, request, response) => {
-      const object = created(widgets, jsonOf(request.body));
+      const object = createdObject(widgets, jsonOf(request.body));
       const { status, spec } = jsonOf(response.body);
       expect(widgets.rules.validate({ ...object, metadata: { name: 'x', ...object.metadata } })).toEqual([]);
       expect([object['spec'], object['status']]).toEqual([spec, status]);
@@ -68,14 +68,14 @@ describe('customKind rules', () => {
   );
 
   it('ignores the status in the body of a create and of an update', () => {
-    const live = { ...created(widgets, widget({ size: 1, tags: ['a'] })), status: { phase: 'Up' } };
+    const live = { ...createdObject(widgets, widget({ size: 1, tags: ['a'] })), status: { phase: 'Up' } };
     const next = widgets.rules.prepareForUpdate({ ...live, status: { phase: 'Down' } }, live);
-    expect(created(widgets, widget({ size: 1 }, { status: { phase: 'mine' } }))['status']).toBeUndefined();
+    expect(createdObject(widgets, widget({ size: 1 }, { status: { phase: 'mine' } }))['status']).toBeUndefined();
     expect(next).toEqual(live);
   });
 
   it('changes only the status through the status subresource', () => {
-    const live = created(widgets, widget({ size: 1, tags: ['a'] }));
+    const live = createdObject(widgets, widget({ size: 1, tags: ['a'] }));
     const next = { ...widget({ size: 9 }, { status: { phase: 'Up' } }, { labels: { a: 'b' }, managedFields: [{ manager: 'x' }] }) };
     expect(widgets.rules.prepareForStatusUpdate(next, live)).toEqual({
       ...live,
@@ -85,20 +85,20 @@ describe('customKind rules', () => {
   });
 
   it('increments the generation for changes outside metadata and status', () => {
-    const live = created(widgets, widget({ size: 1, tags: ['a'] }));
+    const live = createdObject(widgets, widget({ size: 1, tags: ['a'] }));
     const spec = widgets.rules.prepareForUpdate({ ...live, spec: { size: 2, tags: ['a'] } }, live);
     const labels = widgets.rules.prepareForUpdate({ ...live, metadata: { ...live.metadata, labels: { a: 'b' } } }, live);
     expect([live, spec, labels].map(({ metadata }) => metadata.generation)).toEqual([1, 2, 1]);
   });
 
   it('evaluates transition rules on update', () => {
-    const live = created(widgets, widget({ size: 1, tags: ['a'], name: 'abc' }));
+    const live = createdObject(widgets, widget({ size: 1, tags: ['a'], name: 'abc' }));
     const next = { ...live, spec: { size: 1, tags: ['a'], name: 'xyz' } };
     expect(widgets.rules.validateUpdate(next, live).map(formatFieldError)).toEqual(['spec: Invalid value: name is immutable']);
   });
 
   it('validates a status update by the schema of the status', () => {
-    const live = created(widgets, widget({ size: 1, tags: ['a'] }));
+    const live = createdObject(widgets, widget({ size: 1, tags: ['a'] }));
     expect(widgets.rules.validateStatusUpdate({ ...live, status: { phase: 5 } }, live).map(formatFieldError)).toEqual([
       'status.phase: Invalid value: "integer": phase in body must be of type string: "integer"',
       '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',

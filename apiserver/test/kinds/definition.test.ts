@@ -21,21 +21,21 @@ function draft(spec: object = {}, name = 'widgets.example.dev'): DraftDefinition
   return { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name }, spec: whole };
 }
 
-function created(spec: object = {}, name?: string): KubeObject {
+function createdObject(spec: object = {}, name?: string): KubeObject {
   return kind.rules.prepareForCreate(kind.rules.applyDefaults(draft(spec, name)));
 }
 
 function createErrors(spec: object, name?: string): readonly string[] {
-  return kind.rules.validate(created(spec, name)).map(formatFieldError);
+  return kind.rules.validate(createdObject(spec, name)).map(formatFieldError);
 }
 
-function accepted(object: KubeObject) {
+function establishedDefinition(object: KubeObject) {
   return establish(toDefinition(object), now);
 }
 
 describe('customResourceDefinitionKind on create', () => {
   it('fills in default names and the storage version', () => {
-    expect(encodeObjectJson(created(), kind.schema)).toBe(
+    expect(encodeObjectJson(createdObject(), kind.schema)).toBe(
       '{"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1","metadata":{"name":"widgets.example.dev","generation":1},' +
         '"spec":{"group":"example.dev","names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},"scope":"Namespaced",' +
         '"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}],"conversion":{"strategy":"None"}},' +
@@ -129,7 +129,7 @@ describe('customResourceDefinitionKind on create', () => {
 
 describe('establish', () => {
   it('accepts the names of a definition and establishes it', () => {
-    const definition = accepted(created());
+    const definition = establishedDefinition(createdObject());
     expect(definition.status).toEqual({
       storedVersions: ['v1'],
       conditions: [
@@ -147,27 +147,27 @@ describe('establish', () => {
   });
 
   it('returns an established definition itself', () => {
-    const definition = accepted(created());
+    const definition = establishedDefinition(createdObject());
     expect(establish(definition, later)).toBe(definition);
   });
 });
 
 describe('customResourceDefinitionKind on update and delete', () => {
-  const old = accepted(created());
+  const old = establishedDefinition(createdObject());
 
-  function updated(spec: object): KubeObject {
+  function updatedObject(spec: object): KubeObject {
     return kind.rules.prepareForUpdate(kind.rules.applyDefaults({ ...draft(spec), metadata: old.metadata }), old);
   }
 
   it('increments the generation for a change to the spec, and keeps the status', () => {
-    const next = toDefinition(updated({ versions: [{ ...v1, subresources: { status: {} } }] }));
+    const next = toDefinition(updatedObject({ versions: [{ ...v1, subresources: { status: {} } }] }));
     expect(next.metadata.generation).toBe(2);
     expect(next.status?.acceptedNames).toEqual(old.status?.acceptedNames);
-    expect(updated({}).metadata.generation).toBe(1);
+    expect(updatedObject({}).metadata.generation).toBe(1);
   });
 
   it('rejects changes to scope, kind, group and plural', () => {
-    const next = updated({ scope: 'Cluster', group: 'other.dev', names: { plural: 'others', kind: 'Other' } });
+    const next = updatedObject({ scope: 'Cluster', group: 'other.dev', names: { plural: 'others', kind: 'Other' } });
     expect(kind.rules.validateUpdate(next, old).map(formatFieldError)).toEqual([
       'spec.scope: Invalid value: "Cluster": field is immutable',
       'spec.names.kind: Invalid value: "Other": field is immutable',
@@ -177,7 +177,7 @@ describe('customResourceDefinitionKind on update and delete', () => {
   });
 
   it('rejects a change to the version name', () => {
-    const next = updated({ versions: [{ ...v1, name: 'v2' }] });
+    const next = updatedObject({ versions: [{ ...v1, name: 'v2' }] });
     expect(kind.rules.validateUpdate(next, old).map(formatFieldError)).toEqual([
       'spec.versions[0].name: Forbidden: the local API server does not support a change of the stored version; use a real cluster',
     ]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { coreEventKind } from '../../kinds/event.ts';
-import { created, createdText, createErrors, type Fields, objectOf, updateErrors } from './write.ts';
+import { createdObject, createdText, createErrors, type Fields, objectOf, updateErrors } from './write.ts';
 
 describe('coreEventKind', () => {
   it('encodes absent times as null and absent reporters as empty', () => {
@@ -31,7 +31,7 @@ describe('coreEventKind', () => {
     expect(createErrors(coreEventKind, fields)).toEqual(expected);
   });
 
-  it('accepts changes to all fields', () => {
+  it('accepts changes to the involved object and the count', () => {
     const old = { involvedObject: { namespace: 'team-a', name: 'w' } };
     expect(updateErrors(coreEventKind, { involvedObject: { namespace: 'team-a', name: 'v' }, count: 5 }, old)).toEqual([]);
   });
@@ -48,7 +48,7 @@ describe('coreEventKind', () => {
       message: ' no luck \n',
       source: { component: 'kubelet', host: 'n1' },
     };
-    expect(coreEventKind.table.cells(created(coreEventKind, event), now)).toEqual([
+    expect(coreEventKind.table.cells(createdObject(coreEventKind, event), now)).toEqual([
       '30s',
       'Warning',
       'Failed',
@@ -61,7 +61,7 @@ describe('coreEventKind', () => {
       'x',
     ]);
     const series = { ...event, series: { count: 7, lastObservedTime: '2026-01-01T00:59:50.000000Z' } };
-    expect(coreEventKind.table.cells(created(coreEventKind, series), now)).toMatchObject({ 0: '10s', 8: 7 });
+    expect(coreEventKind.table.cells(createdObject(coreEventKind, series), now)).toMatchObject({ 0: '10s', 8: 7 });
   });
 
   it('selects Events by source, or by reportingComponent without a source', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { leaseKind } from '../../kinds/lease.ts';
-import { created, createdText, createErrors, updateErrors } from './write.ts';
+import { createdObject, createdText, createErrors, updateErrors } from './write.ts';
 
 describe('leaseKind', () => {
   it('encodes explicit zero values', () => {
@@ -29,6 +29,6 @@ describe('leaseKind', () => {
   });
 
   it('prints the holder in tables', () => {
-    expect(leaseKind.table.cells(created(leaseKind, { spec: { holderIdentity: 'me' } }), 0)).toEqual(['x', 'me', '<unknown>']);
+    expect(leaseKind.table.cells(createdObject(leaseKind, { spec: { holderIdentity: 'me' } }), 0)).toEqual(['x', 'me', '<unknown>']);
   });
 });

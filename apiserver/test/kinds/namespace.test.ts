@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { namespaceKind } from '../../kinds/namespace.ts';
 import { bootstrapNamespaces } from '../../kinds/registry.ts';
-import { created, createdText, createErrors, updated } from './write.ts';
+import { createdObject, createdText, createErrors, updatedObject } from './write.ts';
 
 describe('namespaceKind', () => {
   it('creates an active Namespace with a name label and the kubernetes finalizer', () => {
@@ -11,7 +11,7 @@ describe('namespaceKind', () => {
   });
 
   it('keeps finalizers of the spec and drops the status on create', () => {
-    const namespace = created(namespaceKind, { spec: { finalizers: ['a/b'] }, status: { phase: 'Terminating' } });
+    const namespace = createdObject(namespaceKind, { spec: { finalizers: ['a/b'] }, status: { phase: 'Terminating' } });
     expect(namespace).toMatchObject({ spec: { finalizers: ['a/b', 'kubernetes'] }, status: { phase: 'Active' } });
   });
 
@@ -22,7 +22,7 @@ describe('namespaceKind', () => {
   });
 
   it('keeps spec and status on update', () => {
-    const next = updated(namespaceKind, { metadata: { labels: { a: 'b' } }, spec: {}, status: { phase: 'Other' } }, {});
+    const next = updatedObject(namespaceKind, { metadata: { labels: { a: 'b' } }, spec: {}, status: { phase: 'Other' } }, {});
     expect(next).toMatchObject({
       metadata: { labels: { a: 'b', 'kubernetes.io/metadata.name': 'x' } },
       spec: { finalizers: ['kubernetes'] },

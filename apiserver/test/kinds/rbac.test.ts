@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } from '../../kinds/rbac.ts';
-import { created, createdText, createErrors, updateErrors } from './write.ts';
+import { createdObject, createdText, createErrors, updateErrors } from './write.ts';
 
 describe('roleKind and clusterRoleKind', () => {
   it('encodes rules in the order of the Go struct', () => {
@@ -11,7 +11,7 @@ describe('roleKind and clusterRoleKind', () => {
     );
   });
 
-  it('encodes a role without rules as null', () => {
+  it('encodes empty rules as null', () => {
     expect(createdText(roleKind, { rules: [] })).toMatch(/"rules":null}$/);
   });
 
@@ -23,7 +23,7 @@ describe('roleKind and clusterRoleKind', () => {
     ]);
   });
 
-  it('accepts non-resource URLs only in ClusterRoles, and only in rules without resources', () => {
+  it('rejects non-resource URLs in Roles, and in rules with resources', () => {
     const rules = [{ verbs: ['get'], nonResourceURLs: ['/x'], resources: ['a'] }];
     const mixed = 'rules[0].nonResourceURLs: Invalid value: ["/x"]: rules cannot apply to both regular resources and non-resource URLs';
     expect(createErrors(clusterRoleKind, { rules })).toEqual([mixed]);
@@ -102,7 +102,7 @@ describe('roleBindingKind and clusterRoleBindingKind', () => {
       { kind: 'User', name: 'b' },
       { kind: 'ServiceAccount', name: 's', namespace: 'n' },
     ];
-    expect(roleBindingKind.table.cells(created(roleBindingKind, { roleRef, subjects }), 0)).toEqual([
+    expect(roleBindingKind.table.cells(createdObject(roleBindingKind, { roleRef, subjects }), 0)).toEqual([
       'x',
       'ClusterRole/see',
       '<unknown>',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { secretKind } from '../../kinds/secret.ts';
-import { created, createdText, createErrors, updateErrors } from './write.ts';
+import { createdObject, createdText, createErrors, updateErrors } from './write.ts';
 
 const CONFIG_KEY =
   "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
@@ -64,7 +64,7 @@ describe('secretKind', () => {
   });
 
   it('selects Secrets by type and prints the number of keys', () => {
-    const secret = created(secretKind, { metadata: { creationTimestamp: '2026-01-01T00:00:00Z' }, data: { a: '', b: '' } });
+    const secret = createdObject(secretKind, { metadata: { creationTimestamp: '2026-01-01T00:00:00Z' }, data: { a: '', b: '' } });
     expect(secretKind.selectableFields['type']?.(secret)).toBe('Opaque');
     expect(secretKind.table.cells(secret, Date.parse('2026-01-01T00:05:00Z'))).toEqual(['x', 'Opaque', 2, '5m']);
     expect(secretKind.fieldLabelErrors).toBe('named');

@@ -18,26 +18,26 @@ export function objectOf(kind: Kind, { metadata, ...fields }: Fields): KubeObjec
 }
 
 /** Returns the object that a create stores. */
-export function created(kind: Kind, fields: Fields): KubeObject {
+export function createdObject(kind: Kind, fields: Fields): KubeObject {
   return kind.rules.prepareForCreate(kind.rules.applyDefaults(objectOf(kind, fields)));
 }
 
 /** Returns the JSON of the object that a create stores. */
 export function createdText(kind: Kind, fields: Fields): string {
-  return encodeObjectJson(created(kind, fields), kind.schema);
+  return encodeObjectJson(createdObject(kind, fields), kind.schema);
 }
 
 /** Returns the validation errors of a create. */
 export function createErrors(kind: Kind, fields: Fields): readonly string[] {
-  return kind.rules.validate(created(kind, fields)).map(formatFieldError);
+  return kind.rules.validate(createdObject(kind, fields)).map(formatFieldError);
 }
 
 /** Returns the object that an update from `old` to `next` stores. */
-export function updated(kind: Kind, next: Fields, old: Fields): KubeObject {
-  return kind.rules.prepareForUpdate(kind.rules.applyDefaults(objectOf(kind, next)), created(kind, old));
+export function updatedObject(kind: Kind, next: Fields, old: Fields): KubeObject {
+  return kind.rules.prepareForUpdate(kind.rules.applyDefaults(objectOf(kind, next)), createdObject(kind, old));
 }
 
 /** Returns the validation errors of an update. */
 export function updateErrors(kind: Kind, next: Fields, old: Fields): readonly string[] {
-  return kind.rules.validateUpdate(updated(kind, next, old), created(kind, old)).map(formatFieldError);
+  return kind.rules.validateUpdate(updatedObject(kind, next, old), createdObject(kind, old)).map(formatFieldError);
 }

@@ -75,7 +75,7 @@ describe('evaluateReview', () => {
   it.each([
     ['a token of one space', ' ', { authenticated: true, user: { username: 'system:anonymous', groups: ['system:unauthenticated'] } }],
     ['a token with a second word', 'alicetoken x', { authenticated: true, user: { username: 'alice' } }],
-  ])('parses %s as an Authorization header does', async (_, spec, status) => {
+  ])('parses %s like the token in an Authorization header', async (_, spec, status) => {
     expect(await review('TokenReview', { spec: { token: spec } })).toMatchObject({ status });
   });
 

@@ -4,7 +4,7 @@ import { type TokenIssuer, verifyServiceAccountToken } from '../../access/servic
 import { generateSigningKey, parseSigningKey } from '../../access/signing-key.ts';
 import { createToken, type PostedTokenRequest } from '../../reviews/token.ts';
 import { core, storedObjects } from '../access/stored-objects.ts';
-import { type Exchange, recorded } from '../recorded.ts';
+import { type Exchange, readRecording } from '../recorded.ts';
 
 const UID = 'ab92bebf-09c1-471d-81fe-84e584411bac';
 const now = Date.UTC(2026, 10, 15, 0, 7, 14, 900);
@@ -44,7 +44,7 @@ async function issue(body: unknown) {
 }
 
 describe('createToken', () => {
-  const exchanges = recorded('token-requests').filter(isContentExchange);
+  const exchanges = readRecording('token-requests').filter(isContentExchange);
 
   it.each(exchanges.map((each) => [each.name, each] as const))('returns the recorded result of %s', async (_, { request, response }) => {
     const [, , , , namespace = '', , name = ''] = decodeURIComponent(request.path).split('/');

@@ -7,7 +7,7 @@ import { hasRules, ruleProblem, validateRules } from '../../schema/rules.ts';
 const text: Schema = { type: 'string' };
 const int: Schema = { type: 'integer' };
 
-function ruled(schema: Schema, rule: string, more: Partial<ValidationRule> = {}): Schema {
+function withRule(schema: Schema, rule: string, more: Partial<ValidationRule> = {}): Schema {
   return { ...schema, 'x-kubernetes-validations': [{ rule, ...more }] };
 }
 
@@ -20,8 +20,8 @@ const pair: Schema = { type: 'object', properties: { a: int, b: int } };
 const list: Schema = { type: 'array', items: text };
 
 describe('validateRules', () => {
-  it('treats fields with names of Object.prototype as new', () => {
-    const values: Schema = { type: 'object', additionalProperties: ruled(text, 'self == oldSelf') };
+  it('treats a field with a name of Object.prototype as new only if the old object does not contain the field', () => {
+    const values: Schema = { type: 'object', additionalProperties: withRule(text, 'self == oldSelf') };
     expect(errors(values, { a: '1', constructor: 'n', ['__proto__']: 'o' }, { a: '1' })).toEqual([]);
     expect(errors(values, { constructor: 'n' }, { constructor: 'o' })).toEqual([
       'v[constructor]: Invalid value: "n": failed rule: self == oldSelf',
@@ -29,42 +29,42 @@ describe('validateRules', () => {
   });
 
   it.each<readonly [string, Schema, Value, readonly string[]]>([
-    ['accepts a value that satisfies the rule', ruled(int, 'self < 3'), 2, []],
-    ['reports the value of a scalar, and the rule', ruled(int, 'self < 3'), 5, ['v: Invalid value: 5: failed rule: self < 3']],
+    ['accepts a value that satisfies the rule', withRule(int, 'self < 3'), 2, []],
+    ['reports the value of a scalar, and the rule', withRule(int, 'self < 3'), 5, ['v: Invalid value: 5: failed rule: self < 3']],
     [
       'reports no value for an object',
-      ruled(pair, 'self.a <= self.b', { message: 'a first ' }),
+      withRule(pair, 'self.a <= self.b', { message: 'a first ' }),
       { a: 2, b: 1 },
       ['v: Invalid value: a first'],
     ],
-    ['reports no value for a list', ruled(list, 'self.size() < 2'), ['a', 'b'], ['v: Invalid value: failed rule: self.size() < 2']],
+    ['reports no value for a list', withRule(list, 'self.size() < 2'), ['a', 'b'], ['v: Invalid value: failed rule: self.size() < 2']],
     [
       'reports the reason FieldValueForbidden',
-      ruled(text, 'self != "x"', { reason: 'FieldValueForbidden', message: 'no' }),
+      withRule(text, 'self != "x"', { reason: 'FieldValueForbidden', message: 'no' }),
       'x',
       ['v: Forbidden: no'],
     ],
     [
       'reports the field of fieldPath',
-      ruled(pair, 'self.a <= self.b', { message: 'm', fieldPath: '.a' }),
+      withRule(pair, 'self.a <= self.b', { message: 'm', fieldPath: '.a' }),
       { a: 2, b: 1 },
       ['v.a: Invalid value: m'],
     ],
     [
       'reports an absent key',
-      ruled(pair, 'self.a <= self.b', { message: 'm' }),
+      withRule(pair, 'self.a <= self.b', { message: 'm' }),
       { a: 2 },
       ['v: Invalid value: "object": no such key: b evaluating rule: m'],
     ],
     [
       'reports a division by zero',
-      ruled(pair, '1 / self.a > 0'),
+      withRule(pair, '1 / self.a > 0'),
       { a: 0 },
       ['v: Invalid value: "object": division by zero evaluating rule: 1 / self.a > 0'],
     ],
     [
       'reports operands of the wrong type',
-      ruled({}, 'self < 10'),
+      withRule({}, 'self < 10'),
       'x',
       [
         `v: Invalid value: "": 'no such overload': call arguments did not match a supported operator, function or macro signature for rule: self < 10`,
@@ -72,48 +72,48 @@ describe('validateRules', () => {
     ],
     [
       'evaluates rules of list items',
-      { type: 'array', items: ruled(text, 'self.startsWith("a")') },
+      { type: 'array', items: withRule(text, 'self.startsWith("a")') },
       ['a', 'b'],
       ['v[1]: Invalid value: "b": failed rule: self.startsWith("a")'],
     ],
     [
       'evaluates rules of map values',
-      { type: 'object', additionalProperties: ruled(int, 'self > 1') },
+      { type: 'object', additionalProperties: withRule(int, 'self > 1') },
       { 'x.y': 1 },
       ['v[x.y]: Invalid value: 1: failed rule: self > 1'],
     ],
     [
       'treats null fields as absent',
-      ruled({ type: 'object', properties: { b: { ...text, nullable: true } } }, 'has(self.b)'),
+      withRule({ type: 'object', properties: { b: { ...text, nullable: true } } }, 'has(self.b)'),
       { b: null },
       ['v: Invalid value: failed rule: has(self.b)'],
     ],
-    ['skips null values', ruled({ ...pair, nullable: true }, 'has(self.a)'), null, []],
-    ['compares integers with doubles', ruled({ type: 'number' }, 'self > 1.5'), 2, []],
-    ['compares times', ruled({ ...text, format: 'date-time' }, 'self > timestamp("2026-01-01T00:00:00Z")'), '2027-01-01T00:00:00Z', []],
-    ['compares bytes', ruled({ ...text, format: 'byte' }, 'self == b"PEM" && size(self) == 3'), 'UEVN', []],
+    ['skips null values', withRule({ ...pair, nullable: true }, 'has(self.a)'), null, []],
+    ['compares integers with doubles', withRule({ type: 'number' }, 'self > 1.5'), 2, []],
+    ['compares times', withRule({ ...text, format: 'date-time' }, 'self > timestamp("2026-01-01T00:00:00Z")'), '2027-01-01T00:00:00Z', []],
+    ['compares bytes', withRule({ ...text, format: 'byte' }, 'self == b"PEM" && size(self) == 3'), 'UEVN', []],
     [
       'matches patterns in linear time',
-      ruled(text, 'self.matches("^(a+)+$")', { message: 'm' }),
+      withRule(text, 'self.matches("^(a+)+$")', { message: 'm' }),
       `${'a'.repeat(60)}b`,
       [`v: Invalid value: "${'a'.repeat(60)}b": m`],
     ],
     [
       'treats names of Object.prototype as absent',
-      ruled({ type: 'object', additionalProperties: int }, 'has(self.constructor)', { message: 'm' }),
+      withRule({ type: 'object', additionalProperties: int }, 'has(self.constructor)', { message: 'm' }),
       {},
       ['v: Invalid value: m'],
     ],
-    ['compares integers that a double cannot represent', ruled(int, 'self == 9007199254740993'), 9007199254740993n, []],
+    ['compares integers that a double cannot represent', withRule(int, 'self == 9007199254740993'), 9007199254740993n, []],
   ])('%s', (_, schema, value, expected) => {
     expect(errors(schema, value)).toEqual(expected);
   });
 
   it.each<readonly [string, Schema, readonly [Value, Value?], readonly string[]]>([
-    ['ignores transition rules on create', ruled(text, 'self == oldSelf'), ['a'], []],
+    ['ignores transition rules on create', withRule(text, 'self == oldSelf'), ['a'], []],
     [
       'evaluates transition rules on update',
-      ruled(text, 'self == oldSelf', { message: 'immutable' }),
+      withRule(text, 'self == oldSelf', { message: 'immutable' }),
       ['a', 'b'],
       ['v: Invalid value: "a": immutable'],
     ],
@@ -122,7 +122,7 @@ describe('validateRules', () => {
   });
 
   it('passes type and name of the resource to rules at the root', () => {
-    const root = ruled({ type: 'object' }, 'self.metadata.name != "bad" && self.kind == "Widget"', { message: 'm' });
+    const root = withRule({ type: 'object' }, 'self.metadata.name != "bad" && self.kind == "Widget"', { message: 'm' });
     expect(validateRules({ kind: 'Widget', metadata: { name: 'bad' } }, root).map(formatFieldError)).toEqual(['<nil>: Invalid value: m']);
   });
 });
@@ -130,9 +130,9 @@ describe('validateRules', () => {
 describe('hasRules', () => {
   it.each<readonly [boolean, string, Schema]>([
     [false, 'a schema without rules', { type: 'object', properties: { a: text } }],
-    [true, 'rules at the root', ruled({ type: 'object' }, 'true')],
-    [true, 'rules of items', { type: 'array', items: ruled(text, 'true') }],
-    [true, 'rules of map values', { type: 'object', additionalProperties: ruled(text, 'true') }],
+    [true, 'rules at the root', withRule({ type: 'object' }, 'true')],
+    [true, 'rules of items', { type: 'array', items: withRule(text, 'true') }],
+    [true, 'rules of map values', { type: 'object', additionalProperties: withRule(text, 'true') }],
   ])('returns %s for %s', (expected, _, schema) => {
     expect(hasRules(schema)).toBe(expected);
   });

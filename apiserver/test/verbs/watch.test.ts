@@ -42,7 +42,7 @@ describe('watchObjects', () => {
 
   const rewrite = async (times: number) => {
     for (let turn = 0; turn < times; turn++) world.api.store.put('configmaps', 'default/one', configMap('one'));
-    await world.settled();
+    await world.waitForWrites();
   };
 
   it('sends ADDED, MODIFIED and DELETED as objects enter, change in and leave the selection', async () => {

@@ -45,8 +45,8 @@ export async function grantAccess(client: KubeClient, objects: readonly ApiObjec
 }
 
 /**
- * Removes the subjects of the given bindings from the bindings on the cluster. Deletes bindings without other subjects, and roles that none
- * of the kept bindings refers to.
+ * Removes the subjects of the given bindings from the bindings on the cluster. Deletes bindings without other subjects, and the given roles
+ * that no kept binding refers to.
  */
 export async function withdrawAccess(client: KubeClient, objects: readonly ApiObject[], options: CallOptions): Promise<void> {
   const usedRoles = new Set<string>();

@@ -46,7 +46,10 @@ export interface AddClusterOptions {
   readonly timeoutMs: number;
 }
 
-/** Registers the cluster. Throws a CommandError if a request fails, or if the Cluster is not Ready within the timeout. */
+/**
+ * Registers the cluster. Throws a CommandError if the target is the hub, if existing objects prevent the registration, if a request fails,
+ * or if the Cluster is not Ready within the timeout.
+ */
 export async function addCluster(addition: AddClusterOptions, host: CommandHost): Promise<void> {
   const { hub, registration, timeoutMs } = addition;
   const { name } = registration;
@@ -62,7 +65,7 @@ export async function addCluster(addition: AddClusterOptions, host: CommandHost)
   host.print(`Cluster ${name} is Ready: Purser can issue tokens for this cluster.\n`);
 }
 
-/** Objects of a registration, by the cluster that they are for. */
+/** Objects of a registration, grouped by the cluster on which they are created. */
 interface Objects {
   readonly target: readonly ApiObject[];
   readonly hub: readonly ApiObject[];
@@ -117,7 +120,7 @@ export async function checkIsNotHub({ hub, target }: Pick<AddClusterOptions, 'hu
   const isSame = hubUID === undefined ? hub.client.transport.server === target.client.transport.server : hubUID === targetUID;
   if (isSame)
     throw new CommandError(
-      `${contextText(target)} and ${contextText(hub)} refer to the same cluster; choose the context of the target cluster with --context (to register the hub itself, see docs/operating.md)`,
+      `${contextText(target)} and ${contextText(hub)} refer to the same cluster. Choose the context of the target cluster with --context (to register the hub itself, see docs/operating.md)`,
     );
 }
 
@@ -179,7 +182,7 @@ async function warnOfWideBinding(target: Peer, host: CommandHost): Promise<void>
   if ((await callPeer(target, find))?.subjects?.some(isOwn) !== true) return;
   const context = target.context === undefined ? '' : `--context ${target.context} `;
   host.warn(
-    `warning: ClusterRoleBinding ${name} on the target cluster still grants Purser access to all namespaces; to limit Purser, run kubectl ${context}delete clusterrolebinding ${name}\n`,
+    `warning: ClusterRoleBinding ${name} on the target cluster still grants Purser access to all namespaces. To limit Purser, run kubectl ${context}delete clusterrolebinding ${name}\n`,
   );
 }
 

@@ -9,30 +9,30 @@ import { serverUrl } from '../../targets/policy/registration.ts';
 export interface AddressCheck {
   /** Origin of the address, for messages, such as `context "kind-a"`. */
   readonly source: string;
-  /** True to accept addresses of this machine, because Purser runs here. */
+  /** True to accept loopback addresses, because Purser runs on this machine. */
   readonly allowLoopback: boolean;
   readonly findAddresses: NameLookup;
 }
 
 /**
- * Throws a StartError for an address that Purser cannot use: any string other than an https URL without user, query or fragment; an
- * address of this machine, unless loopback is allowed; or a link-local, multicast, reserved or metadata address.
+ * Throws a StartError for an address that Purser cannot use: any string other than a host or an https URL without user, query or fragment;
+ * a loopback address, unless `allowLoopback` is true; or a link-local, multicast, reserved or metadata address.
  */
 export async function checkAddress(server: string, { source, allowLoopback, findAddresses }: AddressCheck): Promise<void> {
   const url = serverUrl(server);
   if (url === undefined)
-    throw new StartError(`Purser cannot use ${server} in ${source}; set --server to an https URL without user, query or fragment`);
+    throw new StartError(`Purser cannot use ${server} in ${source}. Set --server to an https URL without user, query or fragment`);
   const addresses = await addressesOf(new URL(url).hostname.replace(/^\[|\]$/g, ''), findAddresses);
   if (!addresses.every(createDialPolicy({ allowLoopback: true })))
     throw new StartError(
-      `Purser does not connect to ${server} in ${source}: the address is link-local, multicast, reserved, or that of a metadata service; set --server to another address`,
+      `Purser does not connect to ${server} in ${source}: the address is link-local, multicast, reserved, or that of a metadata service. Set --server to another address`,
     );
   if (!allowLoopback && !addresses.every(createDialPolicy({ allowLoopback: false })))
     throw new StartError(`${server} in ${source} ${LOOPBACK}`);
 }
 
 const LOOPBACK =
-  'is an address of this machine, which the hub cannot reach; set --server to an address that the hub can reach (for a kind cluster, that in the output of kind get kubeconfig --internal --name CLUSTER), or set --allow-loopback if Purser runs on this machine';
+  'is a loopback address, which the hub cannot reach. Set --server to an address that the hub can reach (for a kind cluster, the address in the output of kind get kubeconfig --internal --name CLUSTER), or set --allow-loopback if Purser runs on this machine';
 
 /** Returns the IP addresses of a host. Returns none if this machine cannot resolve the name, because the hub may be able to resolve it. */
 async function addressesOf(host: string, findAddresses: NameLookup): Promise<readonly string[]> {

@@ -15,7 +15,7 @@ export interface RegistrationRequest {
   readonly context: ContextServer & { readonly name: string };
   /** Address at which Purser reaches the target; undefined for the context's address. */
   readonly server?: string;
-  /** True to accept addresses of this machine, because Purser runs here. */
+  /** True to accept loopback addresses, because Purser runs on this machine. */
   readonly allowLoopback?: boolean;
   readonly namespaces?: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
@@ -30,11 +30,11 @@ export async function toRegistration(
   const contextName = `context ${JSON.stringify(context.name)}`;
   if (!context.isVerified)
     throw new StartError(
-      `${contextName} does not verify the certificate of the target cluster, but Purser always verifies it; set certificate-authority-data instead of insecure-skip-tls-verify`,
+      `${contextName} does not verify the certificate of the target cluster, but Purser always verifies it. Set certificate-authority-data instead of insecure-skip-tls-verify`,
     );
   if (isOwnAddress && context.tlsServerName !== undefined)
     throw new StartError(
-      `${contextName} sets tls-server-name, which Purser does not support; set --server to an address that the certificate covers`,
+      `${contextName} sets tls-server-name, which Purser does not support. Set --server to an address that the certificate covers`,
     );
   await checkAddress(server, { source: isOwnAddress ? contextName : '--server', allowLoopback, findAddresses });
   return { name, namespace, server, ca: context.ca, proxy: context.proxy, namespaces, labels };

@@ -15,7 +15,7 @@ import { parseTokenClaims, type TokenClaims } from '../../targets/policy/token-c
 import { CommandError, type CommandHost } from '../command.ts';
 import { callPeer, type Peer } from './peer.ts';
 
-/** Purser's service account on targets, as `purser print target-rbac` creates it. */
+/** Purser's service account on targets, as in the output of `purser print target-rbac`. */
 export const SERVICE_ACCOUNT = { namespace: DefaultNamespace, name: 'purser' };
 
 /** The Secrets that contain Purser's credential for a Cluster. */
@@ -26,7 +26,7 @@ export interface StoredSecrets {
   readonly renewed: Stored<Secret> | undefined;
 }
 
-/** Returns a Cluster; undefined if it does not exist. Throws if the server does not serve Clusters. */
+/** Returns a Cluster; undefined if it does not exist. Throws if the request fails, or if the server does not serve Clusters. */
 export async function findCluster(client: KubeClient, name: string, options: CallOptions): Promise<Stored<Cluster> | undefined> {
   try {
     return await client.get(Clusters, { name }, options);
@@ -36,10 +36,10 @@ export async function findCluster(client: KubeClient, name: string, options: Cal
   }
 }
 
-/** Reads a Cluster. Throws a CommandError if it does not exist. */
+/** Reads a Cluster. Throws a CommandError if it does not exist, or if the request fails. */
 export async function readCluster(hub: Peer, name: string, options: CallOptions): Promise<Stored<Cluster>> {
   const cluster = await callPeer(hub, (client) => findCluster(client, name, options));
-  if (cluster === undefined) throw new CommandError(`Cluster ${name} was not found on the hub; check the name and the context of the hub`);
+  if (cluster === undefined) throw new CommandError(`Cluster ${name} was not found on the hub. Check the name and the context of the hub`);
   return cluster;
 }
 
@@ -59,8 +59,8 @@ export function secretNameOf({ spec }: Cluster): NamespacedName | undefined {
 }
 
 /**
- * Reads the Secrets of a Cluster's credential. Throws a CommandError if the Cluster, its Secret or the token in the Secret is missing, or
- * if the credential is renewed manually.
+ * Reads the Secrets of a Cluster's credential. Throws a CommandError if the Cluster, its Secret or the token in the Secret is missing, if
+ * the credential is renewed manually, or if a request fails.
  */
 export async function readRenewable(hub: Peer, name: string, options: CallOptions): Promise<StoredSecrets> {
   const cluster = await readCluster(hub, name, options);
@@ -69,13 +69,13 @@ export async function readRenewable(hub: Peer, name: string, options: CallOption
     throw new CommandError(`Cluster ${name} has no Secret in spec.authInfo.controller, so Purser has no credential to renew or revoke`);
   if (cluster.spec.credential?.renewal === 'Manual')
     throw new CommandError(
-      `Purser does not renew its credential for Cluster ${name}; set spec.credential.renewal to Auto, or replace the token yourself`,
+      `Purser does not renew its credential for Cluster ${name}. Set spec.credential.renewal to Auto, or replace the token yourself`,
     );
   const read = (secret: NamespacedName) => callPeer(hub, (client) => ignoreReasons(client.get(Secrets, secret, options), 'NotFound'));
   const registered = await read(secretName);
   if (registered === undefined)
     throw new CommandError(
-      `Secret ${secretName.namespace}/${secretName.name} was not found on the hub; to create it, run purser cluster add ${name} --context CONTEXT`,
+      `Secret ${secretName.namespace}/${secretName.name} was not found on the hub. To create it, run purser cluster add ${name} --context CONTEXT`,
     );
   if (registered.data?.[CredentialSecretKey.token] === undefined)
     throw new CommandError(`the credential Secret of Cluster ${name} contains no token, so Purser has none to renew or revoke`);
@@ -107,7 +107,7 @@ export async function findServiceAccount(
   const isSame = found !== undefined && found.metadata.uid === claims?.accountUID;
   if (!isSame && !isRegisteredAddress(target, registered))
     throw new CommandError(
-      `service account ${serviceAccount.namespace}/${serviceAccount.name} at ${target.client.transport.server} is not that of Cluster ${name}; check --context`,
+      `service account ${serviceAccount.namespace}/${serviceAccount.name} at ${target.client.transport.server} is not that of Cluster ${name}. Check --context`,
     );
   return { serviceAccount, found };
 }
@@ -127,7 +127,7 @@ export async function issueBootstrapToken(target: Peer, serviceAccount: Namespac
   const { status } = await callPeer(target, (client) => client.createToken(serviceAccount, spec, { signal: host.signal }));
   const expiresAt = parseTimestamp(status?.expirationTimestamp);
   if (!status?.token || !isBearerToken(status.token) || expiresAt === undefined)
-    throw new CommandError('the target cluster issued no valid token; check the --service-account-* flags of its API server');
+    throw new CommandError('the target cluster issued no valid token. Check the --service-account-* flags of its API server');
   const { namespace, name } = serviceAccount;
   host.print(`Token for service account ${namespace}/${name} issued, valid until ${formatTimestamp(expiresAt)}.\n`);
   return status.token;
@@ -140,7 +140,7 @@ export function decodeKey(secret: Secret | undefined, key: string): string {
     .trim();
 }
 
-/** Requested lifetime of the token in the registered Secret, in seconds. Purser replaces the token immediately. */
+/** Requested lifetime of the token in the registered Secret, in seconds. Purser uses the token only to obtain its own. */
 const BOOTSTRAP_SECONDS = 3_600;
 
 function claimsOf(secret: Secret | undefined): TokenClaims | undefined {

@@ -19,12 +19,15 @@ export interface FleetOptions {
   readonly selector: string | undefined;
 }
 
-/** Prints all Clusters that match the selector, sorted by name. Throws a CommandError if the request fails. */
+/** Prints all Clusters that match the selector. Throws a CommandError if the request fails. */
 export async function listClusters(hub: Peer, { output, selector }: FleetOptions, host: CommandHost): Promise<void> {
   printList(host, await readClusters(hub, selector, host), { resource: Clusters, columns: columns(host), output });
 }
 
-/** Prints one Cluster with conditions, addresses, credential and the latest events. Throws a CommandError if it does not exist. */
+/**
+ * Prints one Cluster in the format of `output`; if `output` is undefined, prints its conditions, addresses, credential and latest events.
+ * Throws a CommandError if the Cluster does not exist, or if a request fails.
+ */
 export async function showCluster(hub: Peer, name: string, output: OutputFormat | undefined, host: CommandHost): Promise<void> {
   const options = { signal: host.signal };
   const cluster = await readCluster(hub, name, options);

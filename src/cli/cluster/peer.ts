@@ -38,12 +38,12 @@ function explainStatus(peer: Peer, error: StatusError): string {
   const text = cleanMessage(error.message);
   const { reason } = statusFailure(error);
   if (reason === 'CredentialRejected')
-    return `the ${role} rejects the credential of ${contextText(peer)}; log in again, or check ${choice}`;
+    return `the ${role} rejects the credential of ${contextText(peer)}. Log in again, or check ${choice}`;
   if (reason === 'TargetForbidden' || text.includes('attempting to grant RBAC permissions'))
-    return `the ${role} responded: ${text}; grant the user of ${contextText(peer)} this permission, or check ${choice}`;
-  if (hasReason(error, 'Conflict', 'AlreadyExists')) return `the ${role} responded: ${text}; run the command again`;
-  if (isMissingNamespace(error)) return `the ${role} responded: ${text}; create the namespace, or correct the option that names it`;
-  if (isUnknownKind(error)) return `the ${role} does not serve Purser's resources; install Purser there, or check ${choice}`;
+    return `the ${role} responded: ${text}. Grant the user of ${contextText(peer)} this permission, or check ${choice}`;
+  if (hasReason(error, 'Conflict', 'AlreadyExists')) return `the ${role} responded: ${text}. Run the command again`;
+  if (isMissingNamespace(error)) return `the ${role} responded: ${text}. Create the namespace, or correct the option that names it`;
+  if (isUnknownKind(error)) return `the ${role} does not serve Purser's resources. Install Purser there, or check ${choice}`;
   return `the ${role} responded: ${text}`;
 }
 
@@ -62,11 +62,11 @@ function explainTransport(peer: Peer, error: TransportError): string {
   const context = contextText(peer);
   const { reason } = transportFailure(error);
   const plugin = /no credentials for \S+ (.*)$/.exec(error.message)?.[1];
-  if (plugin !== undefined) return `cannot authenticate to the ${role}: ${cleanMessage(plugin)}; check the user of ${context}`;
+  if (plugin !== undefined) return `cannot authenticate to the ${role}: ${cleanMessage(plugin)}. Check the user of ${context}`;
   if (reason === 'TLSVerifyFailed')
-    return `the certificate of ${server} is not trusted (${error.code}); check certificate-authority-data and the address of ${context}`;
+    return `the certificate of ${server} is not trusted (${error.code}). Check certificate-authority-data and the address of ${context}`;
   if (reason === 'CredentialRejected')
-    return `the ${role} rejects the client certificate of ${context}; log in again, or check the context of the ${role}`;
-  if (reason === 'ResponseUntrusted') return `${server} is not a Kubernetes API server; check the address of ${context}`;
-  return `cannot connect to the ${role} at ${server} (${error.code}); check the network and the address of ${context}`;
+    return `the ${role} rejects the client certificate of ${context}. Log in again, or check the context of the ${role}`;
+  if (reason === 'ResponseUntrusted') return `${server} is not a Kubernetes API server. Check the address of ${context}`;
+  return `cannot connect to the ${role} at ${server} (${error.code}). Check the network and the address of ${context}`;
 }

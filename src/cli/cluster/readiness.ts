@@ -19,7 +19,7 @@ export interface WaitOptions {
 
 /**
  * Waits until the Cluster is Ready, and prints each change to a condition. Throws a CommandError with the failing condition if the timeout
- * expires.
+ * expires, and one with the cause if a request fails.
  */
 export async function waitUntilReady(hub: Peer, { name, outdated, timeoutMs }: WaitOptions, host: CommandHost): Promise<void> {
   const { signal } = host;
@@ -50,8 +50,8 @@ function findFailingCondition(conditions: readonly ClusterCondition[]): ClusterC
 }
 
 /**
- * Returns the resourceVersion of a Cluster with conditions, so that `waitUntilReady` ignores these; undefined if the Cluster has none. The
- * conditions must be older than the registration: the Cluster was read before the registration was written, or returned by the write.
+ * Returns the resourceVersion of a Cluster, so that `waitUntilReady` ignores its conditions; undefined if it has none. The conditions must
+ * be older than the registration: the Cluster was read before the registration was written, or was returned by the write.
  */
 export function outdatedVersionOf({ metadata, status }: Stored<Cluster>): string | undefined {
   return status?.conditions === undefined ? undefined : metadata.resourceVersion;

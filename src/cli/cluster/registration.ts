@@ -19,7 +19,7 @@ export interface TargetRegistration {
   readonly server: string;
   /** PEM certificates of the CAs; undefined for public CAs. */
   readonly ca: string | undefined;
-  /** URL of the proxy for Purser's connections to the cluster; undefined for none. */
+  /** URL of the proxy for Purser's connections to the cluster; undefined if the context has none. */
   readonly proxy: string | undefined;
   /** Namespaces of the service accounts that Purser can issue tokens for; undefined for all. */
   readonly namespaces: readonly string[] | undefined;
@@ -40,7 +40,7 @@ export function resolveSecretName({ name, namespace, server }: TargetRegistratio
   const fallback = { namespace, name: `${name}-credential` };
   if (found === undefined) return fallback;
   if (found.metadata.deletionTimestamp !== undefined)
-    throw new CommandError(`Cluster ${name} is being deleted; run the command again later`);
+    throw new CommandError(`Cluster ${name} is being deleted. Run the command again later`);
   const addresses = found.spec.orchestratorApiEndpoints.serverEndpoints.map(({ serverAddress }) => serverAddress);
   if (!addresses.map(serverUrl).includes(serverUrl(server)))
     throw nameTaken(`Cluster ${name} already exists with the address ${addresses.join(', ')}, not ${server}`, name);
@@ -130,14 +130,14 @@ const KEPT_KEYS: ReadonlySet<string> = new Set([CredentialSecretKey.cluster, Cre
 function checkSecret({ name, server }: TargetRegistration, secretName: NamespacedName, found: Secret | undefined): void {
   if (found === undefined) return;
   const text = `Secret ${secretName.namespace}/${secretName.name}`;
-  if (found.metadata.deletionTimestamp !== undefined) throw new CommandError(`${text} is being deleted; run the command again later`);
+  if (found.metadata.deletionTimestamp !== undefined) throw new CommandError(`${text} is being deleted. Run the command again later`);
   if (Object.hasOwn(found.metadata.labels ?? {}, Label.managedBy))
-    throw new CommandError(`${text} already exists and belongs to a ManagedToken; choose another name`);
+    throw new CommandError(`${text} already exists and belongs to a ManagedToken. Choose another name`);
   const { servers } = pinsOf(found);
   if (clustersOf(found).includes(name) && servers.includes(serverUrl(server) ?? '')) return;
   const described = [...clustersOf(found), ...servers].join(', ') || 'no cluster';
   throw new CommandError(
-    `${text} already exists with a credential for ${described}, not for ${name} at ${server}; choose another name, or delete the Secret if no Cluster uses it`,
+    `${text} already exists with a credential for ${described}, not for ${name} at ${server}. Choose another name, or delete the Secret if no Cluster uses it`,
   );
 }
 
@@ -152,7 +152,7 @@ function pinsOf(secret: Secret): Pick<Pins, 'servers' | 'authorities'> {
 }
 
 function nameTaken(cause: string, name: string): CommandError {
-  return new CommandError(`${cause}; choose another name, or run purser cluster remove ${name} first`);
+  return new CommandError(`${cause}. Choose another name, or run purser cluster remove ${name} first`);
 }
 
 function endpoint(serverAddress: string): ClusterServerEndpoint {

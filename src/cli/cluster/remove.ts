@@ -67,7 +67,7 @@ async function findRegistration({ name, namespace, hub }: RemoveClusterOptions, 
     const secret =
       cluster === undefined ? await findSecret(client, name, namespace, options) : await readSecret(client, secretName, options);
     if (cluster === undefined && secret === undefined)
-      throw new CommandError(`Cluster ${name} was not found on the hub; check the name and the context of the hub`);
+      throw new CommandError(`Cluster ${name} was not found on the hub. Check the name and the context of the hub`);
     return { cluster, secret };
   });
 }
@@ -76,7 +76,7 @@ async function readSecret(client: KubeClient, name: NamespacedName | undefined, 
   return name && (await ignoreReasons(client.get(Secrets, name, options), 'NotFound'));
 }
 
-/** Finds the Secret of a Cluster that an interrupted removal has deleted. */
+/** Finds the credential Secret of a Cluster that an interrupted removal has already deleted. */
 async function findSecret(client: KubeClient, name: string, namespace: string, options: CallOptions): Promise<Stored<Secret> | undefined> {
   for await (const { items } of client.pages(Secrets, { ...options, namespace })) {
     const found = items.find((secret) => !isRenewedSecret(secret) && clustersOf(secret).includes(name));
@@ -100,19 +100,22 @@ async function confirm(
   host: CommandHost,
 ): Promise<void> {
   if (tokens.length > 0) {
-    host.warn(`ManagedTokens that use Cluster ${name}: ${tokens.length}. Their Secrets keep the current tokens until the tokens expire.\n`);
+    host.warn(
+      `ManagedTokens that use Cluster ${name}: ${tokens.length}. Their Secrets keep the current tokens until the tokens expire, except Secrets of ManagedTokenSets and Secrets that only an RBAC rule for a set permits: Purser removes those.\n`,
+    );
     for (const token of tokens) host.warn(`  ${objectKey(token)}\n`);
   }
   if (isConfirmed) return;
-  if (host.ask === undefined) throw new CommandError('removal requires confirmation; set --yes', ExitCode.wrongUse);
+  if (host.ask === undefined) throw new CommandError('removal requires confirmation. Set --yes', ExitCode.wrongUse);
   const scope = target === undefined ? '' : ` and Purser's access to the target cluster, ${contextText(target)}`;
   const answer = await host.ask(`Remove Cluster ${name}${scope}? [y/N] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError('nothing was removed');
 }
 
 /**
- * Throws a CommandError if Purser's access cannot be removed safely: if the context does not refer to the registered cluster, if another
- * registration uses the same service account, or if `purser cluster add` did not create the service account.
+ * Throws a CommandError if Purser's access cannot be removed safely: if the context refers to the hub, if it does not refer to the
+ * registered cluster or this cannot be verified, if another registration uses the same service account, or if `purser cluster add` does not
+ * create a service account with this name.
  */
 async function checkTarget(
   { name, hub, target }: RemoveClusterOptions & { readonly target: Peer },
@@ -121,10 +124,12 @@ async function checkTarget(
 ): Promise<void> {
   await checkIsNotHub({ hub, target }, options);
   if (secret === undefined)
-    throw new CommandError(`the Secret of Cluster ${name} was not found, so --context cannot be verified; omit --purge-target`);
+    throw new CommandError(
+      `the Secret of Cluster ${name} was not found, so --context cannot be verified. Omit --purge-target and --context`,
+    );
   if (isFederated(secret)) {
     if (!isRegisteredAddress(target, secret))
-      throw new CommandError(`${contextText(target)} does not refer to an address of Cluster ${name}; check --context`);
+      throw new CommandError(`${contextText(target)} does not refer to an address of Cluster ${name}. Check --context`);
     return;
   }
   const { namespace, name: secretName } = secret.metadata;
@@ -137,13 +142,15 @@ async function checkTarget(
   );
   const described = `service account ${serviceAccount.namespace}/${serviceAccount.name}`;
   if (objectText(serviceAccount) !== objectText(SERVICE_ACCOUNT))
-    throw new CommandError(`Cluster ${name} uses ${described}, which purser cluster add does not create; omit --purge-target`);
+    throw new CommandError(
+      `Cluster ${name} uses ${described}, which purser cluster add does not create. Omit --purge-target and --context`,
+    );
   const labels = (await listAnchors(target, serviceAccount.namespace, options)).map(({ metadata }) => metadata.labels?.[Label.credential]);
   const other = labels.find((label) => label !== credentialLabel(secret.metadata.uid));
   if (other === undefined) return;
   const command = `kubectl --context ${target.context} -n ${serviceAccount.namespace} delete secrets -l ${Label.credential}=${other}`;
   throw new CommandError(
-    `another registration uses ${described} on the target cluster; omit --purge-target or, if that registration no longer exists, delete its anchors with ${command}`,
+    `another registration uses ${described} on the target cluster. Omit --purge-target and --context or, if that registration no longer exists, delete its anchors with ${command}`,
   );
 }
 
@@ -205,8 +212,8 @@ function isFederated(secret: Secret): boolean {
 }
 
 /**
- * Deletes the registered and the renewed Secret, unless other Clusters use them. Keeps a Secret that does not name the Cluster: otherwise,
- * a user who can write Clusters could have any Secret deleted by referring to it.
+ * Deletes the registered and the renewed Secret, unless the registered Secret also lists other Clusters. Keeps a Secret that does not list
+ * the Cluster: otherwise, a user who can write Clusters could have any Secret deleted by referring to it.
  */
 async function deleteSecrets({ name, hub }: RemoveClusterOptions, secret: Stored<Secret>, host: CommandHost): Promise<void> {
   const { namespace, name: secretName, uid } = secret.metadata;

@@ -47,9 +47,9 @@ export interface RenewAllOptions extends Pick<RenewCredentialOptions, 'hub' | 't
 }
 
 /**
- * Renews the tokens of all Clusters except those with manual renewal; client certificates and federation have none. Supplies a new token
- * if a context has an address of the Cluster: after a restore of the hub, the stored tokens may have expired. Attempts all renewals, then
- * throws a CommandError if any of them failed.
+ * Renews the tokens of all Clusters, except those with manual renewal, federation or a client certificate. Supplies a new token if a
+ * context has an address of the Cluster: after a restore of the hub, the stored tokens may have expired. Attempts all renewals, then throws
+ * a CommandError if any of them failed.
  */
 export async function renewAll({ hub, timeoutMs, findTarget }: RenewAllOptions, host: CommandHost): Promise<void> {
   const clusters = (await readClusters(hub, undefined, host)).filter(isRenewable);
@@ -72,7 +72,7 @@ export async function renewAll({ hub, timeoutMs, findTarget }: RenewAllOptions, 
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, renewNext));
   const code = failures.every((error) => error.code === ExitCode.notReady) ? ExitCode.notReady : ExitCode.failed;
-  if (failures.length > 0) throw new CommandError(`credentials not renewed: ${failures.length}; see the causes above`, code);
+  if (failures.length > 0) throw new CommandError(`credentials not renewed: ${failures.length}. See the causes above`, code);
 }
 
 /** Maximum number of concurrent renewals. */
@@ -92,7 +92,7 @@ async function usesNoToken(hub: Peer, cluster: Cluster, { signal }: CommandHost)
   return data[token] === undefined && [serviceAccount, clientCertificate].some((key) => data[key] !== undefined);
 }
 
-/** An annotation that Purser sets on the renewed Secret once it has handled a request. */
+/** An annotation that Purser sets on the renewed Secret after handling a request. */
 export interface ActionRecord {
   readonly annotation: string;
   readonly value: string;
@@ -132,7 +132,7 @@ async function requestRenewal(
   return { annotation: RenewalAnnotation.renewRequest, value, failure: notRenewed(name) };
 }
 
-/** Writes a new token for Purser's service account into the registered Secret. Purser replaces this token immediately. */
+/** Writes a new token for Purser's service account into the registered Secret. With this token, Purser immediately obtains its own. */
 async function supplyToken(
   { name, hub, target }: RenewCredentialOptions & { readonly target: Peer },
   secrets: StoredSecrets,

@@ -63,7 +63,7 @@ async function recreateServiceAccount(
   });
   if (hasOthers)
     host.warn(
-      `warning: another registration uses service account ${serviceAccount.namespace}/${serviceAccount.name} on the target cluster, and the token of that registration is now revoked as well; to replace it, run purser cluster renew NAME --context ${target.context}, where NAME is the other Cluster\n`,
+      `warning: another registration uses service account ${serviceAccount.namespace}/${serviceAccount.name} on the target cluster, and the token of that registration is now revoked as well. To replace that token, run purser cluster renew NAME --context ${target.context}, where NAME is the other Cluster\n`,
     );
   return await issueBootstrapToken(target, serviceAccount, host);
 }

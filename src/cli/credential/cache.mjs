@@ -32,7 +32,7 @@ const REJECTED_MS = 10000;
 const MAX_CLIENTS_BYTES = 262144;
 
 /** Cause and remedy if the path of the cache is relative: the cache must not depend on the current folder. */
-export const NO_HOME = 'HOME is not an absolute path; set HOME or XDG_CACHE_HOME';
+export const NO_HOME = 'HOME is not an absolute path. Set HOME or XDG_CACHE_HOME';
 
 /**
  * Returns the path of the cache. The path is relative if HOME is relative; callers must not use a relative path.
@@ -75,7 +75,7 @@ export class CachedCredential {
       mkdirSync(this.folder, { recursive: true, mode: 0o700 });
       const problem = problemOf(lstatSync(this.folder), 'folder');
       if (problem === undefined) return true;
-      this.warnOnce(`not using the cache ${this.folder}: ${problem}; remove it`);
+      this.warnOnce(`not using the cache ${this.folder}: ${problem}. Remove it`);
     } catch (error) {
       this.warnOnce(`not using the cache ${this.folder}: ${codeOf(error)}`);
     }
@@ -83,8 +83,8 @@ export class CachedCredential {
   }
 
   /**
-   * Returns the cached credential; undefined if there is none, if 80% of its lifetime has passed, or if a file that it depends on has
-   * changed.
+   * Returns the cached credential; undefined if there is none, if 80% of its lifetime has passed, if the clock was set back, or if a
+   * file that the credential depends on has changed.
    * @param {number} now
    * @returns {Entry | undefined}
    */
@@ -183,7 +183,7 @@ export function removeAll(folder) {
 }
 
 /**
- * Removes the files of expired credentials, and temporary files of processes that ended early.
+ * Removes the files of expired and damaged credentials, and temporary files of processes that ended early.
  * @param {string} folder
  * @param {number} now
  */

@@ -74,8 +74,8 @@ async function requestEntry(wanted: WantedToken, host: CommandHost): Promise<Omi
 }
 
 /**
- * Returns a token with its expiry by this machine's clock, which may differ from the cluster's. Throws a CommandError if the token has
- * expired.
+ * Returns a token with its expiry by this machine's clock, which may differ from the cluster's clock. Throws a CommandError if the token
+ * has expired or its expiry is invalid.
  */
 export function toEntry({ request, sentAt, serverAt }: IssuedToken): Omit<Entry, 'inputs' | 'request'> {
   const { token = '', expirationTimestamp } = request.status ?? {};

@@ -76,7 +76,7 @@ export class RequestLock {
   removeUntrusted() {
     const { problem } = readTrusted(this.file);
     if (problem === undefined) return false;
-    if (problem === 'it is not a file') throw new Error(`${this.file} is not a file; remove it`);
+    if (problem === 'it is not a file') throw new Error(`${this.file} is not a file. Remove it`);
     this.notify(`purser: replacing ${this.file}: ${problem}\n`);
     return this.takeOver((moved) => readTrusted(moved).problem !== undefined);
   }

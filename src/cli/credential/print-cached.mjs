@@ -117,7 +117,9 @@ export function printForArguments(args, host) {
  */
 export function printFromCache(request, host, isForced) {
   if (VERSIONS.indexOf(requestedVersion(host.env)) < 0) {
-    host.warn(`purser: KUBERNETES_EXEC_INFO is invalid; in the kubeconfig, set the apiVersion of exec to ${VERSIONS[0]}\n`);
+    host.warn(
+      `purser: KUBERNETES_EXEC_INFO is not valid or requests an unsupported version. In the kubeconfig, set the apiVersion of exec to ${VERSIONS[0]}\n`,
+    );
     return { code: 1, cache: undefined };
   }
   const cache = new CachedCredential(cacheFolder(host.env), encodeRequest(request, host.env), host.warn, host.notify);

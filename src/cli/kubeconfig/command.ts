@@ -12,7 +12,9 @@ import type { KubeconfigOptions } from './kubeconfig.ts';
 export function kubeconfigCommand(host: CommandHost): Command {
   const command = addTokenOptions(
     defineCommand(host, 'kubeconfig', 'print a kubeconfig for a cluster, without any secret')
-      .description('Print a kubeconfig for a service account on a registered cluster. It runs purser credential and contains no secret.')
+      .description(
+        'Print a kubeconfig for a service account on a registered cluster. The kubeconfig obtains tokens with purser credential, and contains no secret.',
+      )
       .option('--merge', 'add the context to your kubeconfig instead of printing it')
       .addOption(parsedOption('--name <NAME>', 'name of the context', anyText).default(undefined, 'the name of the cluster'))
       .addOption(

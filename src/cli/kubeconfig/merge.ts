@@ -126,7 +126,7 @@ function parseFile({ path, text }: KubeconfigFile): Document {
   return document;
 }
 
-/** `problem` may be an error message of the YAML parser, whose first line ends with a colon. */
+/** Returns the error for a malformed file. `problem` may be an error message of the YAML parser, whose first line ends with a colon. */
 function unusable(path: string, problem: string): CommandError {
   return new CommandError(`${path} is not a kubeconfig: ${problem.split('\n')[0]?.replace(/:$/, '')}. Correct the file`);
 }

@@ -42,7 +42,7 @@ export interface Link {
   readonly message: string;
 }
 
-/** Returns the links of the chain, in the order in which Purser needs them to issue a token. */
+/** Returns the links of the chain, from the permission to the Secret. */
 export function toLinks(evidence: Evidence, now: number): readonly Link[] {
   return [
     toPermissionLink(evidence),

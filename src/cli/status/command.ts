@@ -17,7 +17,7 @@ interface StatusOptions extends SharedOptions {
 export function statusCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'status', 'show failing tokens and clusters, with causes and remedies')
     .description(
-      'Show failing ManagedTokens and clusters, with causes and remedies. For one ManagedToken, check each link from the permission to the Secret.',
+      'Show failing ManagedTokens, ManagedTokenSets and clusters, with causes and remedies. For one ManagedToken, check each step from the permission to the Secret.',
     )
     .argument('[mt/NAME]', 'ManagedToken to check (default all)')
     .addOption(namespaceOption())
@@ -56,9 +56,9 @@ export function statusCommand(host: CommandHost): Command {
 /** Throws a StartError for options that would be ignored. */
 function checkScope(tokenName: string | undefined, { allNamespaces, targetContext }: StatusOptions): void {
   if (tokenName !== undefined && allNamespaces)
-    throw new StartError('-A selects all namespaces, but mt/NAME is in one namespace; select that namespace with -n');
+    throw new StartError('-A selects all namespaces, but mt/NAME is in one namespace. Select that namespace with -n');
   if (tokenName === undefined && targetContext !== undefined)
-    throw new StartError('--target-context is for one ManagedToken; write its name as mt/NAME');
+    throw new StartError('--target-context is for one ManagedToken. Write its name as mt/NAME');
 }
 
 const CODES = { red: 31, green: 32, yellow: 33, bold: 1 } as const;

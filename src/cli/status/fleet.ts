@@ -39,7 +39,7 @@ export interface FleetStatus {
   readonly clusters: ProblemSummary<ClusterProblem> | undefined;
   readonly managedTokens: ProblemSummary<TokenProblem> & {
     readonly suspended: number;
-    /** Earliest scheduled renewal; absent if none is scheduled. */
+    /** Time of the earliest scheduled rotation; absent if none is scheduled. */
     readonly nextRotation?: number;
   };
   /** Undefined if the user may not list ManagedTokenSets. */
@@ -132,7 +132,7 @@ function findProblem(token: Stored<ManagedToken>, now: number): Problem | undefi
   const rotation = findCondition(token, TokenConditionType.rotationFailing);
   const expiresAt = parseTimestamp(token.status?.expirationTimestamp);
   if (rotation?.status === 'True') return toProblem(rotation);
-  if (ready?.status === 'True') return expiresAt !== undefined && expiresAt <= now ? expiredUnnoticed(expiresAt) : undefined;
+  if (ready?.status === 'True') return expiresAt !== undefined && expiresAt <= now ? toUnreportedExpiry(expiresAt) : undefined;
   if (ready?.reason === 'Suspended' || isNew(token, ready, now)) return undefined;
   return ready === undefined ? { reason: 'Pending', message: toSentence(`${ReadyReason.Pending}. ${CHECK_PURSER}`) } : toProblem(ready);
 }
@@ -142,7 +142,7 @@ function isNew({ metadata }: Stored<ManagedToken>, ready: Condition | undefined,
   return (ready === undefined || ready.reason === 'Pending') && now - since < FIRST_TOKEN_MS;
 }
 
-function expiredUnnoticed(since: number): Problem {
+function toUnreportedExpiry(since: number): Problem {
   return { reason: 'Expired', message: toSentence(`${ReadyReason.Expired}. ${CHECK_PURSER}`), since };
 }
 

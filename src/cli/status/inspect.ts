@@ -29,7 +29,7 @@ export async function inspect({ hub, target, name }: InspectionOptions): Promise
   const token = await ignoreReasons(hub.get(ManagedTokens, name), 'NotFound');
   if (token === undefined)
     throw new CommandError(
-      `ManagedToken ${name.namespace}/${name.name} was not found; list ManagedTokens with kubectl get managedtokens -A`,
+      `ManagedToken ${name.namespace}/${name.name} was not found. List ManagedTokens with kubectl get managedtokens -A`,
     );
   const { namespace } = token.metadata;
   const { spec } = token;
@@ -116,7 +116,7 @@ async function onTarget<T>(target: Peer | undefined, needs: string, read: (clien
   return target === undefined ? { needs: '--target-context' } : await callPeer(target, (client) => check(needs, () => read(client)));
 }
 
-/** Returns the result of `read`, or `needs` if the server rejects the request for lack of permission. */
+/** Returns the result of `read`, or `needs` if the server rejects the request with Forbidden or Unauthorized. */
 async function check<T>(needs: string, read: () => Promise<T>): Promise<CheckResult<T>> {
   try {
     return { value: await read() };

@@ -37,7 +37,7 @@ export async function showFleet({ hub, namespace, output, paint }: FleetStatusOp
   const status = toFleetStatus({ tokens, clusters, sets }, now);
   host.print(isDocument(output) ? formatDocument(toFleetReport(status), output) : formatFleet(status, now, paint));
   if (namespace !== undefined && tokens.length === 0)
-    host.warn(`There are no ManagedTokens in namespace ${namespace}; set -A for all namespaces.\n`);
+    host.warn(`There are no ManagedTokens in namespace ${namespace}. Set -A to check all namespaces.\n`);
 }
 
 /** Prints the chain of one ManagedToken. Throws a CommandError if the ManagedToken does not exist. */
@@ -59,8 +59,8 @@ async function listTokens(hub: KubeClient, namespace: string | undefined) {
     if (!hasReason(error, 'Forbidden')) throw error;
     const where =
       namespace === undefined
-        ? 'in all namespaces; select a namespace with -n'
-        : `in namespace ${namespace}; select another namespace with -n`;
+        ? 'in all namespaces. Select a namespace with -n'
+        : `in namespace ${namespace}. Select another namespace with -n`;
     throw new CommandError(`not permitted to list ManagedTokens ${where}`);
   }
 }

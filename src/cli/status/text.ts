@@ -34,7 +34,7 @@ function silentText(since: number, now: number, paint: Paint): string {
 
 function clusterText({ name, reason, message, since, failingTokens, firstExpiry }: ClusterProblem, now: number, paint: Paint): string {
   const expiry = firstExpiry === undefined ? '' : `; the first token expires in ${humanDuration(firstExpiry - now)}`;
-  const affected = failingTokens === 0 ? '' : `; ${counted(failingTokens, 'ManagedToken')} affected${expiry}`;
+  const affected = failingTokens === 0 ? '' : `; ${formatCount(failingTokens, 'ManagedToken')} affected${expiry}`;
   return `${paint('red', `Cluster ${name}`)}: ${toVisibleLine(reason)}${forTime(since, now)}${affected}\n  ${toVisibleLine(message)}\n`;
 }
 
@@ -80,7 +80,7 @@ function share(part: number, total: number, paint: Paint): string {
   return paint(part === total ? 'green' : 'yellow', `${part} of ${total}`);
 }
 
-function counted(count: number, noun: string): string {
+function formatCount(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 

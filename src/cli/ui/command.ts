@@ -11,9 +11,11 @@ import type { UiOptions } from './options.ts';
 export function uiCommand(host: CommandHost): Command {
   const command = addFacadeOptions(
     defineCommand(host, 'ui', 'show clusters and tokens in a browser')
-      .description('Serve a web page with the clusters and tokens that your kubeconfig user may see. Stop with Ctrl-C.')
+      .description(
+        'Serve a web page with the clusters and tokens that you, or the service account in --service-account, may see. Stop with Ctrl-C.',
+      )
       .addOption(parsedOption('--port <PORT>', 'local port to serve the UI on (0 selects a free port)', port).default(0))
-      .addOption(new Option('--no-open', 'print the address, and do not open a browser')),
+      .addOption(new Option('--no-open', 'print the address without opening a browser')),
   );
   addExamples(command, {
     'Open the page in a browser': 'purser ui',

@@ -1,5 +1,5 @@
-// Checks requests to the server of `purser ui`. The server adds the user's credential, so it must reject requests from other users of the
-// machine and from web pages of other origins.
+// Checks requests to the server of `purser ui`. The server adds a credential, so it must reject requests from other users of the machine
+// and from web pages of other origins.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 

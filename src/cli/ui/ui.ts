@@ -1,5 +1,5 @@
-// The server of `purser ui` on the loopback address. It serves the files of the page, and forwards the page's list and watch requests with
-// the user's credential.
+// The server of `purser ui` on the loopback address. It serves the files of the page, and adds a credential to the page's list and watch
+// requests before it forwards them.
 
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -53,7 +53,7 @@ export async function servePage(options: UiOptions, host: CommandHost): Promise<
     if (missing !== undefined)
       host.warn(`purser: cannot start ${missing}. Open the address above, or set BROWSER to the command of a browser\n`);
   }
-  host.warn('The page uses your credential and shows the objects that you may see. Press Ctrl-C to stop.\n');
+  host.warn('The page shows the objects that you, or the service account in --service-account, may see. Press Ctrl-C to stop.\n');
   await waitForAbort(host.signal);
 }
 

@@ -1,6 +1,6 @@
 // The conditions of a Cluster. To add one, add its name to ClusterConditionType in src/api/names.ts and a row to ROWS: health, status,
 // events, metrics and the façade follow from that row, and tests compare it with the CRD and docs/troubleshooting.md. The message of a
-// condition names the cause, then the remedy; REMEDIES at the end has one for each reason.
+// condition names the cause, then the remedy; REMEDIES at the end has one for each reason except those in SuccessReason.
 
 import { ClusterConditionType as Type } from '../../api/names.ts';
 import { ClusterReason } from '../../api/reasons.ts';

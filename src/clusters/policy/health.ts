@@ -95,8 +95,8 @@ function isReason(text: string): text is ClusterReason {
 export const PROBE_INTERVAL_MS = 10_000;
 
 /**
- * Returns the time for which the condition Reachable=False still applies, in milliseconds; 0 without such a condition. It applies for
- * two probe intervals: the controller may have stopped, and the cluster may be reachable again.
+ * Returns the time for which the condition Reachable=False still applies, in milliseconds; 0 without such a condition. The condition
+ * applies for two probe intervals after its last heartbeat: the controller may have stopped, and the cluster may be reachable again.
  */
 export function unreachableMs(cluster: Cluster, probeIntervalMs: number, now: number): number {
   const condition = findCondition(cluster, Type.reachable);

@@ -41,11 +41,11 @@ export interface CredentialHistory {
   readonly foreignDigest: string;
   /** UIDs of anchors that were deleted. */
   readonly deletedAnchors: ReadonlySet<string>;
-  /** Earliest time of the next renewal, after a failure. */
+  /** Earliest time of the next renewal or return to the registered token, after a failure or a write. */
   readonly renewNotBefore: number;
-  /** Earliest time of the next anchor deletion, after a failure. */
+  /** Earliest time of the next anchor deletion or revocation, after a failure or a revocation. */
   readonly deleteNotBefore: number;
-  /** Earliest time to restore the Secret, after a write that the informer may not have received. */
+  /** Earliest time to restore the Secret, after a failure, or a write that the informer may not have received. */
   readonly restoreNotBefore: number;
 }
 
@@ -64,7 +64,7 @@ export type CredentialPlan =
   /** Removes the Secret of a renewed token that was retired, and whose anchors are deleted. */
   | { readonly type: 'removeRecord' };
 
-/** Returns the first step that is due, or the time to wait for the next one. */
+/** Returns the first step that is due, or `wait` with the time of the next step. */
 export function planCredential(observation: CredentialObservation, now: number): CredentialPlan {
   const steps: readonly Step[] = [
     { at: restoreAt(observation), plan: { type: 'restore' } },

@@ -99,7 +99,7 @@ const { conditions } = status.properties;
 const SCHEMA: PublicSchema = {
   description: 'Public fields of a registered cluster; the custom resource has more fields.',
   properties: {
-    spec: object('Addresses of the cluster.', {
+    spec: object('Addresses and certificate authorities of the cluster.', {
       orchestratorApiEndpoints: {
         ...endpoints,
         properties: { ...endpoints.properties, serverEndpoints: { ...serverEndpoints, items: closeSchema(serverEndpoints.items) } },

@@ -1,5 +1,5 @@
-// Limits on watches, and on the bytes of lists in progress: per tenant, per source address and in total. A request above a limit is
-// rejected with 429.
+// Limits on the memory of watches, and on the bytes of long responses in progress: per tenant, per source address and in total. A request
+// above a limit is rejected with 429.
 
 import { tooManyRequests } from '../../kubernetes/status.ts';
 import type { FacadeRequest } from '../request.ts';

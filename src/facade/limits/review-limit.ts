@@ -91,7 +91,7 @@ export class ReviewLimit {
 
   /** Admits the review of an unknown token from an address. The caller must call `settle` once, when the review has ended. */
   admit(address: string): ReviewAdmission {
-    const source = this.#sourceOf(address);
+    const source = this.#findOrAddSource(address);
     const waitMs = isWithinAllowance(source) ? this.#shared.take() : source.bucket.take() || this.#allOverAllowance.take();
     if (waitMs > 0) return { waitMs };
     source.pending += 1;
@@ -106,7 +106,7 @@ export class ReviewLimit {
     };
   }
 
-  #sourceOf(address: string): Source {
+  #findOrAddSource(address: string): Source {
     const count = () => new DecayingCount(this.#clock);
     const bucket = () => new TokenBucket(this.#clock, this.#rates.perAddressOverAllowance);
     const source = this.#sources.get(address) ?? { pending: 0, credit: count(), debit: count(), bucket: bucket() };

@@ -16,7 +16,7 @@ type SelectorTexts = Pick<ListOptions, 'labelSelector' | 'fieldSelector'>;
 
 /** Copies both selectors, so that no part of them keeps the whole URL in memory. Throws 400 for a selector that is too long. */
 export function copySelectors({ labelSelector, fieldSelector }: SelectorTexts): SelectorTexts {
-  return { labelSelector: copyOf('labelSelector', labelSelector), fieldSelector: copyOf('fieldSelector', fieldSelector) };
+  return { labelSelector: copySelector('labelSelector', labelSelector), fieldSelector: copySelector('fieldSelector', fieldSelector) };
 }
 
 /** Throws 400 for selectors with too many requirements or values. */
@@ -27,7 +27,7 @@ export function checkSelectorCounts({ labels, fields }: Selectors): void {
   if (values > MAX_VALUES) throw tooLarge(tooMany('values of labelSelector, fieldSelector', values, MAX_VALUES));
 }
 
-function copyOf(field: string, text: string): string {
+function copySelector(field: string, text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length > MAX_SELECTOR_BYTES) throw tooLarge(tooLong(field, MAX_SELECTOR_BYTES));
   return bytes.toString();

@@ -25,7 +25,7 @@ interface Tenant {
 }
 
 const LIMITS: UnreadEventsLimits = { perTenant: 4 << 20, total: 32 << 20 };
-/** Time after which a watch whose client reads nothing is closed while other watches wait, in milliseconds. */
+/** Time for a client to read an event while other watches wait, in milliseconds. Afterwards, the watch of the client is closed. */
 const STALLED_MS = 10_000;
 
 export class UnreadEvents {
@@ -44,14 +44,14 @@ export class UnreadEvents {
   /** Returns true if a watch may write its next event. Otherwise, calls its `pump` when there is room. */
   admit(writer: EventWriter): boolean {
     if (this.#hasRoom(this.#tenants.get(writer.tenant)?.bytes ?? 0)) return true;
-    this.#tenantOf(writer).waiting.add(writer);
+    this.#findOrAddTenant(writer).waiting.add(writer);
     this.#closeStalledLater();
     return false;
   }
 
   /** Adds the bytes of an event that the kernel has not accepted completely. */
   add(writer: EventWriter, bytes: number): void {
-    const tenant = this.#tenantOf(writer);
+    const tenant = this.#findOrAddTenant(writer);
     tenant.unread.set(writer, { bytes, since: this.#clock.monotonic() });
     tenant.bytes += bytes;
     this.#total += bytes;
@@ -77,7 +77,7 @@ export class UnreadEvents {
     if (tenant !== undefined) this.#forgetIfEmpty(writer.tenant, tenant);
   }
 
-  #tenantOf({ tenant: name }: EventWriter): Tenant {
+  #findOrAddTenant({ tenant: name }: EventWriter): Tenant {
     const known = this.#tenants.get(name);
     if (known !== undefined) return known;
     const tenant: Tenant = { bytes: 0, unread: new Map(), waiting: new Set() };

@@ -150,14 +150,14 @@ export class Collection {
    * names. It grows with the collection only if there are more names than items, names in any namespace, or cluster sets.
    */
   visible(visibility: Visibility, namespace = '', start = ''): Generator<Item> {
-    if (namespace !== '') return this.#visibleIn(namespace, visibility, start);
+    if (namespace !== '') return this.#findVisibleIn(namespace, visibility, start);
     if (visibility.isEverything) return this.from(start);
-    if (visibility.spansNamespaces || visibility.names.length > this.size) return this.#included(visibility, start);
-    const named = this.#named(visibility.names, start);
-    return visibility.hasClusterSets ? mergeSorted(named, this.#members(visibility, start)) : named;
+    if (visibility.spansNamespaces || visibility.names.length > this.size) return this.#filterVisible(visibility, start);
+    const named = this.#findNamed(visibility.names, start);
+    return visibility.hasClusterSets ? mergeSorted(named, this.#findMembers(visibility, start)) : named;
   }
 
-  *#visibleIn(namespace: string, visibility: Visibility, start: string): Generator<Item> {
+  *#findVisibleIn(namespace: string, visibility: Visibility, start: string): Generator<Item> {
     const prefix = `${namespace}/`;
     for (const item of this.visible(visibility, '', start > prefix ? start : prefix)) {
       // Keys are sorted, so those of one namespace are adjacent.
@@ -166,19 +166,19 @@ export class Collection {
     }
   }
 
-  *#included(visibility: Visibility, start: string): Generator<Item> {
+  *#filterVisible(visibility: Visibility, start: string): Generator<Item> {
     for (const item of this.from(start)) if (visibility.includesObject(item)) yield item;
   }
 
   /** Yields the items of visible cluster sets. */
-  *#members(visibility: Visibility, start: string): Generator<Item> {
+  *#findMembers(visibility: Visibility, start: string): Generator<Item> {
     for (let at = this.#blockOf(start); at < this.blocks.length; at++) {
       for (const item of (this.blocks[at] as Block).membersOf(visibility)) if (item.key >= start) yield item;
     }
   }
 
   /** Yields the items that these sorted entries include. Each entry is a key, or stands for a whole namespace. */
-  *#named(names: readonly string[], start: string): Generator<Item> {
+  *#findNamed(names: readonly string[], start: string): Generator<Item> {
     let covered: string | undefined;
     for (const name of names) {
       // The keys of a namespace follow the entry of the namespace, which covers them.

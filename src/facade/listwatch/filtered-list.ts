@@ -20,7 +20,7 @@ import {
 /** Definition of a list that the façade filters by RBAC: the resource, who sees its objects, and their public fields. */
 export interface ListDescription<T extends ApiObject> {
   readonly resource: Resource<T>;
-  /** RBAC verbs, each of which is enough to see an object that a rule grants. A caller who may list all objects sees all. */
+  /** RBAC verbs: a rule with one of them lets callers see the objects that the rule covers. A caller who may list all objects sees all. */
   readonly verbs: readonly string[];
   /**
    * Returns the name that RBAC rules use for the cluster set of an object, or undefined if the object has no set. By default, objects have
@@ -66,7 +66,7 @@ export interface FilteredList<T extends ApiObject> extends Listing {
   readonly permission: Permission;
   /** Returns the name that RBAC rules use for the cluster set of an object, or undefined if the object has no set. */
   clusterSetNameOf(object: T): string | undefined;
-  /** Returns the public form of an object. If annotations are public, it includes those with one of the prefixes. */
+  /** Returns the public form of an object. If annotations are public, the result includes those with one of the prefixes. */
   toPublic(object: T, annotationPrefixes?: readonly string[]): KubeObject;
   /** Returns the approximate size of the public form in memory, in bytes. */
   weightOf(object: T): number;

@@ -1,5 +1,5 @@
-// The listed objects as of the latest event of the hub, and a log of their recent changes. A watcher reads the log from its own position. A
-// list of an old version restores the objects that have changed since that version.
+// The listed objects as of the latest event from the hub, and a log of their recent changes. A watcher reads the log from its own position.
+// A list of an old version restores the objects that have changed since that version.
 
 import type { Subscription } from 'rxjs';
 import type { Visibility } from '../../access/visibility.ts';
@@ -37,7 +37,7 @@ export interface HistoryOptions {
    * number the changes in this order: they never decrease, and differ between replicas. False by default.
    */
   readonly isLocal?: boolean;
-  /** Called after every event of the hub. */
+  /** Called after every event from the hub. */
   readonly onAdvance?: () => void;
 }
 

@@ -38,7 +38,7 @@ export interface ListEndpoints {
   readonly get: Endpoint;
   readonly routes: readonly Route[];
   /** Returns the number of open watches. */
-  watching(): number;
+  countWatches(): number;
   /** Follows the hub, beginning with the objects in the store. Unsubscribing ends all watches. Must be called once. */
   run(): Subscription;
 }
@@ -113,7 +113,7 @@ export function createListEndpoints<T extends ApiObject>(options: ListEndpointsO
     list,
     get,
     routes: createListRoutes(listing, { list, get }),
-    watching: () => watchers.size,
+    countWatches: () => watchers.size,
     run() {
       const running = new Subscription();
       running.add(access.run());

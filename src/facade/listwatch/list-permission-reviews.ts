@@ -41,11 +41,11 @@ export class ListPermissionReviews {
 
   /** Returns the cached decision, or the decision of a new review. */
   async allows(user: User): Promise<boolean> {
-    return this.cached(user) ?? (await this.review(user));
+    return this.findCached(user) ?? (await this.review(user));
   }
 
-  /** Returns the last decision, or undefined if there is none or it is too old. */
-  cached(user: User): boolean | undefined {
+  /** Returns the cached decision, or undefined if the cache has none or the decision is too old. */
+  findCached(user: User): boolean | undefined {
     const decision = this.#decisions.get(userKeyOf(user));
     return decision === undefined || this.#options.clock.monotonic() - decision.requestedAt >= this.#validMs(decision)
       ? undefined
@@ -64,7 +64,7 @@ export class ListPermissionReviews {
     return this.#pending.do(key, () => this.#review(key, user));
   }
 
-  /** Drops positive decisions after the rules have changed, and shortens the cache time for two seconds. */
+  /** Drops positive decisions after the rules have changed, and shortens the cache time of new ones for two seconds. */
   invalidate(): void {
     this.#unsettledAt = this.#options.clock.monotonic();
     this.#pending.clear();

@@ -76,7 +76,7 @@ export function createOnDemandList<T extends ApiObject>(options: OnDemandOptions
     list,
     get,
     routes: createListRoutes(listing, { list, get }),
-    watching: () => period?.listWatch.watching() ?? 0,
+    countWatches: () => period?.listWatch.countWatches() ?? 0,
     run: () => new Subscription(stop),
   };
 }
@@ -113,10 +113,10 @@ class Period<T extends ApiObject> {
       this.#running.add(informer.batches$.subscribe(() => this.#eventAt.set(informer, options.clock.monotonic())));
   }
 
-  /** Time until the period ends if no request and no event of the hub arrive, in milliseconds. */
+  /** Time until the period ends if no request and no event from the hub arrive, in milliseconds. */
   get remainingMs(): number {
     const now = this.#options.clock.monotonic();
-    if (this.listWatch.watching() > 0) this.#usedAt = now;
+    if (this.listWatch.countWatches() > 0) this.#usedAt = now;
     return Math.min(this.#usedAt + IDLE_MS, ...this.#eventAt.values().map((at) => at + STALE_MS)) - now;
   }
 

@@ -82,11 +82,11 @@ export async function readPage(history: History, request: PageRequest): Promise<
     start: token === undefined ? '' : `${prefixOf(namespace)}${token.start}`,
     limit: pageLimit(options),
   };
-  if (!isPinned) return pageOf(history.collection, { ...range, version: currentVersion(visibility, requested) });
+  if (!isPinned) return createPage(history.collection, { ...range, version: currentVersion(visibility, requested) });
   // If the visible names have changed since the first page, the pages together would be inconsistent.
   const collection = collectionAt(history, requested, { visibility, isSameView: token !== undefined || history.isLocal });
   if (collection === undefined) throw token === undefined ? listExpired() : continueTokenExpired(token);
-  return pageOf(collection, { ...range, version: { ...requested, fingerprint: visibility.fingerprint } });
+  return createPage(collection, { ...range, version: { ...requested, fingerprint: visibility.fingerprint } });
 }
 
 interface View {
@@ -119,7 +119,7 @@ interface Range {
   readonly limit: number;
 }
 
-function pageOf(collection: Collection, { visibility, namespace, selection, version, start, limit }: Range): Page {
+function createPage(collection: Collection, { visibility, namespace, selection, version, start, limit }: Range): Page {
   const isWhole = limit === 0 && namespace === '' && start === '' && selection.isEverything && visibility === Visibility.everything;
   if (isWhole) return { version, whole: collection, items: [], continue: '' };
   const items = select(collection.visible(visibility, namespace, start), selection, limit);

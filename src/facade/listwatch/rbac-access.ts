@@ -1,4 +1,5 @@
-// The objects that RBAC allows each caller to see, for lists, pages, single objects and watches. Watches are notified of changes.
+// The objects that each caller may see, by RBAC or because another authorizer allows the caller to list all objects. Lists, pages, single
+// objects and watches use these permissions. Watches are notified of changes.
 
 import type { Subscription } from 'rxjs';
 import { type Permission, type RbacChange, RbacIndex, type RbacInformers, subjectsOf } from '../../access/rbac-index.ts';
@@ -59,26 +60,26 @@ export class RbacAccess {
 
   /** Returns the objects that a caller may see now. Throws 503 if the review fails. */
   async visibleTo(user: User): Promise<Visibility> {
-    this.#viewerOf(user);
+    this.#updateViewer(user);
     if (this.#byRules(user).isEverything || (await this.#reviews.allows(user))) return this.#everything;
     return this.#byRules(user);
   }
 
   /** Returns the objects that a caller may see, without a review. `visibleTo` must have been called just before, to cache the decision. */
   visibleNow(user: User): Visibility {
-    const viewer = this.#viewerOf(user);
+    const viewer = this.#updateViewer(user);
     if (viewer !== undefined) return viewer.visibility;
-    return this.#reviews.cached(user) === true ? this.#everything : this.#byRules(user);
+    return this.#reviews.findCached(user) === true ? this.#everything : this.#byRules(user);
   }
 
   /** Calls `onVisibilityChange` on every change of the user's visibility until the returned function is called. */
   follow(user: User, onVisibilityChange: OnVisibilityChange): () => void {
-    const viewer = this.#viewerOf(user) ?? this.#add(user);
+    const viewer = this.#updateViewer(user) ?? this.#add(user);
     return viewer.follow(onVisibilityChange);
   }
 
-  /** Returns the viewer of a user, updated with all changes, or undefined if the user has no watches. */
-  #viewerOf(user: User): Viewer | undefined {
+  /** Updates the viewer of a user with all changes, and returns it. Returns undefined if the user has no watches. */
+  #updateViewer(user: User): Viewer | undefined {
     const viewer = this.#viewers.get(userKeyOf(user));
     viewer?.update();
     return viewer;

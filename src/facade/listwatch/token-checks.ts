@@ -40,7 +40,7 @@ export class TokenChecks {
 
   /** Calls `end` when the caller's token is no longer valid, unless the returned function is called first. */
   join(caller: Caller, end: () => void): () => void {
-    const check = this.#checkOf(caller);
+    const check = this.#findOrStartCheck(caller);
     check.endings.add(end);
     return () => {
       check.endings.delete(end);
@@ -50,7 +50,7 @@ export class TokenChecks {
     };
   }
 
-  #checkOf(caller: Caller): Check {
+  #findOrStartCheck(caller: Caller): Check {
     const key = keyOf(caller);
     return this.#checks.get(key) ?? this.#start(key, caller);
   }

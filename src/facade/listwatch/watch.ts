@@ -152,7 +152,8 @@ function addWatcher(deps: WatchDeps, caller: Caller, { stream, release, start, f
 }
 
 /**
- * Closes the connection if the client reads initial events below the minimum rate. The returned function ends the checks and calls `onEnd`.
+ * Closes the connection or the HTTP/2 stream if the client reads initial events below the minimum rate. The returned function ends the
+ * checks and calls `onEnd`.
  */
 function enforceReplayRate(stream: BodyStream, clock: Clock, onEnd: () => void): () => void {
   const stop = enforceReadRate({ clock, sentBytes: () => stream.written, onTooSlow: () => stream.destroy() });

@@ -152,7 +152,7 @@ export class Watcher implements StreamSource, EventWriter {
   setVisibility(now: Visibility): void {
     this.pump();
     if (this.#isOver) return;
-    // A client that lags behind must list again, because it is unknown which events it has received.
+    // A client that lags behind must list again, because this replica does not know which events the client has received.
     if (this.#isBehind) return this.expire();
     const { history, sendsBookmarks, currentVersion } = this.#options;
     const events = compareVisibility(history.collection, this.#visibility, now);

@@ -1,4 +1,5 @@
-// Informers for the list of ManagedTokens. They keep only public fields, within a memory budget for each namespace.
+// Informers for the list of ManagedTokens. They keep only the public fields of ManagedTokens, and the parts of Roles and RoleBindings that
+// grant access to ManagedTokens, within memory budgets for each namespace.
 
 import { reduceRules } from '../../access/rbac-index.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';

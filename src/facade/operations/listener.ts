@@ -61,7 +61,7 @@ export async function listenForOperations(options: OperationsOptions): Promise<O
 const LIMITS = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 65_000 };
 /** Limits on connections. Probes and scrapes need only a few connections. */
 const CONNECTIONS = { waiting: 128, total: 512 };
-/** Limits on unread responses, in bytes. Each counts as at least 4 KiB, so unread responses occupy at most 256 connections. */
+/** Limits on unread responses, in bytes. Each response counts as at least 4 KiB, so unread responses occupy at most 256 connections. */
 const UNREAD = { perAddress: 512 << 10, total: 1 << 20 };
 /** Maximum time for one response, in milliseconds; the default scrape timeout of Prometheus. */
 const RESPONSE_MS = 10_000;

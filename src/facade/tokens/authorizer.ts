@@ -1,5 +1,5 @@
-// The authorization of the façade's callers to request tokens, with cached decisions. tokens/authorizer.ts reviews the requesters of
-// ManagedTokens.
+// The authorization of the façade's callers to request tokens, with cached decisions. src/tokens/authorizer.ts authorizes the requesters
+// of ManagedTokens.
 
 import { isAllowed } from '../../access/hub-review.ts';
 import {
@@ -25,7 +25,7 @@ export interface AuthorizerOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Namespaces whose service accounts require an RBAC rule that names the namespace or the service account. */
+  /** Namespaces on target clusters that a rule with resourceNames must name; see `toIssueNames`. */
   readonly protectedNamespaces: readonly string[];
 }
 

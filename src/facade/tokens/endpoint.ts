@@ -43,7 +43,7 @@ export interface TokenEndpointOptions {
   readonly authorizer: Authorizer;
   readonly clients: ClusterClients;
   /** Returns a Cluster and Purser's credential for it, or undefined if the Cluster does not exist. */
-  readonly registered: (cluster: string) => RegisteredCluster | undefined;
+  readonly findRegistration: (cluster: string) => RegisteredCluster | undefined;
   readonly parser: TokenRequestParser;
   readonly audit: Audit;
   readonly clock: Clock;
@@ -52,13 +52,13 @@ export interface TokenEndpointOptions {
 }
 
 /** Returns the service account that the path parameters `cluster`, `namespace` and `name` identify. */
-export function issueTargetOf({ cluster = '', namespace = '', name: serviceAccount = '' }: FacadeRequest['params']): IssueTarget {
+export function toIssueTarget({ cluster = '', namespace = '', name: serviceAccount = '' }: FacadeRequest['params']): IssueTarget {
   return { cluster, namespace, serviceAccount };
 }
 
 export function createTokenEndpoint(options: TokenEndpointOptions): Endpoint {
   return async (request) => {
-    const target = issueTargetOf(request.params);
+    const target = toIssueTarget(request.params);
     const issuance = new Issuance(options, request, target);
     try {
       return await issuance.reply();
@@ -113,12 +113,12 @@ class Issuance {
    * Authorizes the caller for the cluster in its current set. Returns the registered cluster, or undefined if the Cluster does not exist.
    */
   async #authorize(): Promise<RegisteredCluster | undefined> {
-    const { authorizer, registered } = this.#options;
+    const { authorizer, findRegistration } = this.#options;
     const { caller, signal } = this.#request;
     for (;;) {
-      const clusterSet = clusterSetOf(registered(this.#target.cluster)?.cluster);
+      const clusterSet = clusterSetOf(findRegistration(this.#target.cluster)?.cluster);
       await authorizer.authorize(caller.user, { ...this.#target, clusterSet }, signal);
-      const registration = registered(this.#target.cluster);
+      const registration = findRegistration(this.#target.cluster);
       // A relabeled Cluster needs another review.
       if (clusterSetOf(registration?.cluster) === clusterSet) return registration;
     }
@@ -207,7 +207,7 @@ function toCallerError(error: unknown, { cluster, serviceAccount }: IssueTarget)
   return statusError('ServiceUnavailable', message, { causes, retryAfterSeconds });
 }
 
-/** Returns the error of the target cluster, with a limited Retry-After. */
+/** Returns the error from the target cluster, with a limited Retry-After. */
 function toRelayed(status: Status, retryAfterSeconds: number): StatusError {
   if (status.details?.retryAfterSeconds === undefined && status.code !== 429) return new StatusError(status);
   return new StatusError({ ...status, details: { ...status.details, retryAfterSeconds } });

@@ -171,7 +171,11 @@ function checkAudiences(audiences: readonly string[], { name }: ServiceAccountNa
   if (audiences.length === 0) throw invalid(TOKEN_REQUEST_NAME, '', [requiredValue('spec.audiences')]);
   const own = audiences.find((audience) => ownAudiences.includes(audience));
   if (own !== undefined)
-    throw forbidden(SERVICE_ACCOUNTS, name, `the façade issues no token for the audience ${goQuote(own)}, which it accepts itself`);
+    throw forbidden(
+      SERVICE_ACCOUNTS,
+      name,
+      `the façade issues no token for the audience ${goQuote(own)}, because it accepts this audience in callers' tokens`,
+    );
   const reserved = audiences.find(isReservedAudience);
   if (reserved !== undefined)
     throw forbidden(SERVICE_ACCOUNTS, name, `the audience ${goQuote(reserved)} is reserved for Purser's own tokens`);

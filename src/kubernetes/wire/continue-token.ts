@@ -26,7 +26,7 @@ export function encodeContinueAtLatest(token: ContinueToken): string {
   return encode(-1n, token.start);
 }
 
-/** Decodes a token. Throws 400 with the API server's message for tokens that it did not create. */
+/** Decodes a token. Throws 400 with Kubernetes' message if the token is invalid. */
 export function decodeContinue(token: string): ContinueToken {
   const { v = '', rv = 0, start = '' } = parse(token);
   if (v !== VERSION) throw invalidToken(`server does not recognize this encoded version ${v}`);

@@ -9,7 +9,7 @@ import { isEmpty } from './encode-struct.ts';
 import { fieldPath, type JsonNode, parseNumber } from './json-node.ts';
 
 export interface DecodedValue {
-  /** Canonical object: known fields only, without zero values, times in UTC. */
+  /** Canonical object: known fields only, without zero values except those of pointers, times in UTC. */
   readonly value: Fields;
   /** `unknown field "a.b"` and `duplicate field "a.b"`, in the order of the document, at most 100. */
   readonly strictErrors: readonly string[];

@@ -86,7 +86,7 @@ export function checkRoutable(accept: string | undefined, available: readonly st
   throw statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`, {});
 }
 
-/** Throws a StatusError (406) unless the representation is JSON, which watches require. kube-apiserver checks all options first. */
+/** Throws a StatusError (406) unless the representation is JSON, which watches require. Call it after all other checks of the options. */
 export function checkStreamable({ mediaType }: Representation): void {
   if (mediaType !== 'json') throw notAcceptable(WATCH_TYPES);
 }
@@ -118,7 +118,7 @@ function isPlain({ as, serverVersion }: Requested): boolean {
   return as === undefined && serverVersion === '';
 }
 
-/** Form that a clause requests by name. */
+/** Conversion that a clause of the Accept header requests; may be unknown. */
 export type RequestedConversion = Readonly<Record<'kind' | 'version' | 'group', string>>;
 
 /** Decides whether the requested form is available. */

@@ -10,7 +10,7 @@ export function indentJson(compact: string): string {
 /** Returns a function that indents compact JSON piece by piece. Each piece must consist of whole tokens. */
 export function createJsonIndenter(): (piece: string) => string {
   let margin = '\n';
-  const indented = (token: string) => {
+  const indentToken = (token: string) => {
     switch (token) {
       case '{':
       case '[':
@@ -28,7 +28,7 @@ export function createJsonIndenter(): (piece: string) => string {
         return token;
     }
   };
-  return (piece) => piece.replace(TOKENS, indented);
+  return (piece) => piece.replace(TOKENS, indentToken);
 }
 
 /** Pattern of tokens. Strings and empty containers are one token each, and stay unchanged. */

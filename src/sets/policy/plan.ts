@@ -63,7 +63,7 @@ export interface PlannedWrite {
 export interface SetPlan {
   readonly creations: readonly PlannedWrite[];
   readonly changes: readonly PlannedWrite[];
-  /** Number of ManagedTokens that wait for their turn in the rollout. */
+  /** Number of ManagedTokens that still have an earlier template after these writes. */
   readonly waiting: number;
   /** Number of changed ManagedTokens that have not reported a result yet. */
   readonly unsettled: number;
@@ -147,7 +147,7 @@ export function planSet(observation: SetObservation, rollout: Rollout, now: numb
   };
 }
 
-/** The rollout stops when one in this many ManagedTokens of a wave has failed. */
+/** Reciprocal of the share of failed ManagedTokens in a wave that stops the rollout. */
 const WAVE_SHARE = 3;
 /** Time for which a ManagedToken may be pending before it is considered failed, in milliseconds. */
 const PENDING_MS = 5_000;

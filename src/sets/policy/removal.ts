@@ -3,11 +3,14 @@
 import { digestOf } from '../../std/digest.ts';
 
 export interface Removals {
-  /** UIDs of the ManagedTokens to remove. */
+  /** UIDs of the ManagedTokens to remove, without those whose removal was confirmed earlier. */
   readonly uids: readonly string[];
   /** Number of ManagedTokens that the set controls, including those to remove. */
   readonly total: number;
-  /** Number of ManagedTokens that were removed within the last minute; undefined if an earlier process may have removed some. */
+  /**
+   * Number of ManagedTokens that were removed within the last minute without a confirmation; undefined if an earlier process may have
+   * removed some.
+   */
   readonly removed: number | undefined;
   /** Value of the `confirm-removal` annotation; undefined if there is none. */
   readonly confirmation: string | undefined;

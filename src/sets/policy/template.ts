@@ -42,7 +42,7 @@ type StringMap = Readonly<Record<string, string>>;
 const MAX_NAME_LENGTH = 253;
 const MAX_LABEL_LENGTH = 63;
 const MAX_ANNOTATION_LENGTH = 1_024;
-/** Number of hexadecimal digits in the hash of a shortened name or label value; enough to prevent deliberate collisions. */
+/** Number of hexadecimal digits in the hash of a shortened name or label value; enough to prevent a second text with a given hash. */
 const HASH_LENGTH = 16;
 const DIGEST_LENGTH = 16;
 

@@ -68,7 +68,10 @@ export interface RenewalFailure {
   readonly detail: string;
 }
 
-/** Returns the time at which a token is due for renewal; undefined if it is never renewed. `uid` is the UID of the registered Secret. */
+/**
+ * Returns the time at which a token is due for renewal; undefined if Purser does not renew the token automatically, or if Purser obtained
+ * the token itself and its lifetime is unknown. `uid` is the UID of the registered Secret.
+ */
 export function renewalDueAt(token: TokenInUse, { isAutomatic }: Pick<RenewalTerms, 'isAutomatic'>, uid: string): number | undefined {
   if (!isAutomatic) return undefined;
   return token.isSupplied ? (token.issuedAt ?? 0) : halfLifeAt(token, uid);

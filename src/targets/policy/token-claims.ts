@@ -4,7 +4,10 @@ import { type Fields, fieldsOf, identifierOf, isFields } from '../../kubernetes/
 import { omitUndefined } from '../../std/omit-undefined.ts';
 import { LATEST_AT } from '../../std/timestamp.ts';
 
-/** The claims of a JWT. Claims that are missing or of the wrong type are absent. Times are in milliseconds since the epoch. */
+/**
+ * The claims of a JWT. Claims that are missing or of the wrong type are absent; `audiences` is empty in that case. Times are in
+ * milliseconds since the epoch.
+ */
 export interface TokenClaims {
   readonly issuer?: string;
   readonly subject?: string;

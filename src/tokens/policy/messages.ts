@@ -1,5 +1,5 @@
 // Messages for tenants, in conditions and events of ManagedTokens. Each is one of a fixed set of sentences with values of the
-// ManagedToken's own spec and, for a few reasons, the redacted response of an API server. Addresses, certificates, credentials, Purser's
+// ManagedToken's own spec and, for a few reasons, the redacted response from an API server. Addresses, certificates, credentials, Purser's
 // user names and network errors are for administrators: they are in the log and in the conditions of the Cluster.
 
 import { Annotation, Label, RegistryGroup } from '../../api/names.ts';
@@ -28,12 +28,12 @@ export interface TokenFailure {
 }
 
 /**
- * Returns the failure for a reason. `response` is the message of an API server about the requested object; the failure quotes it, without
+ * Returns the failure for a reason. `response` is the message from an API server about the requested object; the failure quotes it, without
  * user names and addresses, only for the reasons in RELAYED.
  */
 export function tokenFailure(reason: FailureReason, token: StoredToken, response = ''): TokenFailure {
   const text = OWN_TEXTS[reason]?.(token) ?? FailureReason[reason];
-  const relayed = RELAYED.has(reason) ? redacted(response, token) : '';
+  const relayed = RELAYED.has(reason) ? redactResponse(response, token) : '';
   const remedy = isClusterFailure(reason)
     ? ` Administrators find the cause in the conditions of Cluster ${token.spec.clusterName}, or in Purser's log.`
     : '';
@@ -140,12 +140,12 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => 
     `${FailureReason.AnchorDeletionUnconfirmed}. Delete Secret ${anchorName(metadata.uid)} on the former cluster; then delete the ManagedToken, or remove its annotation ${Annotation.revoke}`,
   TooManyAnchors: () => `${FailureReason.TooManyAnchors}. Make the former clusters reachable, or delete their Cluster objects`,
   AuthorizationFailed: () =>
-    `${FailureReason.AuthorizationFailed}. An administrator must check Purser's log, and the hub's API server and authorization webhook`,
+    `${FailureReason.AuthorizationFailed}. An administrator must check Purser's log, the hub's API server and, if used, its authorization webhook`,
 };
 
 /**
- * Reasons whose messages quote the response of an API server, because it concerns the tenant's own object: the TokenRequest, or the Secret
- * in the tenant's namespace.
+ * Reasons whose messages quote the response from an API server, because it concerns the tenant's own object: the TokenRequest, or the
+ * Secret in the tenant's namespace.
  */
 const RELAYED: ReadonlySet<FailureReason> = new Set(['RequestRejected', 'SecretReadFailed', 'SecretWriteFailed']);
 
@@ -177,7 +177,7 @@ const CLUSTER_REASONS: ReadonlySet<string> = new Set([
   'CircuitOpen',
 ]);
 
-function redacted(response: string, token: StoredToken): string {
+function redactResponse(response: string, token: StoredToken): string {
   const known = new Set([requesterSubject(token), toServiceAccountUsername(token.spec.serviceAccount)]);
   return cleanMessage(response)
     .replace(USER, (user) => (known.has(user) ? user : '[redacted]'))

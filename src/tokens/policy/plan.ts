@@ -133,52 +133,52 @@ const GIVE_UP_MS = 600_000;
 const beingDeleted: Decision = ({ observation, state, now }) => {
   const { token } = observation;
   if (token.metadata.deletionTimestamp === undefined) return undefined;
-  if (observation.failed !== undefined) return { ...held(state, now), failure: observation.failed };
-  if (observation.isDeletingAnchors) return held(state, now);
+  if (observation.failed !== undefined) return { ...toHold(state, now), failure: observation.failed };
+  if (observation.isDeletingAnchors) return toHold(state, now);
   const isAnchored = anchorsOf(token).length > 0;
   if (!isAnchored && hasAnchorFinalizer(token)) return { type: 'release', anchor: 'none' };
   // While a finalizer of another controller keeps the object, the Secret stays, and an expired token must still be removed from it.
-  if (!isAnchored) return state.secret === undefined ? { type: 'none' } : held(state, now);
+  if (!isAnchored) return state.secret === undefined ? { type: 'none' } : toHold(state, now);
   return { type: 'release', anchor: now < (anchorDeadlineAt(token) ?? 0) ? 'delete' : 'orphaned' };
 };
 
 /**
- * Only a token with an anchor can be revoked. Revocation precedes issuance, so a failing issuance does not prevent it. A failing
+ * Only a token with an anchor can be revoked. Revocation precedes issuance, so a failing issuance does not prevent a revocation. A failing
  * revocation prevents issuance, but neither withdrawal nor the removal of a token that must leave the Secret.
  */
 const revoked: Decision = ({ observation, state, now }) => {
   const { revokeRequest } = state;
   if (revokeRequest === undefined || anchorsOf(observation.token).length === 0) return undefined;
-  if (observation.failed !== undefined) return { ...held(state, now), failure: observation.failed };
-  if (observation.isDeletingAnchors) return held(state, now);
+  if (observation.failed !== undefined) return { ...toHold(state, now), failure: observation.failed };
+  if (observation.isDeletingAnchors) return toHold(state, now);
   return { type: 'revoke', request: revokeRequest, secrets: ownedSecretNames(observation) };
 };
 
 const ownedByOthers: Decision = ({ observation, state, now }) => {
   const conflict = findConflict(observation);
-  return conflict && { ...held(state, now), failure: secretConflictFailure(conflict) };
+  return conflict && { ...toHold(state, now), failure: secretConflictFailure(conflict) };
 };
 
 const suspended: Decision = ({ observation, state, now }) => {
   if (!observation.token.spec.rotation.suspend) return undefined;
-  return { ...held(state, now), strip: state.hasToken && (state.expired || isForAnotherSpec(state)) };
+  return { ...toHold(state, now), strip: state.hasToken && (state.expired || isForAnotherSpec(state)) };
 };
 
 const invalid: Decision = ({ observation, state, now }, limits) => {
   const problems = specProblems(observation.token, limits);
-  return problems.length === 0 ? undefined : { ...held(state, now), failure: invalidSpecFailure(problems.map(formatFieldError)) };
+  return problems.length === 0 ? undefined : { ...toHold(state, now), failure: invalidSpecFailure(problems.map(formatFieldError)) };
 };
 
 const clusterMissing: Decision = ({ observation: { token, cluster }, state, now }) => {
-  return cluster === undefined ? { ...held(state, now), failure: tokenFailure('ClusterNotFound', token) } : undefined;
+  return cluster === undefined ? { ...toHold(state, now), failure: tokenFailure('ClusterNotFound', token) } : undefined;
 };
 
 const issuanceNeeded: Decision = ({ observation, state, now }) => {
   const reason = reasonToIssue(state, observation, now);
   if (reason === undefined) return undefined;
-  if (observation.failed !== undefined) return { ...held(state, now), failure: observation.failed };
-  const at = mayIssueAt(reason, state, now);
-  if (at > now) return { ...held(state, now), until: nextReconcileAt(now, [at]) };
+  if (observation.failed !== undefined) return { ...toHold(state, now), failure: observation.failed };
+  const at = earliestIssueAt(reason, state, now);
+  if (at > now) return { ...toHold(state, now), until: nextReconcileAt(now, [at]) };
   const expectsAccount = reason === 'RotationDue' || reason === 'RotationRequested';
   const accountUID = expectsAccount ? state.record?.issuedFor.accountUID : undefined;
   return {
@@ -195,7 +195,7 @@ const issuanceNeeded: Decision = ({ observation, state, now }) => {
 /** Keeps the Secret: no token is written next to addresses and certificates that are not pinned. */
 const notWritable: Decision = ({ observation: { unwritable }, state, now }) => {
   if (unwritable === undefined) return undefined;
-  return { ...held(state, now), failure: unwritable, until: nextReconcileAt(now, [state.renewAt]) };
+  return { ...toHold(state, now), failure: unwritable, until: nextReconcileAt(now, [state.renewAt]) };
 };
 
 const secretDiffers: Decision = ({ observation, state: { secret, record } }) => {
@@ -217,7 +217,7 @@ const formerSecrets: Decision = ({ observation }) => {
 /** Makes room in status.anchors for the location of the next token; the anchor of the current token stays until another plan deletes it. */
 const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0, isDeletingAnchors }, state, now }) => {
   if (token.spec.revocation !== 'BoundSecret' || hasRoomForAnchor(token) || anchorsAt > now) return undefined;
-  if (isDeletingAnchors) return held(state, now);
+  if (isDeletingAnchors) return toHold(state, now);
   const recorded = recordedAnchor(token, state.record);
   return { type: 'prune', entries: withoutEntries(formerAnchors(token), recorded ? [recorded] : []) };
 };
@@ -283,8 +283,8 @@ function staleSecrets({ observation, state, now }: EvaluatedToken): readonly str
   return ownedSecretNames({ ...observation, secret: undefined, former: observation.former.filter(isStale) });
 }
 
-/** Returns a hold that removes a token that has expired, was altered or was issued for another spec. */
-function held({ hasToken, record, expired, ...state }: TokenState, now: number): Pick<HoldPlan, 'type' | 'strip' | 'until'> {
+/** Returns a hold, which removes a token that has expired, was altered or was issued for another spec. */
+function toHold({ hasToken, record, expired, ...state }: TokenState, now: number): Pick<HoldPlan, 'type' | 'strip' | 'until'> {
   const until = hasToken && record !== undefined && !expired ? nextReconcileAt(now, [record.expiresAt]) : undefined;
   return { type: 'hold', strip: hasToken && isToBeDropped({ expired, ...state }), ...(until !== undefined && { until }) };
 }
@@ -309,7 +309,7 @@ function writeOf(secret: StoredSecret | undefined): SecretWrite {
 /** One rule; returns undefined if it does not apply. */
 type Check = (state: TokenState, observation: TokenObservation, now: number) => IssueReason | undefined;
 
-/** Returns the reason to issue a token; undefined while the current token is valid. */
+/** Returns the reason to issue a token; undefined if no token must be issued. */
 function reasonToIssue(state: TokenState, observation: TokenObservation, now: number): IssueReason | undefined {
   for (const check of REASONS) {
     const reason = check(state, observation, now);
@@ -322,7 +322,7 @@ function reasonToIssue(state: TokenState, observation: TokenObservation, now: nu
  * Returns the earliest time for an issuance with this reason: ten seconds after the last one and, for a renewal, not before
  * `earliestRenewAt`. Drift and explicit requests wait for two seconds only.
  */
-function mayIssueAt(reason: IssueReason, { record, lastIssuedAt }: TokenState, now: number): number {
+function earliestIssueAt(reason: IssueReason, { record, lastIssuedAt }: TokenState, now: number): number {
   if (PROMPT.has(reason)) return lastIssuedAt + PROMPT_SPACING_MS;
   const spacedAt = lastIssuedAt + SPACING_MS;
   return reason === 'RotationDue' && record !== undefined && record.issuedAt <= now
@@ -331,7 +331,7 @@ function mayIssueAt(reason: IssueReason, { record, lastIssuedAt }: TokenState, n
 }
 
 const SPACING_MS = 10_000;
-/** Time for the watch to deliver Purser's own write before the Secret is considered missing. */
+/** Time for the watch to deliver Purser's own write before the Secret is considered missing, in milliseconds. */
 const PROMPT_SPACING_MS = 2_000;
 const PROMPT: ReadonlySet<IssueReason> = new Set([
   'SecretMissing',

@@ -216,7 +216,7 @@ export function encodeIssuedFor(issued: IssuedFor): string {
   return JSON.stringify({ cluster, clusterUID, credential, requester, subject, accountUID, audiences, isForAPI, boundTo });
 }
 
-/** Parses the result of `encodeIssuedFor`; returns undefined for any other string. */
+/** Parses the result of `encodeIssuedFor`; returns undefined if the string is not JSON, or if a field is missing or has the wrong type. */
 export function parseIssuedFor(text: string | undefined): IssuedFor | undefined {
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null) return undefined;

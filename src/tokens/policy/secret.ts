@@ -66,7 +66,7 @@ export function holdsToken({ data = {} }: Pick<Secret, 'data'>): boolean {
   return Object.keys(data).some((key) => !isTokenFree(key));
 }
 
-/** Returns the Secret without the token in any encoding. The record of the token stays. */
+/** Returns the Secret without the token in any encoding. The record of the token stays, except the token's digest. */
 export function withoutToken(secret: Secret): Secret {
   const { [Annotation.tokenDigest]: _, ...annotations } = secret.metadata.annotations ?? {};
   const data = Object.fromEntries(Object.entries(secret.data ?? {}).filter(([key]) => isTokenFree(key)));
@@ -266,7 +266,7 @@ export interface SecretClaim {
 /** A Secret that another object owns or will own, or that Purser cannot write. */
 export interface SecretConflict {
   readonly name: string;
-  /** Name of the ManagedToken that owns or claims the Secret; undefined for another owner. */
+  /** Name of the ManagedToken that owns or claims the Secret; undefined if no other ManagedToken does. */
   readonly owner: string | undefined;
   /** True if the Secret does not exist yet, and an older ManagedToken names it. */
   readonly isClaimed: boolean;

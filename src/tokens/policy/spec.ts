@@ -25,7 +25,10 @@ export interface StoredToken extends Stored<ManagedToken> {
   readonly isOverBudget?: true;
 }
 
-/** Maximum size of a ManagedToken as JSON, without labels and annotations set by users, in bytes. The CRD admits less. */
+/**
+ * Maximum size of a ManagedToken as JSON, without labels and annotations set by users, in bytes. ManagedTokens that the CRD admits are
+ * smaller.
+ */
 export const MAX_TOKEN_BYTES = 65_536;
 
 /** Returns the problems of the spec; empty if it is valid. */

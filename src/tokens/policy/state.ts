@@ -94,7 +94,7 @@ export interface TokenState {
   readonly otherAudiences: boolean;
   /** True if the Secret holds the last issued token. The signed digest in the status decides, because tenants can write the Secret. */
   readonly isLast: boolean;
-  /** True if the Secret holds a different token than the issued one. */
+  /** True if the Secret holds a different token than the issued one, or if the token's claims contradict the record. */
   readonly forged: boolean;
   /** True if the target cluster rejected the token in a TokenReview. */
   readonly rejected: boolean;
@@ -114,7 +114,7 @@ export interface EvaluatedToken {
   readonly now: number;
 }
 
-/** Derives the state from an observation. Called once per step. */
+/** Derives the state from an observation at `now`. */
 export function evaluateToken(observation: TokenObservation, now: number): EvaluatedToken {
   return { observation, state: deriveTokenState(observation, now), now };
 }
@@ -201,7 +201,10 @@ function isFromOther(record: TokenRecord | undefined, { issuingCredential, unwri
 /** Tolerance for small corrections of the clock, in milliseconds. */
 const STEP_MS = 60_000;
 
-/** Returns the Secret with the current token: the one with the desired name or, until it exists, one with a former name. */
+/**
+ * Returns the Secret with the current token: the owned Secret with the desired name or, if there is none, the former Secret whose token
+ * expires last.
+ */
 export function currentSecret({ token, secret, former }: TokenObservation): StoredSecret | undefined {
   if (secret !== undefined && isOwnedBy(secret.metadata, token)) return secret;
   const ours = former.filter(({ metadata, tokenDigest }) => tokenDigest !== undefined && isOwnedBy(metadata, token));

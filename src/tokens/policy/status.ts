@@ -141,39 +141,43 @@ type Row = (facts: TokenFacts) => Verdicts | undefined;
 
 /** Row for a failure that makes the Secret unusable, even if it holds a valid token. */
 const secretUnusable: Row = ({ failure }) =>
-  failure?.reason === 'SecretConflict' || failure?.reason === 'AudienceNotAccepted' ? { ready: because('False', failure) } : undefined;
+  failure?.reason === 'SecretConflict' || failure?.reason === 'AudienceNotAccepted'
+    ? { ready: toFailureAspect('False', failure) }
+    : undefined;
 
 const permissionDenied: Row = ({ token, failure }) =>
-  failure?.reason === 'Forbidden' && token !== 'valid' ? { ready: because('False', failure) } : undefined;
+  failure?.reason === 'Forbidden' && token !== 'valid' ? { ready: toFailureAspect('False', failure) } : undefined;
 
 const suspended: Row = ({ token, ...facts }) => {
   if (!facts.suspended) return undefined;
-  const paused = is('False', 'Suspended', '. Set spec.rotation.suspend to false to resume it');
+  const paused = toAspect('False', 'Suspended', '. Set spec.rotation.suspend to false to resume it');
   return {
-    ready: token === 'valid' ? is('True', 'Issued', '. Purser does not renew the token while rotation is suspended') : paused,
+    ready: token === 'valid' ? toAspect('True', 'Issued', '. Purser does not renew the token while rotation is suspended') : paused,
     rotationFailing: paused,
   };
 };
 
 const tokenValid: Row = ({ token, failure }) => {
   if (token !== 'valid') return undefined;
-  return { ready: is('True', 'Issued'), rotationFailing: failure ? because('True', failure) : is('False', 'Issued') };
+  return { ready: toAspect('True', 'Issued'), rotationFailing: failure ? toFailureAspect('True', failure) : toAspect('False', 'Issued') };
 };
 
 const specChanged: Row = ({ superseded, failure }) => {
   if (superseded === undefined) return undefined;
-  return { ready: is('False', 'Pending', failure ? causedBy(failure) : `: ${IssueReason[superseded]}`) };
+  return { ready: toAspect('False', 'Pending', failure ? formatCause(failure) : `: ${IssueReason[superseded]}`) };
 };
 
 const tokenExpired: Row = ({ token, failure }) => {
   if (token !== 'expired') return undefined;
   return {
-    ready: is('False', 'Expired', failure && causedBy(failure)),
-    rotationFailing: failure ? because('True', failure) : is('True', 'Expired'),
+    ready: toAspect('False', 'Expired', failure && formatCause(failure)),
+    rotationFailing: failure ? toFailureAspect('True', failure) : toAspect('True', 'Expired'),
   };
 };
 
-const neverIssued = ({ failure }: TokenFacts): Verdicts => ({ ready: failure ? because('False', failure) : is('False', 'Pending') });
+const neverIssued = ({ failure }: TokenFacts): Verdicts => ({
+  ready: failure ? toFailureAspect('False', failure) : toAspect('False', 'Pending'),
+});
 
 const TABLE: readonly Row[] = [secretUnusable, permissionDenied, suspended, tokenValid, specChanged, tokenExpired];
 
@@ -186,14 +190,14 @@ function verdicts(facts: TokenFacts): Verdicts {
 }
 
 /** Returns the aspect for a reason; `addition` follows the sentence of the reason and begins with its punctuation. */
-function is(status: 'True' | 'False', reason: ReadyReason, addition = ''): Aspect {
+function toAspect(status: 'True' | 'False', reason: ReadyReason, addition = ''): Aspect {
   return { status, reason, message: toSentence(`${ReadyReason[reason]}${addition}`) };
 }
 
-function because(status: 'True' | 'False', failure: TokenFailure): Aspect {
+function toFailureAspect(status: 'True' | 'False', failure: TokenFailure): Aspect {
   return { status, reason: failure.reason, message: toSentence(failureText(failure)) };
 }
 
-function causedBy(failure: TokenFailure): string {
+function formatCause(failure: TokenFailure): string {
   return ` (${failure.reason}): ${failureText(failure)}`;
 }

@@ -1,5 +1,5 @@
-// The chain of one token, from its cluster to its Secret: each link must work before Purser can issue the token. The reason of a condition
-// determines the link that failed.
+// The chain of one token, from its cluster to its Secret: every link must work before the Secret can contain a valid token. The reason of a
+// condition determines the link that failed.
 
 import type { Token } from './objects.ts';
 import { explanationOf, isUsable, tokenStateOf } from './states.ts';
@@ -9,7 +9,7 @@ export type LinkName = (typeof LINKS)[number];
 
 export type Verdict = 'ok' | 'failed' | 'waiting' | 'unknown';
 
-/** One link of the chain. `reason` and `message` explain a link that failed or waits; otherwise they are empty. */
+/** One link of the chain. `reason` and `message` are those of the condition that explains the verdict; empty if there is none. */
 export interface Link {
   readonly name: LinkName;
   readonly verdict: Verdict;
@@ -63,7 +63,7 @@ export function chainLinkOf(reason: string): LinkName {
   return LINK_BY_REASON.get(reason) ?? 'token';
 }
 
-/** Returns the links of a token's chain, in the order in which Purser needs them to issue a token. */
+/** Returns the links of a token's chain, from the cluster to the Secret. */
 export function chainOf(token: Token, now: number): readonly Link[] {
   const state = tokenStateOf(token, now);
   const condition = explanationOf(token);

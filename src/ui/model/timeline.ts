@@ -81,8 +81,8 @@ export function toLane({ issuedAt, renewsAt, expiresAt }: Token, scale: Scale): 
   ].flat();
   return {
     bars,
-    renewal: renewsAt === undefined ? undefined : visible(renewsAt, scale),
-    expiry: visible(expiresAt, scale),
+    renewal: renewsAt === undefined ? undefined : visiblePositionOf(renewsAt, scale),
+    expiry: visiblePositionOf(expiresAt, scale),
     beyond: bars.length > 0 ? undefined : expiresAt < scale.from ? 'before' : 'after',
   };
 }
@@ -93,7 +93,7 @@ function clip(kind: Bar['kind'], start: number, end: number, scale: Scale): read
   return right > left ? [{ kind, left, right }] : [];
 }
 
-function visible(at: number, scale: Scale): number | undefined {
+function visiblePositionOf(at: number, scale: Scale): number | undefined {
   const position = positionOf(at, scale);
   return position >= 0 && position <= 1 ? position : undefined;
 }
@@ -108,7 +108,7 @@ export interface Tick {
 const STEPS = [5 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY] as const;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
 
-/** Returns at most `most` ticks of a scale. `zoneMs` is the offset of the time zone from UTC, in milliseconds. */
+/** Returns the ticks of a scale, at most `most` + 1. `zoneMs` is the offset of the time zone from UTC, in milliseconds. */
 export function toTicks(scale: Scale, most: number, zoneMs = 0): readonly Tick[] {
   const step = STEPS.find((each) => (scale.to - scale.from) / each <= most);
   const times = step === undefined ? monthsOf(scale, most, zoneMs) : stepsOf(scale, step, zoneMs);

@@ -134,6 +134,6 @@ function clusterDetails(cluster: Cluster, session: Session, now: number): Child 
       ],
     ]} />
     <h3>Commands</h3>
-    <div class="try"><span>Show the Cluster with all causes</span><${CommandLine} text=${`purser cluster show ${key}`} /></div>
+    <div class="try"><span>Show conditions and events</span><${CommandLine} text=${`purser cluster show ${key}`} /></div>
   </div>`;
 }

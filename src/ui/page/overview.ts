@@ -135,7 +135,7 @@ function expiriesText(count: number): string {
 
 function calm(isLoading: boolean, total: number) {
   if (isLoading) return html`<p class="calm">Loading…</p>`;
-  return html`<p class="calm">${total === 0 ? 'There are no ManagedTokens that you may list.' : 'All tokens are valid, and their renewals are scheduled. All clusters are ready.'}</p>`;
+  return html`<p class="calm">${total === 0 ? 'There are no ManagedTokens that you may list.' : 'No token and no cluster needs attention.'}</p>`;
 }
 
 function item(attention: Attention, address: Address, now: number) {

@@ -4,7 +4,7 @@ import { Collection, type CollectionOptions } from '../model/collection.ts';
 import { type Cluster, type Token, toCluster, toToken, withHubFields } from '../model/objects.ts';
 import type { Problem, Server } from '../model/problems.ts';
 
-/** Bearer token of a person who logged in; undefined if the server adds the credential. It is never stored. */
+/** Bearer token that the user entered; undefined if the server adds the credential. The page never stores the token. */
 export type Credential = string | undefined;
 
 /** Interval at which the page is drawn without changes, in milliseconds. */
@@ -29,7 +29,7 @@ export class Session {
   #skewMs = 0;
   #merged: { readonly revision: string; readonly clusters: ReadonlyMap<string, Cluster> } | undefined;
 
-  /** `draw` is called after changes, but at most ten times a second, and at least once a second. */
+  /** `draw` is called after changes, but at most ten times a second, and at least once a second while the page is visible. */
   constructor(credential: Credential, draw: () => void) {
     this.#credential = credential;
     this.#draw = draw;
@@ -66,13 +66,13 @@ export class Session {
     return `${this.#clusters.revision} ${this.#hub?.revision ?? 0}`;
   }
 
-  /** Problem of a rejected credential; undefined while the credential is accepted. */
+  /** Problem of the first list that rejected the credential; undefined if none did. */
   get rejection(): Problem | undefined {
     for (const { phase } of [this.tokens, this.#clusters]) if (phase.type === 'rejected') return phase.problem;
     return undefined;
   }
 
-  /** Problem that keeps fields of the hub from being current; undefined if there is none, or if the user may not list Clusters on the hub. */
+  /** Problem because of which fields from the hub are outdated; undefined if there is none, or if the user may not list Clusters there. */
   get hubProblem(): Problem | undefined {
     const phase = this.#hub?.phase;
     return phase !== undefined && 'problem' in phase && phase.problem.status !== 403 ? phase.problem : undefined;

@@ -1,4 +1,4 @@
-// `purser credential` with a cached token, compared with a Node.js that does nothing: kubectl runs it for every command.
+// `purser credential` with a cached token, which kubectl runs for every command, compared with a Node.js process that does nothing.
 
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { atMost, type Scenario } from '../scenario.ts';
 
 const LAUNCHER = join(import.meta.dirname, '../../../bin/purser.cjs');
 const ARGS = [LAUNCHER, 'credential', 'target-1', 'deploy/deployer', `--audience=${AUDIENCE}`, '--context=token'];
-/** Reports the usage of a process at its end. */
+/** Program that reports the usage of its process at exit. */
 const REPORT = `process.on('exit', () => {
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
   require('fs').writeSync(2, JSON.stringify({ cpuMs: (userCPUTime + systemCPUTime) / 1000, megabytes: maxRSS / 1024 }));

@@ -57,7 +57,7 @@ tokens that the façade has not seen, from an address that only they use. Withou
         ...watchFigures(`${all} watchers over HTTP/2`, http2Watches, watchers),
         ...watchFigures(`${all} watchers over HTTP/1.1`, watches, watchers),
         {
-          name: 'memory of one watch over HTTP/1.1, relative to an open response of a bare server',
+          name: 'memory of one watch over HTTP/1.1, relative to an open response from a bare server',
           value: watches.kilobytes / bareKilobytes,
           unit: '×',
           goal: atMost(1.25),

@@ -1,7 +1,7 @@
 // Cost per token and per cluster in a large fleet, compared with a small one.
 
 import { runScript } from '../child-process.ts';
-import { idleStart, issueAll } from '../issuance.ts';
+import { issueAll, measureIdleStart } from '../issuance.ts';
 import { atMost, type Outcome, type PrintProgress, type Scenario } from '../scenario.ts';
 import { createTokens, startTokenWorld } from '../token-world.ts';
 import type { ListFigures } from './cluster-lists.ts';
@@ -86,7 +86,7 @@ async function measureIssuance(count: number, progress: PrintProgress): Promise<
   progress(`${count} ManagedTokens`);
   const world = await startTokenWorld();
   try {
-    const { seconds: idleSeconds } = await idleStart(world);
+    const { seconds: idleSeconds } = await measureIdleStart(world);
     await createTokens(world.client, { prefix: 'team', count, expirationSeconds: 36_000, renewBefore: '20%' });
     const { purser, cpuMsPerToken } = await issueAll(world, count, idleSeconds);
     await purser.stop();

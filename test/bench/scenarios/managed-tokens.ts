@@ -3,7 +3,7 @@
 import { ManagedTokens } from '../../../src/api/resources.ts';
 import { nameOf } from '../../../src/kube/paths.ts';
 import { type BareLoop, measureBareLoop } from '../bare-loop.ts';
-import { type Issuance, idleStart, issueAll } from '../issuance.ts';
+import { type Issuance, issueAll, measureIdleStart } from '../issuance.ts';
 import { type Restart, restart } from '../restart.ts';
 import { type Rotation, rotateAll } from '../rotation.ts';
 import { atMost, type Chart, type Figure, type Outcome, type PrintProgress, type Scenario } from '../scenario.ts';
@@ -55,7 +55,7 @@ async function measureLifecycle(count: number, progress: PrintProgress): Promise
 }
 
 async function measureIn(world: TokenWorld, count: number, progress: PrintProgress): Promise<Lifecycle> {
-  const { seconds: idleSeconds } = await idleStart(world);
+  const { seconds: idleSeconds } = await measureIdleStart(world);
   progress(`creating ${count} ManagedTokens`);
   const dueSeconds = await secondsUntilDue(world, count);
   const expirationSeconds = Math.ceil(Math.max(SHORTEST_SECONDS, dueSeconds * 4));

@@ -6,7 +6,7 @@ import { ManagedTokens, Secrets } from '../../../src/api/resources.ts';
 import { collectionPath } from '../../../src/kube/paths.ts';
 import type { BareListJob, BareListResult } from '../bare-list-process.ts';
 import { runJob, serverOf } from '../bare-loop.ts';
-import { idleStart, issueAll } from '../issuance.ts';
+import { issueAll, measureIdleStart } from '../issuance.ts';
 import { type Purser, startPurser } from '../purser-process.ts';
 import { restart } from '../restart.ts';
 import { atMost, type Outcome, type PrintProgress, type Scenario } from '../scenario.ts';
@@ -25,7 +25,7 @@ Memory per ManagedToken includes its Secret; the memory of a Purser without Mana
 async function runRestart(count: number, progress: PrintProgress): Promise<Outcome> {
   const world = await startTokenWorld();
   try {
-    const idle = await idleStart(world);
+    const idle = await measureIdleStart(world);
     progress(`creating ${count} ManagedTokens`);
     await createTokens(world.client, { prefix: 'team', count, expirationSeconds: 86_400, renewBefore: '20%' });
     progress('issuing tokens');
@@ -34,7 +34,7 @@ async function runRestart(count: number, progress: PrintProgress): Promise<Outco
     progress(`issued in ${issued.seconds.toFixed(0)} s; restarting Purser`);
     const bare = await listBare(world);
     const { purser, ...restarted } = await restart(world);
-    progress(`served after ${restarted.seconds.toFixed(1)} s, bare lists ${bare.seconds.toFixed(1)} s; ending the leader`);
+    progress(`served after ${restarted.seconds.toFixed(1)} s, bare lists ${bare.seconds.toFixed(1)} s; killing the leader`);
     const takeOverSeconds = await takeOver(world, purser);
     const kilobytesEach = ((restarted.rssMegabytes - idle.rssMegabytes) * 1_000) / count;
     return {
@@ -62,7 +62,7 @@ async function listBare({ hub }: TokenWorld): Promise<BareListResult> {
 
 const POLL_MS = 100;
 
-/** Starts a second replica, ends the leader, and returns the time until the second one leads. */
+/** Starts a second replica, kills the leader, and returns the time until the second replica leads. */
 async function takeOver({ kubeconfig }: TokenWorld, leader: Purser): Promise<number> {
   const standby = await startPurser(kubeconfig);
   await standby.ready;

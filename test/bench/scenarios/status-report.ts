@@ -1,4 +1,4 @@
-// Time of `purser status` for many ManagedTokens, after its lists.
+// Time that `purser status` needs for many ManagedTokens after its list requests.
 
 import { runScript } from '../child-process.ts';
 import { atMost, type Scenario } from '../scenario.ts';

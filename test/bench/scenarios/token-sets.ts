@@ -25,7 +25,7 @@ import { restart } from '../restart.ts';
 import { atMost, type PrintProgress, type Scenario } from '../scenario.ts';
 import { clientCertificate, PURSER_USER, startTokenWorld, type TokenWorld } from '../token-world.ts';
 
-/** Times in seconds. */
+/** Costs of sets, and of ManagedTokens that a client creates; times are in seconds. */
 interface SetCosts {
   readonly clusters: number;
   /** From the first creation by the client to the last token, in two rounds. */
@@ -34,9 +34,9 @@ interface SetCosts {
   readonly sets: readonly number[];
   readonly writesPerChange: number;
   readonly requestsAtRest: number;
-  /** From the label of a Cluster to its Secret. */
+  /** From the labeling of a Cluster to the creation of its Secret. */
   readonly join: number;
-  /** Resident memory in megabytes after a restart for the namespaces with ManagedTokens of the client, and for those with sets; twice. */
+  /** Resident memory in MB after restarts for the namespaces with ManagedTokens of the client, and for those with sets, in two rounds. */
   readonly memory: { readonly handMade: readonly number[]; readonly sets: readonly number[] };
 }
 
@@ -96,7 +96,7 @@ async function measure(clusters: number, progress: PrintProgress): Promise<SetCo
     await registerAll(world, [...names, 'joining']);
     const purser = await startPurser(world.kubeconfig);
     await purser.ready;
-    await until(purser, async () => (await readyClusters(world)) > clusters);
+    await waitUntil(purser, async () => (await readyClusters(world)) > clusters);
     const costs = await measureIn(world, purser, names, progress);
     await purser.stop();
     progress('restarting for some of the namespaces');
@@ -123,7 +123,7 @@ async function measureIn(
     await client.create(ServiceAccounts, { metadata: { namespace, name: 'default' } });
     const startedAt = performance.now();
     await create();
-    await until(purser, async () => (await client.listAll(ManagedTokens, { namespace })).filter(isReady).length === names.length);
+    await waitUntil(purser, async () => (await client.listAll(ManagedTokens, { namespace })).filter(isReady).length === names.length);
     return (performance.now() - startedAt) / 1_000;
   };
   const byHand = (namespace: string) =>
@@ -143,7 +143,7 @@ async function measureIn(
   await log.next();
   const patch = { spec: { template: { spec: { rotation: { renewBefore: '30%' } } } } };
   await client.patch(ManagedTokenSets, { namespace: TEAM, name: TEAM }, patch);
-  await until(purser, async () => {
+  await waitUntil(purser, async () => {
     const { metadata, status } = await client.get(ManagedTokenSets, { namespace: TEAM, name: TEAM });
     return status?.observedGeneration === metadata.generation && status?.updated === names.length && status.ready === names.length;
   });
@@ -156,7 +156,7 @@ async function measureIn(
   progress('labeling a Cluster');
   const startedAt = performance.now();
   await client.patch(Clusters, { name: 'joining' }, { metadata: { labels: SELECTED } });
-  await until(
+  await waitUntil(
     purser,
     async () => (await ignoreReasons(client.get(Secrets, { namespace: TEAM, name: 'joining' }), 'NotFound')) !== undefined,
     20,
@@ -189,7 +189,7 @@ async function readyClusters({ client }: TokenWorld): Promise<number> {
   return (await client.listAll(Clusters)).filter((cluster) => findCondition(cluster, 'Ready')?.status === 'True').length;
 }
 
-async function until(purser: Purser, isDone: () => Promise<boolean>, pollMs = POLL_MS): Promise<void> {
+async function waitUntil(purser: Purser, isDone: () => Promise<boolean>, pollMs = POLL_MS): Promise<void> {
   const startedAt = performance.now();
   while (!(await isDone())) {
     await purser.assertRunning();
@@ -224,7 +224,7 @@ function clusterFor(name: string, { url, ca }: TokenWorld['target']): Cluster {
 
 const TEMPLATE = { serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: ['https://kubernetes.default.svc'] };
 
-// The API server sets the defaults.
+/** Returns a ManagedToken without the defaults, which the API server sets. */
 function tokenFor(namespace: string, name: string): ManagedToken {
   return { metadata: { namespace, name }, spec: { ...TEMPLATE, clusterName: name } } as unknown as ManagedToken;
 }

@@ -8,7 +8,7 @@ interface Rows {
   readonly firstRowsMs: number;
 }
 
-/** Cost of an idle client for the façade. */
+/** Cost of an idle page, or of an idle plain client, for the façade. */
 interface Idle {
   readonly cpuPercent: number;
   readonly rssMegabytes: number;

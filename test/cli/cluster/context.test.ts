@@ -9,7 +9,7 @@ const REQUEST: RegistrationRequest = {
   labels: { env: 'prod' },
 };
 
-/** Resolves names as this machine would. */
+/** IP addresses to which this machine resolves names. */
 const ADDRESSES: Readonly<Record<string, string>> = {
   'eu.example.com': '192.0.2.1',
   'kubernetes.docker.internal': '127.0.0.1',
@@ -46,11 +46,11 @@ describe('toRegistration', () => {
     'https://eu.localhost',
     'https://[::1]:6443',
     'https://kubernetes.docker.internal:6443',
-  ])('refuses %s with the remedies, unless Purser runs on this machine', async (server) => {
+  ])('refuses the loopback address %s, unless allowLoopback is true or --server names another address', async (server) => {
     const error = await register(at(server));
     expect(error).toBeInstanceOf(StartError);
     expect(String(error)).toMatch(
-      /in context "kind-eu" is an address of this machine, .*; set --server .*kind get kubeconfig --internal.*--allow-loopback/,
+      /in context "kind-eu" is a loopback address, .*\. Set --server .*kind get kubeconfig --internal.*--allow-loopback/,
     );
     expect(await register({ ...at(server), allowLoopback: true })).toMatchObject({ server });
     expect(await register({ ...at(server), server: 'https://eu.example.com' })).toMatchObject({
@@ -67,7 +67,7 @@ describe('toRegistration', () => {
     'refuses %s, to which Purser never connects',
     async (server) => {
       expect(String(await register({ server, allowLoopback: true }))).toMatch(
-        /Purser does not connect to .* in --server: the address is link-local, .* or that of a metadata service; set --server/,
+        /Purser does not connect to .* in --server: the address is link-local, .* or that of a metadata service\. Set --server/,
       );
     },
   );
@@ -75,16 +75,16 @@ describe('toRegistration', () => {
   it.each(['http://eu.example.com', 'eu example', 'https://user@eu.example.com', 'https://eu.example.com/?a=b'])(
     'refuses the address %s',
     async (server) => {
-      expect(String(await register({ server }))).toMatch(/Purser cannot use .* in --server; set --server to an https URL without user/);
+      expect(String(await register({ server }))).toMatch(/Purser cannot use .* in --server\. Set --server to an https URL without user/);
     },
   );
 
   it('refuses a context that does not verify the server certificate, or that expects another name in it', async () => {
     expect(String(await register(at('https://eu.example.com', { isVerified: false })))).toContain(
-      'set certificate-authority-data instead of',
+      'Set certificate-authority-data instead of',
     );
     const renamed = at('https://192.0.2.1', { tlsServerName: 'eu.example.com' });
-    expect(String(await register(renamed))).toContain('sets tls-server-name, which Purser does not support; set --server');
+    expect(String(await register(renamed))).toContain('sets tls-server-name, which Purser does not support. Set --server');
     expect(await register({ ...renamed, server: 'https://eu.example.com' })).toMatchObject({ server: 'https://eu.example.com' });
   });
 });

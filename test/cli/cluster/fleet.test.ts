@@ -69,7 +69,7 @@ const hub: Peer = {
   } as unknown as KubeClient,
 };
 
-async function printed(action: (host: never) => Promise<void>, columns?: number): Promise<string> {
+async function captureOutput(action: (host: never) => Promise<void>, columns?: number): Promise<string> {
   let text = '';
   const host = {
     clock: new FakeClock(),
@@ -84,7 +84,7 @@ async function printed(action: (host: never) => Promise<void>, columns?: number)
 }
 
 const list = (output?: OutputFormat, columns?: number) =>
-  printed((host) => listClusters(hub, { output, selector: 'env=prod' }, host), columns);
+  captureOutput((host) => listClusters(hub, { output, selector: 'env=prod' }, host), columns);
 
 describe('listClusters', () => {
   it('prints timestamps in a pipe, and sends the selector', async () => {
@@ -120,7 +120,7 @@ describe('listClusters', () => {
 
 describe('showCluster', () => {
   it('prints fields, endpoints, conditions with Ready last, and the latest events first', async () => {
-    expect(await printed((host) => showCluster(hub, 'eu', undefined, host), 120)).toBe(
+    expect(await captureOutput((host) => showCluster(hub, 'eu', undefined, host), 120)).toBe(
       [
         'Name:             eu',
         'Labels:           env=prod',
@@ -153,12 +153,12 @@ describe('showCluster', () => {
   });
 
   it('prints the object with -o json, without events', async () => {
-    expect(JSON.parse(await printed((host) => showCluster(hub, 'eu', 'json', host)))).toEqual(JSON.parse(JSON.stringify(EU)));
+    expect(JSON.parse(await captureOutput((host) => showCluster(hub, 'eu', 'json', host)))).toEqual(JSON.parse(JSON.stringify(EU)));
   });
 
   it('fails for a Cluster that does not exist', async () => {
-    await expect(printed((host) => showCluster(hub, 'us', undefined, host))).rejects.toThrow(
-      'Cluster us was not found on the hub; check the name and the context of the hub',
+    await expect(captureOutput((host) => showCluster(hub, 'us', undefined, host))).rejects.toThrow(
+      'Cluster us was not found on the hub. Check the name and the context of the hub',
     );
   });
 });

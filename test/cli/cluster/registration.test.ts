@@ -91,7 +91,7 @@ describe('toSecret', () => {
     ['no readable authority', secretWith({ cluster: 'eu', server: EU.server, 'ca.crt': '-----' }), /credential for eu, not for eu at/],
   ])('refuses an existing Secret that describes %s', (_, found, problem) => {
     expect(() => toSecret(EU, SECRET, TOKEN, found)).toThrow(problem);
-    expect(() => toSecret(EU, SECRET, TOKEN, found)).toThrow(/choose another name, or delete the Secret if no Cluster uses it$/);
+    expect(() => toSecret(EU, SECRET, TOKEN, found)).toThrow(/Choose another name, or delete the Secret if no Cluster uses it$/);
   });
 
   it('refuses the Secret of a ManagedToken, and a Secret that is being deleted', () => {
@@ -99,7 +99,7 @@ describe('toSecret', () => {
     const managed = { ...found, metadata: { ...found.metadata, labels: { 'tokens.purser.dev/managed-by': 'purser' } } };
     expect(() => toSecret(EU, SECRET, TOKEN, managed)).toThrow(/belongs to a ManagedToken/);
     const deleted = { ...found, metadata: { ...found.metadata, deletionTimestamp: '2026-11-16T12:00:00Z' } };
-    expect(() => toSecret(EU, SECRET, TOKEN, deleted)).toThrow(/is being deleted; run the command again later/);
+    expect(() => toSecret(EU, SECRET, TOKEN, deleted)).toThrow(/is being deleted\. Run the command again later/);
   });
 
   it.each([
@@ -127,7 +127,7 @@ describe('withKeptAuthorities', () => {
 });
 
 describe('toCluster', () => {
-  it('describes the address, the authority and the Secret', () => {
+  it('returns a Cluster with the address, the authority, the Secret and the labels', () => {
     expect(toCluster({ ...EU, labels: { env: 'prod' } }, SECRET)).toEqual({
       apiVersion: 'registry.purser.dev/v1alpha1',
       kind: 'Cluster',
@@ -142,7 +142,7 @@ describe('toCluster', () => {
     });
   });
 
-  it('keeps labels, addresses, renewal and the hint for users of an existing Cluster', () => {
+  it('keeps the labels, addresses, spec.credential and spec.authInfo.user of an existing Cluster', () => {
     const found = withSpec(toCluster({ ...EU, labels: { region: 'eu' } }, SECRET));
     const cluster = toCluster({ ...EU, ca: undefined, labels: { env: 'prod' } }, SECRET, found);
     expect(cluster.metadata.labels).toEqual({ region: 'eu', env: 'prod' });
@@ -169,7 +169,7 @@ function withSpec(cluster: Cluster): Cluster {
 }
 
 describe('resolveSecretName', () => {
-  it('returns the Secret of an existing Cluster with the same address', () => {
+  it('returns the Secret of an existing Cluster with the same address, or else a name derived from the Cluster', () => {
     expect(resolveSecretName(EU, undefined)).toEqual(SECRET);
     const found = toCluster(EU, { namespace: 'fleet', name: 'shared' });
     expect(resolveSecretName({ ...EU, server: `${EU.server}/` }, found)).toEqual({ namespace: 'fleet', name: 'shared' });
@@ -177,10 +177,10 @@ describe('resolveSecretName', () => {
     expect(resolveSecretName(EU, { ...found, spec })).toEqual(SECRET);
   });
 
-  it('refuses a Cluster with a different address, and the hub', () => {
+  it('refuses a Cluster that has another address, represents the hub or is being deleted', () => {
     const found = toCluster(EU, SECRET);
     expect(() => resolveSecretName({ ...EU, server: 'https://us.example.com' }, found)).toThrow(
-      'Cluster eu already exists with the address https://eu.example.com:6443, not https://us.example.com; choose another name, or run purser cluster remove eu first',
+      'Cluster eu already exists with the address https://eu.example.com:6443, not https://us.example.com. Choose another name, or run purser cluster remove eu first',
     );
     const hub = { ...found, spec: { ...found.spec, authInfo: { controller: { ...SECRET, kind: 'ServiceAccount' as const } } } };
     expect(() => resolveSecretName(EU, hub)).toThrow(/represents the hub/);

@@ -29,14 +29,14 @@ async function remove(more: Partial<RemoveClusterOptions> = {}, ask?: CommandHos
   return await removeCluster(removal, host).catch((error: unknown) => error);
 }
 
-/** Returns the names of all Clusters and credentials on the hub. */
-async function registered(): Promise<readonly string[]> {
+/** Returns the names of all Clusters and credential Secrets on the hub. */
+async function listRegistered(): Promise<readonly string[]> {
   const { items: clusters } = await world.hub.admin.list(Clusters);
   const { items: secrets } = await world.hub.admin.list(Secrets, { namespace: CREDENTIALS });
   return [...clusters.map(({ metadata }) => metadata.name), ...secrets.map(({ metadata }) => `secret ${metadata.name}`)];
 }
 
-/** Returns the target as an administrator sees it, with these anchors of Purser's own tokens; records deletions. */
+/** Returns the target as an administrator sees it, with these anchors of Purser's own tokens; records deletions in `deleted`. */
 function administrator(anchors: readonly Secret[], deleted: string[], server = world.url): Peer {
   const api = {
     transport: { server },
@@ -61,24 +61,24 @@ describe('removeCluster', () => {
       return text;
     };
     expect(String(await remove({ isConfirmed: false }, answer('n')))).toContain('nothing was removed');
-    expect(await registered()).toEqual([world.name, `secret ${world.name}`, `secret ${world.name}-renewed`]);
+    expect(await listRegistered()).toEqual([world.name, `secret ${world.name}`, `secret ${world.name}-renewed`]);
     expect(await remove({ isConfirmed: false }, answer('y'))).toBeUndefined();
-    expect(await registered()).toEqual([]);
+    expect(await listRegistered()).toEqual([]);
     expect(questions).toEqual(Array(2).fill(`Remove Cluster ${world.name}? [y/N] `));
     expect(printed).toContain('purser print target-rbac | kubectl --context TARGET delete -f -');
   });
 
   it('removes nothing without a terminal and --yes, and exits with 2', async () => {
     await world.begin();
-    expect(await remove({ isConfirmed: false })).toMatchObject({ code: 2, message: 'removal requires confirmation; set --yes' });
-    expect(await registered()).toContain(world.name);
+    expect(await remove({ isConfirmed: false })).toMatchObject({ code: 2, message: 'removal requires confirmation. Set --yes' });
+    expect(await listRegistered()).toContain(world.name);
   });
 
   it('keeps a Secret that other Clusters use', async () => {
     const token = await world.begin();
     await world.register(token, [world.name, 'other']);
     expect(await remove()).toBeUndefined();
-    expect(await registered()).toEqual([`secret ${world.name}`]);
+    expect(await listRegistered()).toEqual([`secret ${world.name}`]);
     expect(printed).toContain('its cluster key also lists other. Remove');
   });
 
@@ -86,7 +86,7 @@ describe('removeCluster', () => {
     const token = await world.begin();
     await world.register(token, ['other']);
     expect(await remove()).toBeUndefined();
-    expect(await registered()).toEqual([`secret ${world.name}`]);
+    expect(await listRegistered()).toEqual([`secret ${world.name}`]);
     expect(printed).toContain(`its cluster key does not list ${world.name}.`);
   });
 
@@ -94,7 +94,7 @@ describe('removeCluster', () => {
     expect(String(await remove({ name: 'unknown' }))).toContain('Cluster unknown was not found on the hub');
   });
 
-  it('deletes permissions before anchors and the service account on the target', async () => {
+  it('deletes the permissions and then the service account on the target, and keeps the namespace', async () => {
     await world.begin();
     const deleted: string[] = [];
     expect(await remove({ target: administrator([], deleted) })).toBeUndefined();
@@ -103,7 +103,7 @@ describe('removeCluster', () => {
       expect.arrayContaining(['clusterroles/purser', 'clusterrolebindings/purser', 'clusterrolebindings/purser-reviews']),
     );
     expect(deleted.filter((name) => name.startsWith('namespaces/'))).toEqual([]);
-    expect(await registered()).toEqual([]);
+    expect(await listRegistered()).toEqual([]);
   });
 
   it.each([
@@ -113,12 +113,12 @@ describe('removeCluster', () => {
       undefined,
       /another registration uses service account/,
     ],
-    ['the context refers to another cluster', [], 'https://elsewhere.example.com', /is not that of Cluster .*; check --context/],
+    ['the context refers to another cluster', [], 'https://elsewhere.example.com', /is not that of Cluster .*\. Check --context/],
   ])('changes nothing if %s', async (_, labels, server, problem) => {
     await world.begin();
     const deleted: string[] = [];
     const anchors = labels.map((each) => ({ metadata: { namespace: 'purser-system', name: 'a', uid: 'a', labels: each } }));
     expect(String(await remove({ target: administrator(anchors, deleted, server) }))).toMatch(problem);
-    expect([deleted, await registered()]).toEqual([[], [world.name, `secret ${world.name}`]]);
+    expect([deleted, await listRegistered()]).toEqual([[], [world.name, `secret ${world.name}`]]);
   });
 });

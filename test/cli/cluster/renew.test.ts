@@ -73,14 +73,14 @@ describe('renewCredential', () => {
     { token: 'a.b.c', expirationTimestamp: '\u001b]0;owned\u0007' },
     { token: 'a.b.c' },
     { token: 'a\u001b[2J\nb', expirationTimestamp: '2026-11-16T13:00:00Z' },
-  ])('rejects the status %j of a target cluster, and prints no part of it', async (status) => {
+  ])('rejects the status %j of a TokenRequest from the target cluster, and prints no part of the status', async (status) => {
     await world.begin();
     await world.run();
     await world.nextToken();
     const target = administrator();
     Object.assign(target.client, { createToken: async () => ({ status }) });
     expect(String(await renew(target))).toContain(
-      'the target cluster issued no valid token; check the --service-account-* flags of its API server',
+      'the target cluster issued no valid token. Check the --service-account-* flags of its API server',
     );
     expect(printed).toBe('');
   });
@@ -92,7 +92,7 @@ describe('renewCredential', () => {
     const before = await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name });
     const other = administrator('https://elsewhere.example.com');
     Object.assign(other.client, { get: async () => ({ metadata: { uid: 'other' } }) });
-    expect(String(await renew(other))).toContain('check --context');
+    expect(String(await renew(other))).toContain('Check --context');
     expect(await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name })).toEqual(before);
   });
 
@@ -106,9 +106,9 @@ describe('renewCredential', () => {
 
   it('fails for a Cluster that does not exist, and for one with renewal Manual', async () => {
     await world.begin({ renewal: 'Manual' });
-    expect(String(await renew())).toContain('set spec.credential.renewal to Auto');
+    expect(String(await renew())).toContain('Set spec.credential.renewal to Auto');
     expect(String(await renew(undefined, 'unknown'))).toContain(
-      'Cluster unknown was not found on the hub; check the name and the context of the hub',
+      'Cluster unknown was not found on the hub. Check the name and the context of the hub',
     );
   });
 });
@@ -166,7 +166,7 @@ describe('renewAll', () => {
     const result = await run((hub, host) =>
       renewAll({ hub: { ...hub, client }, timeoutMs: 60_000, findTarget: async () => undefined }, host),
     );
-    expect(result).toMatchObject({ message: 'credentials not renewed: 1; see the causes above' });
+    expect(result).toMatchObject({ message: 'credentials not renewed: 1. See the causes above' });
     expect(printed).toMatch(/^Cluster denied: the hub responded: User "a" cannot get/m);
     expect(printed).toMatch(/^Purser renewed its credential for Cluster c\d+; /m);
   });
@@ -175,13 +175,13 @@ describe('renewAll', () => {
     await world.begin();
     expect(await renewFleet(async () => undefined)).toMatchObject({
       code: 3,
-      message: 'credentials not renewed: 1; see the causes above',
+      message: 'credentials not renewed: 1. See the causes above',
     });
     expect(printed).toMatch(/^Cluster c\d+: Purser has not renewed/);
     await world.addCluster('other', {}, 'missing');
     expect(await renewFleet(async () => undefined)).toMatchObject({ code: 1 });
     expect(printed).toMatch(
-      /^Cluster other: Secret \S+\/missing was not found on the hub; to create it, run purser cluster add other --context CONTEXT$/m,
+      /^Cluster other: Secret \S+\/missing was not found on the hub\. To create it, run purser cluster add other --context CONTEXT$/m,
     );
   });
 });

@@ -71,7 +71,7 @@ class Administrator {
 }
 
 describe('purser cluster revoke', () => {
-  it('revokes earlier tokens, and names the command for those that stay valid', async () => {
+  it('revokes earlier tokens, and prints the command that revokes the remaining tokens', async () => {
     await world.begin({ overlap: '24h' });
     await world.run();
     const token = await world.nextToken();
@@ -98,7 +98,7 @@ describe('purser cluster revoke', () => {
     expect(printed.join('')).not.toContain('--context');
   });
 
-  it('names the remedy for other registrations with the same service account', async () => {
+  it('warns about other registrations with the same service account, and names the remedy', async () => {
     await world.begin();
     await world.run();
     await world.nextToken();
@@ -129,13 +129,13 @@ describe('purser cluster revoke', () => {
     await world.nextToken();
     const administrator = new Administrator();
     administrator.account = { ...administrator.account, metadata: { namespace: 'purser-system', name: 'purser' } };
-    expect(String(await run({ target: administrator.peer() }))).toContain('check --context');
+    expect(String(await run({ target: administrator.peer() }))).toContain('Check --context');
     expect(administrator.requests).toEqual([]);
   });
 
   it('fails for a Cluster that does not exist, and for one with renewal Manual', async () => {
     await world.begin({ renewal: 'Manual' });
-    expect(String(await run())).toContain('set spec.credential.renewal to Auto');
+    expect(String(await run())).toContain('Set spec.credential.renewal to Auto');
     expect(String(await run({ name: 'unknown' }))).toContain('Cluster unknown was not found');
   });
 

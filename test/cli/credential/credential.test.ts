@@ -56,7 +56,7 @@ describe('purser credential', () => {
     expect(world.issued).toBe(2);
   });
 
-  it('requests a token if the same client already received the cached one, because the cluster rejected it', async () => {
+  it('requests a token if a client runs the plugin again, because the cluster has probably rejected the cached token', async () => {
     const client = { ...world.env, KUBERNETES_EXEC_INFO: '{}' };
     const first = await credential(COMMAND, client);
     world.clock.advance(9_000);
@@ -64,7 +64,7 @@ describe('purser credential', () => {
     world.clock.advance(2_000);
     const second = await credential(COMMAND, client);
     expect(second).not.toEqual(first);
-    // A script that runs the command is not such a client.
+    // A script sets no KUBERNETES_EXEC_INFO, so its repeated calls return the cached token.
     world.clock.advance(MINUTE_MS);
     expect([await credential(), await credential()]).toEqual([second, second]);
   });
@@ -233,7 +233,7 @@ describe('toEntry', () => {
 });
 
 describe('purser credential with clocks that differ', () => {
-  it.each([-30, 30])('caches a token for 80% of its lifetime if the cluster is %i minutes ahead', async (minutes) => {
+  it.each([-30, 30])('caches a token for 80% of its lifetime if the clock of the cluster is %i minutes ahead', async (minutes) => {
     world.skewMs = minutes * MINUTE_MS;
     const first = await credential();
     expect(first.expirationTimestamp).toBe('2026-03-01T12:59:00Z');

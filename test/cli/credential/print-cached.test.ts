@@ -88,7 +88,7 @@ describe('printFromCache', () => {
   });
 
   it.each([
-    ['before it started', NOW - 1],
+    ['before the process started', NOW - 1],
     ['after the current time, because the clock was set back', NOW + 86_400_000],
   ])('ignores a failure that was recorded %s', async (_, at) => {
     const { host } = await newHost();
@@ -148,7 +148,7 @@ describe('printFromCache with a lock', () => {
     const { host, texts, file } = await newLock();
     await mkdir(file, { mode: 0o700 });
     expect(printFromCache({ ...UNSET, ...REQUEST }, host, false)).toEqual({ code: undefined, cache: undefined });
-    expect(texts.warnings).toContain(`${file} is not a file; remove it`);
+    expect(texts.warnings).toContain(`${file} is not a file. Remove it`);
   });
 });
 
@@ -163,7 +163,7 @@ describe('cacheFolder', () => {
     } finally {
       process.env['HOME'] = home;
     }
-    expect(texts.warnings).toBe('purser: not using a cache: HOME is not an absolute path; set HOME or XDG_CACHE_HOME\n');
+    expect(texts.warnings).toBe('purser: not using a cache: HOME is not an absolute path. Set HOME or XDG_CACHE_HOME\n');
   });
 });
 
@@ -171,7 +171,7 @@ describe('CachedCredential.recordClient', () => {
   it.each([
     ['a symbolic link', (file: string, other: string) => symlink(other, file)],
     ['readable by other users', (file: string) => writeFile(file, '', { mode: 0o644 })],
-  ])('replaces a file that is %s', async (_, change) => {
+  ])('replaces the list of clients if its file is %s', async (_, change) => {
     const { folder } = await newHost();
     const cache = new CachedCredential(
       folder,

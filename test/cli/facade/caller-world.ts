@@ -34,9 +34,9 @@ export class CallerWorld {
   /** Data of the ConfigMap; undefined if it does not exist. */
   published: Readonly<Record<string, string>> | undefined;
   apiAudiences: readonly string[] | undefined = [AUDIENCE];
-  /** Difference between the clock of the façade and the cluster and the caller's clock, in milliseconds. */
+  /** Time by which the clock of the façade and the cluster is ahead of the caller's clock, in milliseconds. */
   skewMs = 0;
-  /** Replaces the responses of the façade; undefined for valid ones. */
+  /** Handler that replaces the responses from the façade; undefined for valid responses. */
   rejection: WireHandler | undefined;
   issued = 0;
 

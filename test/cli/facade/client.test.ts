@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const TOKEN = 'token target-1 deploy/deployer';
-/** Sends no request for the Cluster. */
+/** Command that sends no request for the Cluster. */
 const TOKEN_ALONE = `${TOKEN} --audience a`;
 const KUBECONFIG = 'kubeconfig target-1 deploy/deployer';
 /** Runs the command and returns its only line of standard error. */
@@ -78,7 +78,7 @@ describe('FacadeClient.open', () => {
     expect(world.facade.requests).toEqual([]);
   });
 
-  it('names --facade-ca for a certificate that it cannot verify', async () => {
+  it('names --facade-ca for a façade certificate that cannot be verified', async () => {
     const other = join(world.folder, 'other.crt');
     await writeFile(other, createAuthority(Date.now()).certificate);
     expect(await failure(`${TOKEN} --facade-ca ${other}`)).toMatch(
@@ -110,7 +110,7 @@ describe('FacadeClient.open', () => {
     [404, 'not found', 'Check the names'],
     [503, 'unreachable', 'check the status of the Cluster'],
     [422, 'spec.audiences: Required value', 'spec.audiences: Required value'],
-  ])('reports a response %i on one line with a remedy', async (code, message, remedy) => {
+  ])('reports a response %i on one line, without tokens and, if one is known, with a remedy', async (code, message, remedy) => {
     world.rejection = (_, reply) => reply.json(code, errorStatus(code, `${message} Bearer eyJhbGciOi.eyJzdWIiOi.c2ln`));
     const text = await failure(TOKEN);
     expect(text).toContain(remedy);
@@ -123,17 +123,17 @@ describe('FacadeClient.open', () => {
   });
 
   it.each([
-    ['token', TOKEN_ALONE, { status: { token: ['abc'], expirationTimestamp: '2026-11-15T12:00:00Z' } }],
-    ['expiry', TOKEN_ALONE, { status: { token: 'abc', expirationTimestamp: 1 } }],
-    ['spec', KUBECONFIG, {}],
-    ['endpoints', KUBECONFIG, { spec: { orchestratorApiEndpoints: { serverEndpoints: 1 } } }],
-    ['endpoint', KUBECONFIG, { spec: { orchestratorApiEndpoints: { serverEndpoints: [null] } } }],
-  ])('rejects a server that returns a wrong %s', async (_, line, body) => {
+    ['the token', TOKEN_ALONE, { status: { token: ['abc'], expirationTimestamp: '2026-11-15T12:00:00Z' } }],
+    ['the expiry', TOKEN_ALONE, { status: { token: 'abc', expirationTimestamp: 1 } }],
+    ['the spec', KUBECONFIG, {}],
+    ['the list of endpoints', KUBECONFIG, { spec: { orchestratorApiEndpoints: { serverEndpoints: 1 } } }],
+    ['an endpoint', KUBECONFIG, { spec: { orchestratorApiEndpoints: { serverEndpoints: [null] } } }],
+  ])('rejects a server if %s in the response is missing or invalid', async (_, line, body) => {
     world.rejection = (_request, reply) => reply.json(200, { kind: 'Cluster', metadata: { name: 'target-1' }, ...body });
     expect(await failure(line)).toContain("is not Purser's façade");
   });
 
-  it('reports a hub without URL and without ready pods of the Service', async () => {
+  it('reports that Purser publishes no façade URL and that a port-forward is not possible', async () => {
     world.published = undefined;
     expect(await failure(TOKEN)).toContain('Purser publishes no façade URL, and a port-forward is not possible');
   });

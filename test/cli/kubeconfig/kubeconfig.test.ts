@@ -119,7 +119,7 @@ describe('purser kubeconfig --merge', () => {
     expect((await stat(world.kubeconfig)).mode & 0o777).toBe(0o600);
   });
 
-  it('replaces a context that it wrote before', async () => {
+  it('replaces a context that an earlier run wrote', async () => {
     await world.run(`${COMMAND} --merge`);
     await world.run(`${COMMAND} --merge --duration 10m`);
     const { users } = parse(await readFile(world.kubeconfig, 'utf8')) as Kubeconfig;

@@ -26,7 +26,7 @@ const ready = {
 } as const;
 const account: ServiceAccount = { metadata: { namespace: 'deploy', name: 'deployer', uid: ACCOUNT_UID } };
 
-/** Evidence of a token for which everything is in order. */
+/** Evidence for a token that passes all checks. */
 const good: Evidence = {
   token: aToken().withStatus({ serviceAccountUID: ACCOUNT_UID }).build(),
   hasRequester: { value: true },
@@ -98,12 +98,12 @@ describe('toLinks', () => {
     ],
     ['a missing Secret', 'secret', { secret: { value: undefined } }, 'Secret team-a/ci does not exist'],
     [
-      'a Secret of another owner',
+      'a Secret that the ManagedToken does not own',
       'secret',
       { secret: { value: { ...secret, metadata: { ...secret.metadata, ownerReferences: [] } } } },
       'is not owned by the ManagedToken',
     ],
-  ])('reports %s with its remedy', (_, name, more, message) => {
+  ])('reports %s as a failed link', (_, name, more, message) => {
     expect(link(name, more)).toMatchObject({ verdict: 'failed', message: expect.stringContaining(message) });
   });
 

@@ -73,7 +73,7 @@ describe('toFleetStatus', () => {
     ]);
   });
 
-  it('reports a ready cluster whose credential expires soon, but not one that Purser is about to renew', () => {
+  it('reports a ready cluster whose credential expires soon, but not a cluster whose credential Purser is about to renew', () => {
     const expiring = cluster('a', ['Ready', 'True', 'ClusterReady'], ['CredentialFresh', 'False', 'CredentialExpiring']);
     const pending = cluster('b', ['Ready', 'True', 'ClusterReady'], ['CredentialFresh', 'False', 'CredentialRenewalPending']);
     const problems = statusOf([], [expiring, pending], NOON).clusters?.problems;
@@ -120,7 +120,7 @@ function set(name: string, failing: number, ...conditions: readonly (readonly [s
 const COMPLETE = ['Progressing', 'False', 'Complete'] as const;
 const completeSet = set('complete', 0, ['Ready', 'True', 'AllReady'], COMPLETE);
 
-describe('toFleetStatus of ManagedTokenSets', () => {
+describe('toFleetStatus with ManagedTokenSets', () => {
   it('reports failing clusters, stopped rollouts, missing requesters and failed ClusterProfiles', () => {
     const sets = [
       set('stopped', 1, ['Ready', 'False', 'NotAllReady'], ['Progressing', 'False', 'RolloutStopped']),
@@ -156,7 +156,7 @@ describe('toFleetStatus of ManagedTokenSets', () => {
 });
 
 describe('formatFleet', () => {
-  it('prints ManagedTokenSets that are not complete, and their number', () => {
+  it('prints failing ManagedTokenSets, and the number of ready ManagedTokenSets', () => {
     const failing = set('fleet', 1, ['Ready', 'False', 'NotAllReady'], COMPLETE);
     expect(text([], [ready], NOON, [failing, completeSet])).toBe(`ManagedTokenSet team-a/fleet: NotAllReady for 5m; 2 of 3 clusters ready
   Message of NotAllReady.

@@ -39,13 +39,13 @@ describe('purser status', () => {
 
   it('mentions -A in a namespace without ManagedTokens', async () => {
     await showFleet({ hub: world.hub.admin, namespace: world.namespace, ...plain }, host());
-    expect(printed).toContain(`There are no ManagedTokens in namespace ${world.namespace}; set -A for all namespaces.`);
+    expect(printed).toContain(`There are no ManagedTokens in namespace ${world.namespace}. Set -A to check all namespaces.`);
   });
 
   it('prints a documented JSON object with timestamps', async () => {
     await world.run();
     await world.create();
-    await world.ready();
+    await world.waitUntilReady();
     await showFleet({ hub: world.hub.admin, namespace: undefined, ...plain, output: 'json' }, host());
     expect(JSON.parse(printed)).toMatchObject({
       apiVersion: 'cli.purser.dev/v1alpha1',
@@ -58,7 +58,7 @@ describe('purser status', () => {
   it('prints no part of the token of an inspected ManagedToken', async () => {
     await world.run();
     await world.create();
-    await world.ready();
+    await world.waitUntilReady();
     const token = await world.tokenText();
     for (const output of [undefined, 'json'] as const) {
       const target = { role: 'target cluster', context: undefined, client: world.target.admin } as const;
@@ -72,7 +72,7 @@ describe('purser status', () => {
   it('names the remedy if the user may not list ManagedTokens', async () => {
     const bob = world.hub.client('bobtoken');
     const shown = showFleet({ hub: bob, namespace: undefined, ...plain }, host());
-    await expect(shown).rejects.toThrow('not permitted to list ManagedTokens in all namespaces; select a namespace with -n');
+    await expect(shown).rejects.toThrow('not permitted to list ManagedTokens in all namespaces. Select a namespace with -n');
     await bob.transport.close();
   });
 });

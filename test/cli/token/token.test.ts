@@ -24,7 +24,7 @@ describe('purser token', () => {
     expect(bodies()).toEqual([{ audiences: ['a', 'b'], expirationSeconds: 600 }]);
   });
 
-  it('prints the TokenRequest with -o json, and warnings of the façade on standard error', async () => {
+  it('prints the TokenRequest with -o json, and warnings from the façade on standard error', async () => {
     const { output, stderr } = await world.run('token target-1 deploy/deployer --duration 48h -o json');
     expect(JSON.parse(output)).toMatchObject({ kind: 'TokenRequest', status: { expirationTimestamp: '2026-03-03T12:00:00Z' } });
     expect(stderr).toBe('Warning: requested expiration shortened\n');
@@ -40,7 +40,7 @@ describe('purser token', () => {
     });
   });
 
-  it('prints warnings of the façade without control characters', async () => {
+  it('prints warnings from the façade without control characters', async () => {
     const status = { token: 'a.b.c', expirationTimestamp: '2026-03-01T13:00:00Z' };
     world.rejection = (_, reply) => reply.json(201, { kind: 'TokenRequest', status }, { warning: '299 - "a\u00c2\u009b2Jb"' });
     expect(await world.run('token target-1 deploy/deployer --audience a')).toMatchObject({

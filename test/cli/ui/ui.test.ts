@@ -51,7 +51,10 @@ async function send(url: string, bytes: string): Promise<Socket> {
   return socket;
 }
 
-/** Sends a request whose target no client would send; returns its response. The server closes the connection. */
+/**
+ * Sends a raw request, because HTTP clients do not send request targets such as `//`. Returns the response after the server closes the
+ * connection.
+ */
 async function fetchTarget(url: string, target: string): Promise<string> {
   const socket = await send(url, `GET ${target} HTTP/1.1\r\nHost: ${new URL(url).host}\r\n\r\n`);
   return await text(socket);
@@ -92,7 +95,7 @@ describe('purser ui', () => {
     await end();
   });
 
-  it('reads Clusters of the hub with the credential of the kubeconfig', async () => {
+  it('requests Clusters from the hub', async () => {
     const { url, end } = await show('ui --no-open');
     // The scripted hub has no Clusters.
     expect((await fetchPage(api(url, 'hub/clusters?limit=500'))).status).toBe(404);
@@ -125,7 +128,7 @@ describe('purser ui', () => {
     await end();
   });
 
-  it('rejects targets without the secret as their first segment, and closes their connections', async () => {
+  it('rejects request targets without the secret as their first segment, and closes the connections', async () => {
     const { url, end } = await show('ui --no-open');
     const secret = new URL(url).pathname.split('/')[1];
     for (const target of ['//', '//[', `//evil.example/${secret}/hub/clusters`, `/\\evil.example/${secret}/hub/clusters`])
@@ -145,7 +148,7 @@ describe('purser ui', () => {
     await end();
   });
 
-  it('requests a new token when the façade rejects the old one, and passes on additional rejections', async () => {
+  it('reads the token again when the façade rejects it, and returns 401 if the façade rejects the token again', async () => {
     const { url, end } = await show('ui --no-open');
     world.rejection = ({ headers }, reply) =>
       headers.authorization === 'Bearer second-token'
@@ -157,7 +160,7 @@ describe('purser ui', () => {
     await end();
   });
 
-  it('requests a new token when the hub rejects the old one', async () => {
+  it('reads the token again when the hub rejects it', async () => {
     const { url, end } = await show('ui --no-open');
     const metadata = { namespace: 'purser-system', name: 'purser-facade-ca', uid: 'u', resourceVersion: '1' };
     world.hub.handle(({ path, headers }, reply) => {

@@ -83,7 +83,7 @@ describe('evaluateCredential', () => {
     ['a credential without start, a day before expiry', { expiresAt: NOW + DAY_MS }, 'False CredentialExpiring'],
     ['a credential at expiry', { startsAt: NOW - DAY_MS, expiresAt: NOW }, 'False CredentialExpired'],
     ['a credential whose expiry precedes its start', { startsAt: NOW + DAY_MS, expiresAt: NOW + HOUR_MS }, 'True CredentialValid'],
-  ])('returns the finding for %s: %3$s', (_, validity, expected) => {
+  ])('returns the finding for %s', (_, validity, expected) => {
     const found = fresh({ type: 'stored', validity });
     expect(`${found?.status} ${found?.reason}`).toBe(expected);
   });

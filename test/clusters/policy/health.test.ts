@@ -160,10 +160,10 @@ describe('toConditions', () => {
   );
 
   it.each<readonly [string, readonly ClusterCondition[]]>([
-    ['none', []],
-    ['one of four', [{ type: 'Ready', status: 'True', reason: 'ClusterReady' }]],
-    ['unknown reasons', ['Ready', 'Reachable', 'Authorized'].map((type) => ({ type, status: 'True', reason: 'toString' }))],
-  ])('yields no health for a restart if the conditions are %s', (_, given) => expect(parseHealth(given)).toBeUndefined());
+    ['no conditions', []],
+    ['one of four conditions', [{ type: 'Ready', status: 'True', reason: 'ClusterReady' }]],
+    ['conditions with unknown reasons', ['Ready', 'Reachable', 'Authorized'].map((type) => ({ type, status: 'True', reason: 'toString' }))],
+  ])('lets parseHealth return undefined for a status with %s', (_, given) => expect(parseHealth(given)).toBeUndefined());
 });
 
 const PROBE_MS = 10_000;

@@ -60,10 +60,10 @@ describe('planCredential', () => {
   it.each<[string, Change, number, CredentialPlan]>([
     ['renews a supplied token immediately', { token: SUPPLIED }, NOON, { type: 'renew' }],
     ['renews a supplied token of unknown validity immediately', { token: { digest: 'x', isSupplied: true } }, NOON, { type: 'renew' }],
-    ['waits until half-life of a token that it obtained', {}, NOON, { type: 'wait', until: dueAt }],
-    ['renews a token that it obtained at half-life', {}, dueAt, { type: 'renew' }],
+    ['waits until half-life of a token that Purser obtained', {}, NOON, { type: 'wait', until: dueAt }],
+    ['renews a token that Purser obtained at half-life', {}, dueAt, { type: 'renew' }],
     [
-      'waits until half-life of a supplied token that it has renewed before',
+      'waits until half-life of a supplied token that Purser has renewed before',
       { token: SUPPLIED, history: { renewedDigest: 'supplied' } },
       NOON,
       { type: 'wait', until: dueAt },
@@ -131,7 +131,7 @@ describe('planCredential', () => {
       { type: 'deleteAnchors', anchors: [ANCHOR] },
     ],
     [
-      'immediately deletes an anchor that was replaced before the clock was set back',
+      'deletes an anchor immediately if it was replaced before the clock was set back',
       { record: { ...RECORD, replaced: [{ ...ANCHOR, replacedAt: NOON + HOUR_MS }] } },
       NOON,
       { type: 'deleteAnchors', anchors: [{ ...ANCHOR, replacedAt: NOON + HOUR_MS }] },
@@ -162,7 +162,7 @@ describe('planCredential', () => {
     ],
     ['restores a Secret that the hub has lost', { record: RECORD, isLost: true }, NOON, { type: 'restore' }],
     [
-      'waits before it restores a Secret that it has just written',
+      'waits before it restores a Secret that Purser has just written',
       { isLost: true, history: { restoreNotBefore: NOON + 10_000 } },
       NOON,
       { type: 'wait', until: NOON + 10_000 },
@@ -246,7 +246,7 @@ describe('planCredential', () => {
     expect(Math.max(...times)).toBeLessThanOrEqual(600_000);
   });
 
-  it('never renews a token twice within ten seconds, regardless of the granted lifetimes', () => {
+  it('does not renew a token twice within ten seconds, regardless of the granted lifetimes', () => {
     fc.assert(
       fc.property(fc.uuid(), fc.array(fc.integer({ min: 1, max: 7_200 }), { minLength: 5, maxLength: 20 }), (uid, lifetimes) => {
         let token = SUPPLIED;

@@ -1,4 +1,4 @@
-// Only public fields of a Cluster are ever returned: in lists, watches, tables, single objects and errors.
+// The façade returns only the public fields of a Cluster: in lists, watches, tables, single objects and errors.
 
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';

@@ -70,7 +70,7 @@ describe('SeatQueue', () => {
     await expect(world.acquire('polite')).resolves.toBeUndefined();
   });
 
-  it('returns 429 if too many requests of all callers wait', async () => {
+  it('returns 429 if too many requests of all callers together wait', async () => {
     const world = new World();
     for (const caller of ['a', 'b']) for (let count = 0; count < 5; count++) void world.acquire(caller);
     await expect(world.acquire('c')).rejects.toMatchObject({ code: 429 });

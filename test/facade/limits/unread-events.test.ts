@@ -33,53 +33,53 @@ class Watch implements EventWriter {
   }
 }
 
-function writing(...tenants: readonly string[]): readonly Watch[] {
+function openWatches(...tenants: readonly string[]): readonly Watch[] {
   const watches = tenants.map((tenant) => new Watch(tenant));
   for (const watch of watches) watch.pump();
   return watches;
 }
 
-const written = (watches: readonly Watch[]) => watches.map(({ isWritten }) => isWritten);
+const areWritten = (watches: readonly Watch[]) => watches.map(({ isWritten }) => isWritten);
 
 describe('UnreadEvents', () => {
   it('lets a tenant write until its unread events reach the limit', () => {
-    expect(written(writing('a', 'a', 'a', 'b'))).toEqual([true, true, false, true]);
+    expect(areWritten(openWatches('a', 'a', 'a', 'b'))).toEqual([true, true, false, true]);
   });
 
-  it('lets all tenants together write until their unread events reach the total', () => {
-    expect(written(writing('a', 'a', 'b', 'b', 'c', 'd'))).toEqual([true, true, true, true, true, false]);
+  it('lets all tenants together write until their unread events reach the total limit', () => {
+    expect(areWritten(openWatches('a', 'a', 'b', 'b', 'c', 'd'))).toEqual([true, true, true, true, true, false]);
   });
 
   it('lets the next watch write once an event has been read', () => {
-    const watches = writing('a', 'a', 'a', 'a');
+    const watches = openWatches('a', 'a', 'a', 'a');
     events.remove(watches[0] as Watch);
-    expect(written(watches)).toEqual([true, true, true, false]);
+    expect(areWritten(watches)).toEqual([true, true, true, false]);
   });
 
   it('serves the tenant with the fewest unread bytes first', () => {
-    const watches = writing('a', 'a', 'b', 'b', 'c', 'a', 'd');
+    const watches = openWatches('a', 'a', 'b', 'b', 'c', 'a', 'd');
     events.remove(watches[2] as Watch);
-    expect(written(watches.slice(5))).toEqual([false, true]);
+    expect(areWritten(watches.slice(5))).toEqual([false, true]);
   });
 
   it('prevents a watch that ended while it waited from writing', () => {
-    const watches = writing('a', 'a', 'a');
+    const watches = openWatches('a', 'a', 'a');
     events.leave(watches[2] as Watch);
     events.remove(watches[0] as Watch);
-    expect(written(watches)).toEqual([true, true, false]);
+    expect(areWritten(watches)).toEqual([true, true, false]);
   });
 
-  it('closes watches whose clients have read nothing for ten seconds while other watches wait', () => {
-    const watches = writing('a', 'a', 'a');
+  it('closes watches whose clients have not read an event within ten seconds while other watches wait', () => {
+    const watches = openWatches('a', 'a', 'a');
     clock.advance(9_999);
     expect(watches.map(({ isClosed }) => isClosed)).toEqual([false, false, false]);
     clock.advance(1);
     expect(watches.map(({ isClosed }) => isClosed)).toEqual([true, true, false]);
-    expect(written(watches)).toEqual([true, true, true]);
+    expect(areWritten(watches)).toEqual([true, true, true]);
   });
 
   it('closes no watch and keeps no timer while no other watch waits', () => {
-    const watches = writing('a', 'a');
+    const watches = openWatches('a', 'a');
     clock.advance(60_000);
     expect(watches.map(({ isClosed }) => isClosed)).toEqual([false, false]);
     expect(clock.pending).toBe(0);

@@ -19,7 +19,7 @@ beforeEach(() => {
   replica = new Replica(hub);
 });
 
-const listed = async (query = '', caller = ALICE) => (await replica.get(query, caller)).body.items.map(({ metadata }) => metadata.name);
+const listNames = async (query = '', caller = ALICE) => (await replica.get(query, caller)).body.items.map(({ metadata }) => metadata.name);
 const versionFor = async (caller = ALICE) => (await replica.get('', caller)).body.metadata.resourceVersion;
 
 function eventsOf(stream: WatchStream): readonly string[] {
@@ -32,7 +32,7 @@ function summary({ type, object }: WatchedEvent): string {
 
 describe('list and get of a set of clusters', () => {
   it('returns the clusters of the set, and not a cluster that has the name of the set', async () => {
-    expect(await listed()).toEqual(['a']);
+    expect(await listNames()).toEqual(['a']);
     expect((await replica.getOne('a', ALICE)).status).toBe(200);
     for (const name of ['b', 'c', 'prod', 'set:prod']) expect((await replica.getOne(name, ALICE)).status).toBe(404);
   });
@@ -41,11 +41,11 @@ describe('list and get of a set of clusters', () => {
     hub.putCluster('z', inClusterSet('prod'));
     hub.grant('alice', ['set:prod', 'c', 'missing'], { kind: 'User', name: 'alice' });
     await replica.catchUp();
-    expect(await listed()).toEqual(['a', 'c', 'z']);
+    expect(await listNames()).toEqual(['a', 'c', 'z']);
     const first = await replica.get('limit=2', ALICE);
     expect(first.body.items.map(({ metadata }) => metadata.name)).toEqual(['a', 'c']);
     expect(first.body.metadata.remainingItemCount).toBe(1);
-    expect(await listed(`limit=2&continue=${first.body.metadata.continue}`)).toEqual(['z']);
+    expect(await listNames(`limit=2&continue=${first.body.metadata.continue}`)).toEqual(['z']);
   });
 
   it.each([['*'], ['set:*'], ['set:'], ['set:-'], ['set:prod/'], ['set:prod/deploy'], ['SET:prod'], ['prod/']])(
@@ -53,7 +53,7 @@ describe('list and get of a set of clusters', () => {
     async (name) => {
       hub.grant('alice', [name], { kind: 'User', name: 'alice' });
       await replica.catchUp();
-      expect(await listed()).toEqual([]);
+      expect(await listNames()).toEqual([]);
     },
   );
 
@@ -63,7 +63,7 @@ describe('list and get of a set of clusters', () => {
       hub.putCluster('c', inClusterSet(value));
       hub.grant('alice', [`set:${value}`, 'set:-', 'set:'], { kind: 'User', name: 'alice' });
       await replica.catchUp();
-      expect(await listed()).toEqual([]);
+      expect(await listNames()).toEqual([]);
     },
   );
 });
@@ -93,7 +93,7 @@ describe('watch of a set of clusters', () => {
     expect(eventsOf(resumed)).toEqual(['ADDED a']);
   });
 
-  it('resumes at another replica across changes of sets', async () => {
+  it('resumes across changes of sets, and at another replica only from a version that the other replica knows', async () => {
     const version = await versionFor();
     hub.putCluster('a');
     hub.putCluster('c', inClusterSet('prod'));

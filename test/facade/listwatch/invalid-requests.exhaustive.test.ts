@@ -1,4 +1,4 @@
-// Mistakes of callers in the query or the Accept header of a list, a get or a watch are never an internal error.
+// An invalid query or Accept header in a list, get or watch request never causes an internal error.
 
 import { describe, it } from '@jest/globals';
 import * as fc from 'fast-check';

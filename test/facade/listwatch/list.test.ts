@@ -142,7 +142,7 @@ describe('list', () => {
     expect((await replica.get('', ADMIN)).text).toBe((await replica.get('fieldSelector=metadata.name!%3Dx', ADMIN)).text);
   });
 
-  it('returns the hub’s version to a caller who sees everything, and the same versions on all replicas to others', async () => {
+  it('returns versions with the hub’s revisions, which are the same on all replicas', async () => {
     const { body } = await replica.get('', ALICE);
     const { fingerprint } = parseFacadeVersion(BigInt(body.metadata.resourceVersion));
     expect(fingerprint).toBeGreaterThan(1);
@@ -219,7 +219,7 @@ describe('list pages', () => {
     expect({ names: items.map((item) => item.metadata.name), continue: metadata.continue }).toEqual({ names: ['a'], continue: '' });
   });
 
-  it('returns 410 with a continue token if permissions have changed', async () => {
+  it('returns 410 with a new continue token if permissions have changed', async () => {
     const first = await replica.get('limit=1', ALICE);
     hub.roles.put('alice', { rules: [viewerRule(['a', 'e'])] });
     await replica.catchUp();
@@ -235,11 +235,11 @@ describe('list pages', () => {
     ['continue=abc', 400, /^invalid continue token: continue key is not valid: /],
     ['continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiIuLi94In0', 400, /\.\.\/x$/],
     ['continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJhXHUwMDAwIn0', 410, /too old to display a consistent list/],
-  ])('rejects an invalid continue token: %s', async (query, status, message) => {
+  ])('rejects an invalid or expired continue token: %s', async (query, status, message) => {
     expect(await replica.get(query, ADMIN)).toMatchObject({ status, body: { message: expect.stringMatching(message) } });
   });
 
-  it('accepts any number as the limit', async () => {
+  it('accepts any number as the limit, and rejects other text', async () => {
     expect(await namesOf('limit=-1')).toHaveLength(5);
     expect(await namesOf('limit=1000000000')).toHaveLength(5);
     expect(await replica.get('limit=abc', ADMIN)).toMatchObject({ status: 400 });

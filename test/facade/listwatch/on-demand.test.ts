@@ -92,7 +92,7 @@ function tokenOf(name: string): ManagedToken {
   return { metadata: { name, namespace: 'team-a', uid: name, resourceVersion: '7' }, spec: {} } as unknown as ManagedToken;
 }
 
-async function namesListed(): Promise<readonly string[]> {
+async function listNames(): Promise<readonly string[]> {
   const { status, body } = await replica.get('', ADMIN);
   expect(status).toBe(200);
   return body.items.map(({ metadata }) => metadata.name);
@@ -100,13 +100,13 @@ async function namesListed(): Promise<readonly string[]> {
 
 /** Sends the first request, and lets the informers sync. */
 async function start(...tokens: readonly ManagedToken[]): Promise<readonly string[]> {
-  const names = namesListed();
+  const names = listNames();
   await settle();
   periods.at(-1)?.sync(...tokens);
   return names;
 }
 
-/** Lets the time pass, with a bookmark of the hub every minute for these informers. */
+/** Lets the time pass, with a bookmark from the hub every minute for these informers. */
 function passTime(ms: number, informers = periods.at(-1)?.all ?? []): void {
   for (let leftMs = ms; leftMs > 0; leftMs -= 60_000) {
     for (const informer of informers) if (informer.runs) informer.bookmark();
@@ -120,7 +120,7 @@ describe('createOnDemandList', () => {
   });
 
   it('starts the informers with the first request, which waits until all of them are synced', async () => {
-    const listed = namesListed();
+    const listed = listNames();
     await settle();
     const [first] = periods as [Started];
     expect(first.runs).toEqual([true, true, true, true]);
@@ -136,7 +136,7 @@ describe('createOnDemandList', () => {
   });
 
   it('creates the informers once for concurrent requests', async () => {
-    const both = Promise.all([namesListed(), namesListed()]);
+    const both = Promise.all([listNames(), listNames()]);
     await settle();
     periods[0]?.sync(tokenOf('a'));
     expect(await both).toEqual([['a'], ['a']]);
@@ -154,7 +154,7 @@ describe('createOnDemandList', () => {
       },
     });
     periods[0]?.sync(tokenOf('a'));
-    expect(await namesListed()).toEqual(['a']);
+    expect(await listNames()).toEqual(['a']);
   });
 
   it('responds with 503 immediately while the hub rejects an informer, without the name of the service account', async () => {
@@ -176,11 +176,11 @@ describe('createOnDemandList', () => {
     periods[0]?.roleParts[0].fail(FORBIDDEN);
     expect((await rejected).status).toBe(503);
     periods[0]?.sync(tokenOf('a'));
-    expect(await namesListed()).toEqual(['a']);
+    expect(await listNames()).toEqual(['a']);
   });
 
   it('waits for the first list after an error other than a missing permission', async () => {
-    const listed = namesListed();
+    const listed = listNames();
     await settle();
     periods[0]?.objects.fail(serviceUnavailable('down', 1));
     periods[0]?.sync(tokenOf('a'));
@@ -217,10 +217,10 @@ describe('createOnDemandList', () => {
     await start(tokenOf('a'));
     clock.advance(STALE_MS - 1);
     periods[0]?.roleParts[0].fail(serviceUnavailable('down', 1));
-    expect(await namesListed()).toEqual(['a']);
+    expect(await listNames()).toEqual(['a']);
     for (const informer of periods[0]?.all ?? []) informer.bookmark();
     clock.advance(STALE_MS - 1);
-    expect(await namesListed()).toEqual(['a']);
+    expect(await listNames()).toEqual(['a']);
   });
 
   it.each([0, 1, 2, 3])('ends watches and stops the informers after five minutes without an event for informer %i', async (silent) => {
@@ -228,7 +228,7 @@ describe('createOnDemandList', () => {
     const stream = await replica.watch('timeoutSeconds=3000', ADMIN);
     const others = periods[0]?.all.filter((_, index) => index !== silent);
     passTime(STALE_MS - 1, others);
-    expect([stream.writableEnded, await namesListed()]).toEqual([false, ['a']]);
+    expect([stream.writableEnded, await listNames()]).toEqual([false, ['a']]);
     clock.advance(1);
     await settle();
     expect(stream.take().at(-1)).toMatchObject({ type: 'ERROR', object: { code: 410 } });
@@ -238,7 +238,7 @@ describe('createOnDemandList', () => {
     clock.advance(5_000);
     expect((await next).status).toBe(503);
     periods[1]?.sync(tokenOf('b'));
-    expect(await namesListed()).toEqual(['b']);
+    expect(await listNames()).toEqual(['b']);
   });
 
   it('ends a watch with 410 if the hub forbids a listed kind while the watch starts', async () => {
@@ -258,7 +258,7 @@ describe('createOnDemandList', () => {
   it('stops the informers ten minutes after the last request, and starts new informers with the next request', async () => {
     await start(tokenOf('a'));
     passTime(IDLE_MS - 1);
-    expect(await namesListed()).toEqual(['a']);
+    expect(await listNames()).toEqual(['a']);
     passTime(IDLE_MS - 1);
     expect(periods[0]?.runs).toEqual([true, true, true, true]);
     clock.advance(1);

@@ -14,7 +14,7 @@ import { FakeClock } from '../../support/clock.ts';
 const clock = new FakeClock();
 
 /** Returns a history of one cluster with the revisions 1 to 10. */
-function historyOf(): History {
+function createHistory(): History {
   const history = new History({ clock, capacity: 1_000 });
   const itemOf = (version: number) =>
     new Item({ apiVersion: 'v1', kind: 'Cluster', metadata: { name: 'prod', uid: 'u', resourceVersion: String(version) } }, 0);
@@ -45,7 +45,7 @@ describe('readPage', () => {
     ['an exact version', `resourceVersion=${fifth}&resourceVersionMatch=Exact`],
     ['an invented continue token', `continue=${invented}`],
   ])('restores no objects for a caller who sees none: %s', async (_case, query) => {
-    const history = historyOf();
+    const history = createHistory();
     const restore = jest.spyOn(history, 'at');
     expect(await read(history, query, Visibility.nothing)).toMatchObject({ items: [], version: { revision: 5 }, continue: '' });
     expect(restore).not.toHaveBeenCalled();
@@ -98,7 +98,7 @@ describe('readPage', () => {
   });
 
   it('restores the exact version for a caller who sees some objects', async () => {
-    const page = await read(historyOf(), `resourceVersion=${fifth}&resourceVersionMatch=Exact`, new Visibility(new Set(['prod'])));
+    const page = await read(createHistory(), `resourceVersion=${fifth}&resourceVersionMatch=Exact`, new Visibility(new Set(['prod'])));
     expect(page.items.map(({ revision }) => revision)).toEqual([5]);
   });
 });

@@ -1,5 +1,5 @@
-// A client that behaves like client-go's reflector: lists, watches from there, resumes a broken watch, lists again after 410. It checks
-// that versions never decrease.
+// A client that behaves like client-go's reflector: it lists, watches from the version of the list, resumes a broken watch, and lists again
+// after 410. The client checks that versions never decrease.
 
 import { objectKey } from '../../../src/kube/paths.ts';
 import type { ListedObject, ListReplica, TestCaller, WatchStream } from './replica.ts';
@@ -104,7 +104,7 @@ export class Reflector {
         return;
       }
       if (type !== 'BOOKMARK') this.#apply(type, object);
-      // As client-go does, because the client may have received a part of the initial events only.
+      // As client-go does, because the client may have received only a part of the initial events.
       if (this.#isInitial && type !== 'BOOKMARK') continue;
       this.#isInitial = false;
       if (this.#version !== undefined) checkOrder(this.#version, object.metadata.resourceVersion);
@@ -118,7 +118,8 @@ export class Reflector {
 
   #apply(type: string, object: ListedObject): void {
     const name = objectKey(object);
-    if (this.#state.has(name) !== (type !== 'ADDED')) throw new Error(`${type} ${name} does not fit to ${[...this.#state.keys()].join()}`);
+    if (this.#state.has(name) !== (type !== 'ADDED'))
+      throw new Error(`unexpected ${type} ${name} with the state ${[...this.#state.keys()].join()}`);
     if (type === 'DELETED') this.#state.delete(name);
     else this.#state.set(name, object);
   }

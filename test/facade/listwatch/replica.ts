@@ -144,7 +144,7 @@ export class Follower<T extends ApiObject> implements ListSource<T> {
     this.#events$.next(event);
   }
 
-  /** Lists again, as after a 410 of the hub. */
+  /** Lists again, as after a 410 from the hub. */
   list(): void {
     this.#taken = this.#collection.events.length;
     this.#events$.next({ type: 'listed', objects: [...this.#collection.objects.values()], resourceVersion: this.#hub.revision });
@@ -328,7 +328,7 @@ async function toResponse(reply: Promise<FacadeReply>): Promise<Response> {
   try {
     const found = await reply;
     const { status, headers } = found;
-    const text = 'write' in found ? await written(found) : textOf(found.body);
+    const text = 'write' in found ? await readBody(found) : textOf(found.body);
     found.onClosed?.();
     return { status, headers, text, body: parseList(text) };
   } catch (error) {
@@ -338,7 +338,7 @@ async function toResponse(reply: Promise<FacadeReply>): Promise<Response> {
 }
 
 function textOf(body: Reply['body']): string {
-  if (typeof body !== 'string' && !Buffer.isBuffer(body)) throw new Error('a body that comes in pieces');
+  if (typeof body !== 'string' && !Buffer.isBuffer(body)) throw new Error('the body is neither a string nor a Buffer');
   return body.toString();
 }
 
@@ -350,7 +350,7 @@ function parseList(text: string): ListBody {
   }
 }
 
-async function written(reply: StreamedReply): Promise<string> {
+async function readBody(reply: StreamedReply): Promise<string> {
   const stream = new WatchStream();
   await writeReply(reply, stream);
   return stream.text;

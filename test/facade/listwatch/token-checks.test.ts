@@ -101,7 +101,7 @@ describe('TokenChecks after a revocation', () => {
     await assert(anyTime, { numRuns: 40 });
   });
 
-  it('sends one review in five seconds for all streams of a token', async () => {
+  it('sends one review about every five seconds for all streams of a token', async () => {
     const world = new World();
     await Promise.all(Array.from({ length: 50 }, () => world.stream()));
     await world.pass(60_000);

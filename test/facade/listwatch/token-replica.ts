@@ -1,4 +1,4 @@
-// ManagedTokens of a hand-made hub with Roles and RoleBindings, and replicas of the façade that list them.
+// A hub whose ManagedTokens, Roles and RoleBindings the test writes, and replicas of the façade that list the ManagedTokens.
 
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
 import type { ApiObject, Role, RoleBinding } from '../../../src/api/resources.ts';
@@ -17,7 +17,7 @@ export interface TokenSubject {
   readonly namespace?: string;
 }
 
-/** Permission on ManagedTokens: where its binding and its role are, and the names that it covers. */
+/** Permission on ManagedTokens: its role, the namespace of its binding, its subject, and the names that it covers. */
 export interface TokenGrant {
   readonly name: string;
   /** Namespace of the RoleBinding; undefined for a ClusterRoleBinding. */

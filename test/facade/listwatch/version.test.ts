@@ -21,7 +21,7 @@ describe('formatFacadeVersion', () => {
     expect(formatFacadeVersionAt(288, ALL)).toBe('28800000001');
   });
 
-  it('returns a version that parseVersion reads back', () => {
+  it('returns a version that parseFacadeVersion parses to the same parts', () => {
     fc.assert(fc.property(version, (parts) => expect(parseFacadeVersion(BigInt(formatFacadeVersion(parts)))).toEqual(parts)));
   });
 
@@ -69,7 +69,7 @@ describe('CallerVersions', () => {
     );
   });
 
-  it('returns a greater version for events after a changed view than for earlier events', () => {
+  it('returns a greater sequence number for a changed view than events of the log have at the same revision', () => {
     const versions = new CallerVersions();
     const [before, after] = [new Visibility(new Set(['a'])), new Visibility(new Set(['b']))];
     versions.next(BOT, before, 5);

@@ -90,7 +90,7 @@ describe('watch from a version', () => {
     expect(eventsOf(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c']);
   });
 
-  it('sends 410 for a version with other permissions', async () => {
+  it('sends 410 for a version from a list with other permissions', async () => {
     const version = await versionFor(ALICE);
     expect(eventsOf(await replica.watch(`resourceVersion=${version}`, ADMIN))).toEqual(['ERROR 410']);
     hub.roles.put('alice', { rules: [viewerRule(['a', 'c'])] });
@@ -101,7 +101,7 @@ describe('watch from a version', () => {
     expect(eventsOf(await replica.watch(`resourceVersion=${version}`, ALICE))).toEqual([]);
   });
 
-  it('sends no event until the hub reaches a future version', async () => {
+  it('skips the events up to a future version, and sends the following ones', async () => {
     const stream = await replica.watch(`resourceVersion=${hub.version(1)}`, ADMIN);
     hub.putCluster('a', { env: 'dev' });
     await replica.catchUp();
@@ -188,7 +188,7 @@ describe('watch with initial events', () => {
 });
 
 describe('watch during permission changes', () => {
-  it('sends DELETED for lost and ADDED for gained clusters, and a resumable version with the last event', async () => {
+  it('sends DELETED for hidden and ADDED for newly visible clusters, and a version to resume from with the last event', async () => {
     const stream = await replica.watch(`allowWatchBookmarks=true&resourceVersion=${await versionFor(ALICE)}`, ALICE);
     hub.roles.put('alice', { rules: [viewerRule(['b', 'c'])] });
     await replica.catchUp();
@@ -240,7 +240,7 @@ describe('watch during permission changes', () => {
     expect(eventsOf(stream)).toEqual(['DELETED c']);
   });
 
-  it('keeps the visible clusters for ten seconds while the hub does not respond', async () => {
+  it('keeps the visible clusters for ten seconds while the reviews on the hub fail', async () => {
     hub.listers.add('alice');
     const stream = await replica.watch('', ALICE);
     stream.take();
@@ -336,7 +336,7 @@ describe('end of a watch', () => {
     expect(await replica.endpoints.list(watchRequest(ADMIN))).toMatchObject({ status: 200, headers: { connection: 'close' } });
   });
 
-  it('releases all timers and listeners when a watch ends', async () => {
+  it('cancels all timers of a watch that ends', async () => {
     const idle = replica.clock.pending;
     const streams = [await replica.watch('allowWatchBookmarks=true', ALICE), await replica.watch('', ADMIN)];
     expect(replica.clock.pending).toBeGreaterThan(idle);
@@ -347,7 +347,7 @@ describe('end of a watch', () => {
 });
 
 describe('watch with a stalled reader', () => {
-  it('sends 410 to a stalled reader whose events the log has dropped, and closes the connection', async () => {
+  it('ends the watch of a stalled reader whose events the log has dropped, and closes the connection', async () => {
     const small = new Replica(hub, undefined, { historyCapacity: 100 });
     const stream = await small.watch(`resourceVersion=${await versionFor()}`, ADMIN);
     stream.isStalled = true;
@@ -362,7 +362,7 @@ describe('watch with a stalled reader', () => {
     expect(stream.destroyed).toBe(true);
   });
 
-  it('sends the pending events to a stalled reader if the log still has them', async () => {
+  it('sends the pending events to a stalled reader that resumes, if the log still has the events', async () => {
     const stream = await replica.watch(`resourceVersion=${await versionFor()}`, ADMIN);
     stream.isStalled = true;
     for (let count = 0; count < 50; count++) {
@@ -397,7 +397,7 @@ describe('watches with a large event', () => {
     expect(polite?.take().map(summary)).toEqual(['MODIFIED a']);
   });
 
-  it('writes to the next watches after ten seconds, and closes watches whose clients did not read', async () => {
+  it('closes watches whose clients have not read an event for ten seconds, and writes to the next watches', async () => {
     const streams = [...(await watchAll(5, ADMIN, true)), ...(await watchAll(5, ADMIN, false))];
     hub.putCluster('a', labels());
     await replica.catchUp();
@@ -409,7 +409,7 @@ describe('watches with a large event', () => {
 });
 
 describe('watch isolation and limits', () => {
-  it('writes no byte for hidden changes, except bookmarks', async () => {
+  it('writes no byte for hidden changes to a watch without bookmarks', async () => {
     const stream = await replica.watch(`resourceVersion=${await versionFor(ALICE)}`, ALICE);
     for (let count = 0; count < 1_000; count++) hub.putCluster('c', { count: String(count) });
     await replica.catchUp();

@@ -145,7 +145,7 @@ describe('createManagedTokenInformers with overlong names', () => {
 });
 
 describe('createManagedTokenInformers with a budget for each namespace', () => {
-  it('keeps 128 names that Roles grant, those of the smallest Roles, in any order', async () => {
+  it('keeps at most 128 names that Roles grant, those of the smallest Roles, in any order of the list', async () => {
     const roles = [role('large', 100), role('a', 27), role('all', 'all'), role('b', 28)];
     for (const list of [roles, roles.toReversed()]) {
       const { granted, over } = await follow({ roles: list });

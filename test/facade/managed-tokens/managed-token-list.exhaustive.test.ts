@@ -1,4 +1,4 @@
-// Only public fields of a ManagedToken are ever returned: in lists, watches, tables, single objects and errors.
+// The façade returns only the public fields of a ManagedToken: in lists, watches, tables, single objects and errors.
 
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
@@ -12,7 +12,7 @@ import { TokenHub, TokenReplica } from '../listwatch/token-replica.ts';
 const SECRET = 'hidden-canary';
 const ADMIN = callerOf('admin', 'system:masters');
 
-/** Public paths without the numbers of lists and the keys of maps. */
+/** Public paths without list indexes and map keys. */
 const PUBLIC: ReadonlySet<string> = new Set([
   ...PUBLIC_FIELDS,
   'apiVersion',
@@ -85,7 +85,7 @@ const token = fc
     },
   }));
 
-/** Returns a path without the numbers of lists and the keys of maps. */
+/** Returns a path without list indexes and map keys. */
 function pathOfField(path: string): string {
   return path.replaceAll(/\.\d+(?=\.|$)/g, '').replace(/(labels|annotations)\..*$/, '$1');
 }

@@ -46,15 +46,15 @@ function pathsIn({ properties, items }: CrdSchema, path = ''): readonly string[]
   return items?.properties === undefined ? [path] : pathsIn(items, path);
 }
 
-/** Returns a value of a field for each path of a schema: the path itself, where the type permits. */
-function filled(schema: CrdSchema & { readonly type?: string; readonly additionalProperties?: CrdSchema }, path = ''): unknown {
+/** Returns a value with every field of a schema. Each string in the value is the path of its field. */
+function fillSchema(schema: CrdSchema & { readonly type?: string; readonly additionalProperties?: CrdSchema }, path = ''): unknown {
   const { type, properties, items, additionalProperties } = schema;
   if (properties !== undefined)
     return Object.fromEntries(
-      Object.entries(properties).map(([name, field]) => [name, filled(field, path === '' ? name : `${path}.${name}`)]),
+      Object.entries(properties).map(([name, field]) => [name, fillSchema(field, path === '' ? name : `${path}.${name}`)]),
     );
   if (additionalProperties !== undefined) return { key: path };
-  if (items !== undefined) return [filled(items, path)];
+  if (items !== undefined) return [fillSchema(items, path)];
   return type === 'string' ? path : type === 'boolean' ? true : 7;
 }
 
@@ -75,7 +75,7 @@ describe('PUBLIC_FIELDS', () => {
 });
 
 describe('MANAGED_TOKEN_LIST.toPublic', () => {
-  const whole = { metadata: METADATA, spec: filled(spec), status: filled(status) };
+  const whole = { metadata: METADATA, spec: fillSchema(spec), status: fillSchema(status) };
 
   it('returns exactly the public fields of an object with every field of the CRD', () => {
     const { spec: publicSpec, status: publicStatus } = MANAGED_TOKEN_LIST.toPublic(whole as unknown as ManagedToken);

@@ -26,7 +26,7 @@ async function grant(...grants: readonly Partial<TokenGrant>[]): Promise<void> {
   await replica.catchUp();
 }
 
-async function keysListed(caller: TestCaller = ALICE, namespace?: string): Promise<readonly string[]> {
+async function listKeys(caller: TestCaller = ALICE, namespace?: string): Promise<readonly string[]> {
   return (await replica.get('', caller, namespace)).body.items.map(objectKey);
 }
 
@@ -48,9 +48,9 @@ describe('list of ManagedTokens', () => {
     ['a binding to another user', { subject: { kind: 'User', name: 'bob' } }, []],
   ])('returns the ManagedTokens that %s allows', async (_, granted, keys) => {
     await grant(granted);
-    expect(await keysListed()).toEqual(keys);
+    expect(await listKeys()).toEqual(keys);
     for (const namespace of ['team-a', 'team-b'])
-      expect(await keysListed(ALICE, namespace)).toEqual(keys.filter((key) => key.startsWith(namespace)));
+      expect(await listKeys(ALICE, namespace)).toEqual(keys.filter((key) => key.startsWith(namespace)));
     for (const key of KEYS) {
       const [namespace = '', name = ''] = key.split('/');
       expect((await replica.getOne(name, ALICE, { namespace })).status).toBe(keys.includes(key) ? 200 : 404);
@@ -58,29 +58,29 @@ describe('list of ManagedTokens', () => {
   });
 
   it.each([
-    ['by name', { kind: 'ServiceAccount', name: 'bot', namespace: 'ci' }],
-    ['as all of its namespace', { kind: 'Group', name: 'system:serviceaccounts:ci' }],
-    ['as any', { kind: 'Group', name: 'system:serviceaccounts' }],
-  ])('returns the ManagedTokens that a binding allows a service account %s', async (_, subject) => {
+    ['a binding to its name', { kind: 'ServiceAccount', name: 'bot', namespace: 'ci' }],
+    ['a binding to the group of its namespace', { kind: 'Group', name: 'system:serviceaccounts:ci' }],
+    ['a binding to the group of all service accounts', { kind: 'Group', name: 'system:serviceaccounts' }],
+  ])('returns the ManagedTokens that a service account may see through %s', async (_, subject) => {
     await grant({ subject });
-    expect([await keysListed(BOT), await keysListed()]).toEqual([['team-a/one', 'team-a/two'], []]);
+    expect([await listKeys(BOT), await listKeys()]).toEqual([['team-a/one', 'team-a/two'], []]);
   });
 
   it('returns the union of several bindings, each ManagedToken once', async () => {
     await grant({}, { names: ['one'] }, { namespace: 'team-b', names: ['one'] }, { namespace: undefined, names: ['one'] });
-    expect(await keysListed()).toEqual(['team-a/one', 'team-a/two', 'team-b/one']);
+    expect(await listKeys()).toEqual(['team-a/one', 'team-a/two', 'team-b/one']);
   });
 
   it('ignores a binding whose Role does not exist in its namespace', async () => {
     await grant({});
     hub.namespacedRoles.delete('team-a/g0');
     await replica.catchUp();
-    expect(await keysListed()).toEqual([]);
+    expect(await listKeys()).toEqual([]);
   });
 });
 
 describe('watch of ManagedTokens', () => {
-  it('sends DELETED when a RoleBinding is withdrawn, and ADDED when it returns', async () => {
+  it('sends DELETED when a RoleBinding is deleted, and ADDED when a new one grants access', async () => {
     await grant({}, { namespace: 'team-b', names: ['two'] });
     const stream = await replica.watch(WATCH_LIST, ALICE);
     expect(eventsOf(stream)).toEqual(['ADDED team-a/one', 'ADDED team-a/two', 'ADDED team-b/two']);

@@ -57,9 +57,9 @@ describe('metrics on the wire', () => {
   it.each([
     ['no token', [], 401],
     ['an unknown token', ['Authorization: Bearer unknown'], 401],
-    ['names that callers give themselves', ['X-Remote-User: alice', 'X-Forwarded-User: alice', 'Impersonate-User: alice'], 401],
+    ['identity headers without a token', ['X-Remote-User: alice', 'X-Forwarded-User: alice', 'Impersonate-User: alice'], 401],
     ['a token without permission', [`Authorization: Bearer ${DENIED}`], 403],
-    ['such a token and an assumed identity', [`Authorization: Bearer ${DENIED}`, 'X-Remote-User: alice'], 400],
+    ['a token without permission and an identity header', [`Authorization: Bearer ${DENIED}`, 'X-Remote-User: alice'], 400],
   ])('rejects a request for metrics with %s', async (_what, lines, code) => {
     const response = await responseTo(...lines);
     expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${code} `));

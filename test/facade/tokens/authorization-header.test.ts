@@ -80,26 +80,29 @@ describe('bearer token', () => {
 const withReview = (status: unknown): FacadeWorldOptions => ({ hub: allowingHub({ TokenReview: () => status }) });
 const ALICE = { username: 'alice', groups: ['system:authenticated'] };
 
-describe('TokenReview of the hub', () => {
+describe('TokenReview on the hub', () => {
   it.each<readonly [string, FacadeWorldOptions]>([
-    ['it does not know the token', withReview({ user: {}, error: 'invalid bearer token' })],
-    ['the user has no name', withReview({ authenticated: true, user: { username: '' } })],
-    ['not authenticated, but a user', withReview({ authenticated: false, user: ALICE })],
-    ['anonymous', withReview({ authenticated: true, user: { username: 'system:anonymous' } })],
-    ['unauthenticated', withReview({ authenticated: true, user: { username: 'x', groups: ['system:unauthenticated'] } })],
+    ['an unknown token', withReview({ user: {}, error: 'invalid bearer token' })],
+    ['a user without a name', withReview({ authenticated: true, user: { username: '' } })],
+    ['a user who is not authenticated', withReview({ authenticated: false, user: ALICE })],
+    ['the anonymous user', withReview({ authenticated: true, user: { username: 'system:anonymous' } })],
     [
-      'for the API server alone',
+      'a user in the group of unauthenticated users',
+      withReview({ authenticated: true, user: { username: 'x', groups: ['system:unauthenticated'] } }),
+    ],
+    [
+      'only an audience that the façade does not accept',
       {
         ...withReview({ authenticated: true, user: ALICE, audiences: ['api'] }),
         settings: { facadePort: 0, facadeAudiences: ['facade'] },
       },
     ],
     [
-      'for no audience',
+      'an empty list of audiences',
       { ...withReview({ authenticated: true, user: ALICE, audiences: [] }), settings: { facadePort: 0, facadeAudiences: ['facade'] } },
     ],
     [
-      'nothing of audiences',
+      'no list of audiences',
       { ...withReview({ authenticated: true, user: ALICE }), settings: { facadePort: 0, facadeAudiences: ['facade'] } },
     ],
   ])('returns 401 for a rejected token: %s', async (_case, options) => {
@@ -119,9 +122,9 @@ describe('TokenReview of the hub', () => {
 
   const hubOf = (handler: WireHandler): FacadeWorldOptions => ({ hub: handler });
   it.each<readonly [string, FacadeWorldOptions]>([
-    ['authenticated is a text', withReview({ authenticated: 'true', user: ALICE })],
+    ['authenticated is a string', withReview({ authenticated: 'true', user: ALICE })],
     ['authenticated is a number', withReview({ authenticated: 1, user: ALICE })],
-    ['groups are a text', withReview({ authenticated: true, user: { username: 'alice', groups: 'system:masters' } })],
+    ['groups is a string', withReview({ authenticated: true, user: { username: 'alice', groups: 'system:masters' } })],
     ['no status', hubOf((_request, reply) => reply.json(201, { kind: 'TokenReview' }))],
     ['an HTML page', hubOf((_request, reply) => reply.text(200, '<html></html>', { 'content-type': 'text/html' }))],
     ['an error', hubOf((_request, reply) => reply.json(500, { kind: 'Status', status: 'Failure', message: 'etcd is gone', code: 500 }))],

@@ -86,7 +86,7 @@ describe('token request for a protected namespace', () => {
     expect({ status, message: (JSON.parse(body) as { message: string }).message }).toEqual({
       status: 403,
       message: expect.stringMatching(
-        /in registry\.purser\.dev; namespace kube-system is protected: a rule must name the namespace or the service account$/,
+        /in registry\.purser\.dev; namespace kube-system is protected: a rule with resourceNames must name the namespace or the service account$/,
       ),
     });
   });
@@ -110,7 +110,7 @@ describe('token request for a cluster in a set', () => {
   const allowing = (...names: readonly string[]) =>
     allowingHub({ SubjectAccessReview: ({ spec }) => ({ allowed: names.includes(spec.resourceAttributes['name'] ?? '') }) });
 
-  it('issues a token for a permission on the set until the cluster leaves it, despite the cache', async () => {
+  it('issues a token for a permission on a set only while the cluster is in the set, despite the cache', async () => {
     world = await FacadeWorld.start({ clock: new FakeClock(Date.now()), hub: allowing('set:prod/deploy/deployer') });
     relabel('prod');
     expect((await world.post()).status).toBe(201);
@@ -167,15 +167,15 @@ describe('token request for a cluster in a set', () => {
   });
 });
 
-describe('SubjectAccessReview of the hub', () => {
+describe('SubjectAccessReview on the hub', () => {
   it.each([
-    ['no, with an error', { allowed: false, evaluationError: 'webhook is gone' }, 403],
-    ['yes, with an error', { allowed: true, evaluationError: 'webhook is gone' }, 201],
-    ['yes and no', { allowed: true, denied: true }, 403],
-    ['nothing', {}, 403],
-    ['a text', { allowed: 'true' }, 503],
-    ['a number', { allowed: 1 }, 503],
-    ['denied by a text', { allowed: true, denied: 'no' }, 503],
+    ['denied, with an error', { allowed: false, evaluationError: 'webhook is gone' }, 403],
+    ['allowed, with an error', { allowed: true, evaluationError: 'webhook is gone' }, 201],
+    ['allowed and denied', { allowed: true, denied: true }, 403],
+    ['an empty status', {}, 403],
+    ['allowed is a string', { allowed: 'true' }, 503],
+    ['allowed is a number', { allowed: 1 }, 503],
+    ['denied is a string', { allowed: true, denied: 'no' }, 503],
   ])('issues a token only if the SubjectAccessReview allows it: %s', async (_case, status, code) => {
     world = await FacadeWorld.start(withDecision(status));
     expect((await world.post()).status).toBe(code);

@@ -56,7 +56,7 @@ describe('Authorizer', () => {
   });
 
   it.each([['set:-'], ['set:-/deploy'], ['set:-/deploy/deployer'], ['*'], ['set:*'], ['set:'], ['set:prod/'], ['set:prod/deploy/']])(
-    'refuses a caller whose rule names only %s, for clusters with and without a set',
+    'rejects a caller whose rule names only %s, for clusters with and without a set',
     async (name) => {
       for (const clusterSet of ['prod', NO_CLUSTER_SET]) {
         const { names, authorize } = world([name]);

@@ -38,7 +38,7 @@ describe('request body', () => {
     'base64',
   );
   it.each([
-    ['none named', typed(undefined), 201],
+    ['no media type', typed(undefined), 201],
     ['YAML', typed('application/yaml', yaml), 201],
     ['YAML of 1 KiB', typed('application/yaml', yaml.padEnd(1 << 10, '#')), 201],
     ['YAML of more than 1 KiB', typed('application/yaml', yaml.padEnd((1 << 10) + 1, '#')), 413],
@@ -72,7 +72,7 @@ describe('request body', () => {
       400,
     ],
     ['another group', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, apiVersion: 'v1' })), 400],
-  ])('responds to a body as kube-apiserver does: %s', async (_case, bytes, status) => {
+  ])('checks the media type, size, syntax and kind of a body: %s', async (_case, bytes, status) => {
     const { length } = world.tokenRequests;
     expect(statusOf(await world.raw(bytes))).toBe(status);
     expect(world.tokenRequests).toHaveLength(status === 201 ? length + 1 : length);
@@ -92,7 +92,7 @@ describe('request body', () => {
     ['Status', 'v1'],
     ['WatchEvent', 'apps/v1'],
     ['TokenRequest', 'authentication.k8s.io/__internal'],
-  ])('rejects a kind of every API group or an internal version as not registered: %s', async (kind, apiVersion) => {
+  ])('rejects kinds that every API group has, and internal versions, as not registered: %s', async (kind, apiVersion) => {
     expect(failureOf(await withoutTargetRequest(post({ ...TOKEN_REQUEST, kind, apiVersion })))).toMatchObject({
       code: 400,
       message: expect.stringContaining(`no kind "${kind}" is registered for version "${apiVersion}"`),
@@ -169,22 +169,25 @@ describe('request body', () => {
   });
 });
 
-describe('unknown fields', () => {
+describe('unknown and duplicate fields', () => {
   it.each([
     ['a key twice', '{"spec":{"audiences":["api"],"expirationSeconds":600,"expirationSeconds":700}}', 'duplicate field'],
     ['__proto__', '{"spec":{"audiences":["api"],"__proto__":{"polluted":1}},"__proto__":{"polluted":1}}', 'unknown field'],
     ['constructor', '{"spec":{"audiences":["api"]},"constructor":{"prototype":{"polluted":1}}}', 'unknown field'],
     ['attestations', '{"spec":{"audiences":["api"],"attestations":[{"type":"x"}]}}', 'unknown field'],
-  ])('warns about an unknown field or rejects it, and never forwards it to the target: %s', async (_case, body, noun) => {
-    const warned = await post(body);
-    expect(statusOf(warned)).toBe(201);
-    expect(warned.text).toMatch(new RegExp(`\\r\\nwarning: 299 - "${noun}`, 'i'));
-    expect(Object.keys(sent()).toSorted()).toEqual(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
-    expect(Object.keys(sent().spec).toSorted()).toEqual(['audiences', 'boundObjectRef', 'expirationSeconds']);
-    const strict = await withoutTargetRequest(post(body, '?fieldValidation=Strict'));
-    expect(failureOf(strict)).toMatchObject({ code: 400, message: expect.stringContaining(noun) });
-    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
-  });
+  ])(
+    'warns about an unknown or duplicate field, rejects the request with fieldValidation=Strict, and forwards only known fields: %s',
+    async (_case, body, noun) => {
+      const warned = await post(body);
+      expect(statusOf(warned)).toBe(201);
+      expect(warned.text).toMatch(new RegExp(`\\r\\nwarning: 299 - "${noun}`, 'i'));
+      expect(Object.keys(sent()).toSorted()).toEqual(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
+      expect(Object.keys(sent().spec).toSorted()).toEqual(['audiences', 'boundObjectRef', 'expirationSeconds']);
+      const strict = await withoutTargetRequest(post(body, '?fieldValidation=Strict'));
+      expect(failureOf(strict)).toMatchObject({ code: 400, message: expect.stringContaining(noun) });
+      expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+    },
+  );
 
   it('returns no status from the request body', async () => {
     const response = await post({ ...TOKEN_REQUEST, status: { token: 'mine', expirationTimestamp: '2099-01-01T00:00:00Z' } });
@@ -197,11 +200,11 @@ describe('unknown fields', () => {
 describe('TokenRequest spec', () => {
   it.each([
     ['another namespace', { ...TOKEN_REQUEST, metadata: { namespace: 'other' } }, 400],
-    ['a text', spec({ expirationSeconds: '600' }), 400],
-    ['a fraction', spec({ expirationSeconds: 600.5 }), 400],
-    ['beyond numbers', '{"spec":{"audiences":["api"],"expirationSeconds":1e400}}', 400],
+    ['a lifetime as a string', spec({ expirationSeconds: '600' }), 400],
+    ['a lifetime with a fraction', spec({ expirationSeconds: 600.5 }), 400],
+    ['a lifetime beyond the range of numbers', '{"spec":{"audiences":["api"],"expirationSeconds":1e400}}', 400],
     [
-      'an hour for a Pod that would be a year',
+      'a lifetime that Kubernetes would extend to a year for a Pod',
       spec({ expirationSeconds: 3607, boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'web' } }),
       422,
     ],
@@ -213,7 +216,7 @@ describe('TokenRequest spec', () => {
       400,
     ],
     ['bound to a Foo', spec({ boundObjectRef: { kind: 'Foo', apiVersion: 'v1', name: 'n' } }), 400],
-  ])('rejects an invalid spec without a request to the target: %s', async (_case, body, status) => {
+  ])('rejects an invalid namespace or spec without a request to the target: %s', async (_case, body, status) => {
     expect(statusOf(await withoutTargetRequest(post(body)))).toBe(status);
   });
 
@@ -227,7 +230,7 @@ describe('TokenRequest spec', () => {
 
   it.each([
     ['too short', '599'],
-    ['nothing', '0'],
+    ['zero', '0'],
     ['negative', '-1'],
     ['too long', '4294967297'],
     ['beyond doubles', '9007199254740993'],
@@ -237,14 +240,18 @@ describe('TokenRequest spec', () => {
   });
 
   it.each([
-    ['another name', { metadata: { name: 'nope' } }, { metadata: { name: 'nope' } }],
-    ['null', { spec: { audiences: ['api'], expirationSeconds: null } }, { spec: { audiences: ['api'], expirationSeconds: 3600 } }],
+    ['another name of the service account', { metadata: { name: 'nope' } }, { metadata: { name: 'nope' } }],
     [
-      'a name with a path',
+      'the default in place of a null lifetime',
+      { spec: { audiences: ['api'], expirationSeconds: null } },
+      { spec: { audiences: ['api'], expirationSeconds: 3600 } },
+    ],
+    [
+      'a bound object whose name is a path',
       spec({ boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: '../x' } }),
       { spec: { boundObjectRef: { name: '../x' } } },
     ],
-  ])('passes fields of the spec to the target: %s', async (_case, body, expected) => {
+  ])('passes metadata and spec to the target: %s', async (_case, body, expected) => {
     await post({ ...TOKEN_REQUEST, ...body });
     expect(sent()).toMatchObject(expected);
   });
@@ -271,8 +278,8 @@ describe('TokenRequest spec', () => {
   });
 
   it.each([
-    ['400', Array.from({ length: 400 }, (_, index) => `audience-${index}`)],
-    ['a long one', ['a'.repeat(8_000)]],
+    ['400 audiences', Array.from({ length: 400 }, (_, index) => `audience-${index}`)],
+    ['a long audience', ['a'.repeat(8_000)]],
     ['control characters', ['a\u0000b\u001f', '<&>']],
   ])('accepts audiences of any form: %s', async (_case, audiences) => {
     const response = await post(spec({ audiences }));
@@ -282,7 +289,7 @@ describe('TokenRequest spec', () => {
 });
 
 describe('protected service accounts and audiences', () => {
-  it('rejects an audience of the façade itself', async () => {
+  it('rejects an audience that the façade accepts in the tokens of callers', async () => {
     const hub = allowingHub({ TokenReview: () => ({ authenticated: true, user: { username: 'alice' }, audiences: ['facade'] }) });
     const other = await FacadeWorld.start({ hub, settings: { facadePort: 0, facadeAudiences: ['facade'] } });
     expect(await other.post(spec({ audiences: ['api', 'facade'] }))).toMatchObject({ status: 403 });
@@ -299,7 +306,7 @@ describe('protected service accounts and audiences', () => {
     await other.close();
   });
 
-  it('rejects Purser’s own service account', async () => {
+  it('rejects a token request for Purser’s own service account', async () => {
     const other = await FacadeWorld.start();
     const path = '/orchestrator/prod-eu/api/v1/namespaces/purser-system/serviceaccounts/purser/token';
     expect(await other.post(TOKEN_REQUEST, { path })).toMatchObject({ status: 403 });
@@ -308,7 +315,7 @@ describe('protected service accounts and audiences', () => {
     await other.close();
   });
 
-  it('denies a token in a protected namespace unless a rule names the namespace', async () => {
+  it('reviews no resource name of a whole cluster or set for a protected namespace, and returns 403', async () => {
     const names: string[] = [];
     const hub = allowingHub({
       SubjectAccessReview: ({ spec: { resourceAttributes } }) => {

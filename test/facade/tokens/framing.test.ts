@@ -67,11 +67,11 @@ describe('request to the target', () => {
 
   it.each([
     ['an underscore', ['Impersonate_User: admin']],
-    ['Connection names headers', ['Connection: close, Impersonate-User, Authorization, Host']],
+    ['names of headers in Connection', ['Connection: close, Impersonate-User, Authorization, Host']],
     ['Connection in lower case', ['Connection: impersonate-group']],
     ['X-HTTP-Method-Override', ['X-HTTP-Method-Override: DELETE']],
     ['__proto__ and constructor', ['__proto__: x', 'constructor: y']],
-    ['headers that callers invent', ['X-Forwarded-For: 1.2.3.4', 'Cookie: a=b', 'Accept-Language: de', 'Kubectl-Command: x']],
+    ['other headers', ['X-Forwarded-For: 1.2.3.4', 'Cookie: a=b', 'Accept-Language: de', 'Kubectl-Command: x']],
   ])("sends the same header bytes to the target regardless of the caller's headers: %s", async (_case, more) => {
     const baseline = await sent([]);
     expect(await sent(more)).toEqual(baseline);
@@ -90,7 +90,7 @@ describe('malformed message', () => {
     ['NUL in the target', bytesOf({ target: `${TOKEN_PATH}\0` })],
     ['HTTP/1.0 without a host', bytesOf({ version: '1.0', lines: VALID_LINES.slice(1) })],
     ['the preface of HTTP/2', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
-  ])('returns 400 for a malformed message and the following bytes: %s', async (_case, bytes) => {
+  ])('returns one 400 for a malformed message, and does not parse the following bytes: %s', async (_case, bytes) => {
     // The end of the message is ambiguous, so the bytes after it must not be parsed as a request.
     const response = await world.raw(Buffer.concat([bytes, bytesOf()]), { isEnough: () => false });
     expect(responsesIn(response.text).map(({ status }) => status)).toEqual([400]);
@@ -159,7 +159,7 @@ describe('Expect: 100-continue', () => {
     expect(response.text).toMatch(/^HTTP\/1\.1 100 Continue/);
   });
 
-  it('sends no 100 Continue to a caller without permission', async () => {
+  it('sends no 100 Continue to an unauthenticated caller', async () => {
     const bytes = bytesOf({ lines: ['Host: facade.test'], more: ['Expect: 100-continue', `Content-Length: ${BODY.length}`], body: '' });
     const response = await world.raw(bytes, { isEnough: () => false });
     expect(response.text).toMatch(/^HTTP\/1\.1 401/);

@@ -1,4 +1,4 @@
-// Mistakes of callers in the query, the headers or the body of a token request are never an internal error.
+// An invalid query, header or body of a token request never causes an internal error.
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';

@@ -55,7 +55,7 @@ describe('silent connections', () => {
     expect((await world.post()).status).toBe(201);
   });
 
-  it('keeps an idle connection open for 65 seconds after a response', async () => {
+  it('announces a keep-alive time of 65 seconds', async () => {
     world = await FacadeWorld.start();
     expect((await world.post()).headers['keep-alive']).toBe('timeout=65');
   });
@@ -69,7 +69,7 @@ describe('silent connections', () => {
     expect(responsesIn(connection.text).map(({ status }) => status)).toEqual([201]);
   });
 
-  it('closes the longest waiting connection when a new one exceeds the limit', async () => {
+  it('closes waiting connections above the limit, and serves new callers', async () => {
     world = await FacadeWorld.start({ connections: { waiting: 3, total: 16 } });
     const connections: RawConnection[] = [];
     for (let count = 0; count < 20; count++) connections.push(await world.open());
@@ -88,7 +88,7 @@ describe('silent connections', () => {
     for (const connection of [other, ...connections]) connection.destroy();
   });
 
-  it('closes a connection without a TLS handshake when a new one exceeds the limit', async () => {
+  it('serves a caller while more connections than the limit wait for a TLS handshake', async () => {
     world = await FacadeWorld.start({ connections: { waiting: 3, total: 16 } });
     const sockets = Array.from({ length: 40 }, () => connect(world.port, '127.0.0.1').on('error', () => {}));
     expect((await world.post()).status).toBe(201);
@@ -295,7 +295,7 @@ describe('paths that are not served', () => {
 });
 
 describe('shutdown', () => {
-  it('finishes requests in progress and rejects new ones while the façade stops', async () => {
+  it('finishes requests in progress, and accepts no connections after the façade has stopped', async () => {
     const held: (() => void)[] = [];
     world = await FacadeWorld.start({
       target: (_request, reply) =>

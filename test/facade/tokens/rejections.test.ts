@@ -49,7 +49,7 @@ describe('audit line of an early rejection', () => {
     expect(lines()[0]).not.toHaveProperty('user');
   });
 
-  it('records a request that the hub does not review', async () => {
+  it('records a request whose TokenReview fails', async () => {
     world = await FacadeWorld.start({ hub: (_request, reply) => reply.json(500, {}) });
     expect((await world.post()).status).toBe(503);
     expect(lines()).toEqual([expect.objectContaining({ decision: 'rejected', code: 503, ...serviceAccount })]);
@@ -61,7 +61,7 @@ describe('audit line of an early rejection', () => {
     expect(lines().at(-1)).toMatchObject({ decision: 'rejected', code: 429, user: 'alice', ...serviceAccount });
   });
 
-  it('records no audit line for another path', async () => {
+  it('records no audit line for another method, another path or an invalid name', async () => {
     world = await FacadeWorld.start();
     expect((await world.request('GET', TOKEN_PATH)).status).toBe(401);
     expect((await world.request('POST', '/auth/v1/clusters')).status).toBe(401);
@@ -69,7 +69,7 @@ describe('audit line of an early rejection', () => {
     expect(lines()).toEqual([]);
   });
 
-  it('limits audit lines per second, and records the number of suppressed lines', async () => {
+  it('limits the audit lines of unauthenticated requests, and records the number of suppressed lines', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ clock });
     const flood = (count: number) =>
@@ -136,10 +136,10 @@ describe('cluster that the controller cannot reach', () => {
   });
 
   it.each([
-    ['old', 'False', 21_000],
+    ['False but old', 'False', 21_000],
     ['True', 'True', 0],
     ['Unknown', 'Unknown', 0],
-  ] as const)('sends the request if the condition is %s', async (_case, status, ageMs) => {
+  ] as const)('sends a request to the target if the Reachable condition is %s', async (_case, status, ageMs) => {
     world = await FacadeWorld.start({ clock });
     probed(status, ageMs);
     expect((await world.post()).status).toBe(201);

@@ -1,4 +1,4 @@
-// The cache of parsed requests: a repeated request gets the same response, and all inputs of the response are part of the key.
+// The cache of parsed requests: a repeated request is parsed to the same result, and all inputs of the result are part of the key.
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FacadeWorld, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
@@ -17,7 +17,7 @@ describe('repeated token request', () => {
     expect(responses.map(({ headers }) => headers['warning'])).toEqual(Array(2).fill('299 - "unknown field \\"spec.expirationSecond\\""'));
   });
 
-  it('rejects a repeated token request with an invalid query again', async () => {
+  it('rejects a repeated token request with fieldValidation=Strict each time', async () => {
     const strict = { path: `${TOKEN_PATH}?fieldValidation=Strict` };
     const responses = [
       await world.post(WITH_UNKNOWN_FIELD),
@@ -32,7 +32,7 @@ describe('repeated token request', () => {
     expect(world.tokenRequests).toHaveLength(2);
   });
 
-  it('issues a token for the service account of the path if only the path differs', async () => {
+  it('rejects a repeated body whose namespace differs from the namespace in another path', async () => {
     const body = { ...TOKEN_REQUEST, metadata: { namespace: 'deploy' } };
     const otherPath = { path: TOKEN_PATH.replace('/deploy/', '/other/') };
     const responses = [await world.post(body), await world.post(body, otherPath)];

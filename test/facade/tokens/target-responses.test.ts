@@ -1,4 +1,4 @@
-// Responses of the target, which may be hostile.
+// Responses from the target, which may be hostile.
 
 import { connect } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -29,7 +29,7 @@ function responseOf(audiences: readonly string[]): string {
 
 const reasonOf = (body: string) => (JSON.parse(body) as { details?: { causes?: { reason: string }[] } }).details?.causes?.[0]?.reason;
 
-describe('untrusted response of the target', () => {
+describe('untrusted response from the target', () => {
   const past = Math.floor(Date.now() / 1000) - 60;
   const text =
     (body: string): WireHandler =>
@@ -37,16 +37,16 @@ describe('untrusted response of the target', () => {
       reply.text(201, body, { 'content-type': 'application/json' });
   const changed = (change: Change): WireHandler => grants(change);
   it.each<readonly [string, WireHandler]>([
-    ['a page', text('<html></html>')],
-    ['cut', text('{"kind":"TokenRequest","apiVersion":"authentication.k8s.io/v1","status":{"token":"ey')],
+    ['an HTML page', text('<html></html>')],
+    ['truncated JSON', text('{"kind":"TokenRequest","apiVersion":"authentication.k8s.io/v1","status":{"token":"ey')],
     ['100 MB', (_request, reply) => reply.text(201, ' '.repeat(100 << 20))],
-    ['another account', changed({ claims: { sub: 'system:serviceaccount:kube-system:admin' } })],
-    ['other audiences', changed({ claims: { aud: ['others'] } })],
-    ['expired', changed({ claims: { exp: past } })],
-    ['empty', changed({ status: { token: '' } })],
-    ['our own credential', changed({ status: { token: CREDENTIAL } })],
+    ['a token for another service account', changed({ claims: { sub: 'system:serviceaccount:kube-system:admin' } })],
+    ['a token for other audiences', changed({ claims: { aud: ['others'] } })],
+    ['an expired token', changed({ claims: { exp: past } })],
+    ['an empty token', changed({ status: { token: '' } })],
+    ['Purser’s own credential', changed({ status: { token: CREDENTIAL } })],
     ['a line break in the token', changed({ status: { token: 'a\r\nSet-Cookie: x' } })],
-  ])('returns 503 for an untrusted response of the target: %s', async (_case, target) => {
+  ])('returns 503 for an untrusted response from the target: %s', async (_case, target) => {
     world = await FacadeWorld.start({ target });
     const { status, headers, body } = await world.post();
     expect({ status, reason: reasonOf(body) }).toEqual({ status: 503, reason: 'ResponseUntrusted' });
@@ -75,7 +75,7 @@ describe('untrusted response of the target', () => {
     expect(JSON.parse(response?.body ?? '')).toMatchObject({ reason: 'Timeout', message: expect.stringMatching(/^Timeout: /) });
   });
 
-  it.each([301, 302, 307, 308])('follows no redirect of the target: %i', async (code) => {
+  it.each([301, 302, 307, 308])('follows no redirect from the target: %i', async (code) => {
     const redirectTarget = await startWireServer((_request, reply) => reply.text(201, ''));
     world = await FacadeWorld.start({ target: (_request, reply) => reply.text(code, '', { location: redirectTarget.url }) });
     const { status, headers } = await world.post();
@@ -87,7 +87,7 @@ describe('untrusted response of the target', () => {
 });
 
 describe('relayed response', () => {
-  it('relays only allowed headers of the target', async () => {
+  it('relays only allowed headers from the target', async () => {
     world = await FacadeWorld.start({
       target: grants({
         headers: { 'set-cookie': 'a=b', location: 'https://evil.test', 'x-evil': '1', warning: '299 - "shortened"', 'audit-id': 'theirs' },
@@ -114,7 +114,7 @@ describe('relayed response', () => {
     ['a bare line feed', '299 - "a\nSet-Cookie: x=y"', 503],
     ['a separate header line', '299 - "a"\r\nSet-Cookie: x=y', 201],
     ['an escaped line break', '299 - "a%0d%0aSet-Cookie: x=y"', 201],
-  ])('relays a Warning of the target as one header line: %s', async (_case, warning, status) => {
+  ])('relays a Warning from the target as one header line, or rejects the response: %s', async (_case, warning, status) => {
     const body = responseOf(TOKEN_REQUEST.spec.audiences);
     const head = ['HTTP/1.1 201 Created', 'content-type: application/json', `warning: ${warning}`, `content-length: ${body.length}`];
     world = await FacadeWorld.start({ target: (_request, reply) => reply.raw([...head, '', body].join('\r\n')) });
@@ -159,7 +159,7 @@ describe('relayed response', () => {
     ['-1', '1'],
     ['Wed, 21 Oct 2099 07:28:00 GMT', '1'],
     ['7', '7'],
-  ])('limits the Retry-After of the target: %s', async (given, expected) => {
+  ])('limits the Retry-After from the target: %s', async (given, expected) => {
     world = await FacadeWorld.start({
       target: (_request, reply) => reply.json(429, errorStatus(429, 'slow down', { reason: 'TooManyRequests' }), { 'retry-after': given }),
     });

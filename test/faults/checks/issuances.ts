@@ -91,7 +91,7 @@ export const idleWrites: Check = (history) => {
   });
 };
 
-/** Returns true for requests that write an object; excludes status and Events of Clusters, which Purser writes at any time. */
+/** Returns true for requests that write an object; excludes the Lease, and status and Events of Clusters, which are written at any time. */
 function isWrite(request: Request): boolean {
   return request.method !== 'GET' && !isLease(request) && !/reviews(\?|$)|\/clusters\/|\/namespaces\/default\/events/.test(request.path);
 }

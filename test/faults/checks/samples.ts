@@ -9,7 +9,7 @@ type SampleCheck = (now: Sampled, before: Sampled | undefined) => string | undef
 /** Time for the repair of a Secret, during which its ManagedToken may be Ready, in milliseconds. */
 const REPAIR_MS = 12_000;
 
-/** Finds Ready ManagedTokens whose target rejects the token, or that have no token. */
+/** Finds Ready ManagedTokens whose target rejects the token, or that have no token for longer than a repair takes. */
 export const validity: Check = (history) => {
   const excused = findExcuses(history, 'I1');
   return [...groupByToken(ofType(history, 'sample')).values()].flatMap((samples) => {

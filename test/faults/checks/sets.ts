@@ -6,11 +6,11 @@ import type { Check, Violation } from './violation.ts';
 
 /** Time until Purser removes the Secret of a withdrawn permission, plus the interval between two samples, in milliseconds. */
 const HELD_MS = 42_000;
-/** Time until Purser removes the ManagedToken: a minute after a restart, 15 s of checks, and the same time for late samples. */
+/** Time until Purser removes the ManagedToken, in milliseconds: a minute after a restart, 15 s of checks, and 45 s for late samples. */
 const KEPT_MS = 120_000;
-/** Time until Purser has recovered from a fault. */
+/** Time until Purser has recovered from a fault, in milliseconds. */
 const RECOVERY_MS = 60_000;
-/** Period over which Purser counts removals, less the interval between two samples. */
+/** Period over which Purser counts removals, less the interval between two samples, in milliseconds. */
 const WINDOW_MS = 58_000;
 const MAX_REMOVED = 10;
 const MAX_SHARE = 1 / 3;

@@ -6,7 +6,7 @@ import { type Check, groupByToken, type Violation } from './violation.ts';
 
 /** Maximum age of a cached RBAC decision, with rounding of `iat` to seconds, in milliseconds. */
 const AUTHORITY_LAG_MS = 12_000;
-/** 40 s until the anchor is deleted, 10 s of TokenReview caching in kube-apiserver, and 2 s between reviews. */
+/** Time until a revocable token is invalid, in milliseconds: 40 s for the anchor, 10 s of cached reviews, and 2 s between reviews. */
 const REVOKED_MS = 52_000;
 /** Default of --max-token-lifetime, with a minute for rounding. */
 const MAX_LIFETIME_MS = 86_460_000;
@@ -17,13 +17,16 @@ const LATE_FLOOR_MS = 5_000;
 const MAX_MEGABYTES = 512;
 /** Growth over the calm phase that is tolerated after the attack, in megabytes. */
 const MAX_LASTING_MEGABYTES = 120;
-/** Each Cluster that a tenant creates has about 40 series, as does each reason that occurs for the first time. */
+/** Tolerated growth of metric series: about 40 for each Cluster that a tenant creates, and for each reason that is new. */
 const MAX_SERIES_GROWTH = 700;
 const MAX_ERROR_LINES_PER_MINUTE = 600;
 /** Namespaces with anchors of one object: 16 at a time, and as many again for anchors that were dropped. */
 const MAX_ANCHOR_NAMESPACES = 32;
 
-/** Finds tokens of tenants that clusters accept although RBAC did not permit them at issuance. */
+/**
+ * Finds tokens of tenants that clusters accept although RBAC did not permit the tokens at issuance or their lifetimes are too long, and
+ * tokens for audiences that were not requested.
+ */
 export const heldTokens: Check = (history) => {
   const authorities = Map.groupBy(ofType(history, 'authority'), ({ holder }) => holder);
   return ofType(history, 'held').flatMap((held): readonly Violation[] => {
@@ -135,7 +138,7 @@ export interface TenantFigures {
   readonly memory: Readonly<Record<'calm' | 'attack' | 'after', number>>;
   readonly actions: number;
   readonly held: number;
-  /** Objects of other tenants in responses of the façade. */
+  /** Number of objects of other tenants in responses from the façade. */
   readonly shown: number;
 }
 
@@ -177,8 +180,8 @@ function filterByPhase<T extends { readonly at: number }>(
 }
 
 /**
- * Finds rotations of well-behaved tenants that the attack delayed: by more than twice the worst time without attackers, by at
- * least 5 s, and by more than twice the slowdown of the same requests without Purser.
+ * Finds rotations of well-behaved tenants that did not complete or took longer than the limit: twice the worst time without attackers, or
+ * 5 s more if that is longer, plus twice the slowdown of the same requests without Purser.
  */
 export const promptRotations: Check = (history) => {
   const phases = ofType(history, 'phase');

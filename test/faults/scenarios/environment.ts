@@ -45,7 +45,7 @@ async function startSecondHub(bench: Bench): Promise<void> {
   const first = bench.purser;
   const second = await bench.startPurser({ kubeconfig: await writeKubeconfig(two, bench.folder) });
   const name = 'one-2';
-  bench.recordExcuse(name, ['I2'], 60_000, 'two hubs request tokens for it');
+  bench.recordExcuse(name, ['I2'], 60_000, 'two hubs request tokens for the service account');
   const spec = { clusterName: 'one', serviceAccount: { namespace: DEPLOY, name }, audiences: ['https://hub.test'], expirationSeconds: 600 };
   await two.api.create(paths.tokens(TEAM), {
     apiVersion: 'tokens.purser.dev/v1alpha1',

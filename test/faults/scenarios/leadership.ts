@@ -5,7 +5,7 @@ import type { Bench } from '../bench.ts';
 import { isLease, isSecretWrite } from '../proxy/rules.ts';
 import { rotateAndWait, type Scenario } from '../scenario.ts';
 
-/** Time for the Lease to expire and the other replica to acquire it. */
+/** Time for the Lease to expire and the other replica to acquire it, in milliseconds. */
 const TAKEOVER_MS = 30_000;
 
 async function readHolder({ hub }: Bench): Promise<unknown> {

@@ -20,7 +20,7 @@ export function randomFaults(minutes: number): Scenario {
 }
 
 const SHAPES: readonly TrafficShape[] = [{ delayMs: 300 }, { delayMs: 1_500 }, { bytesPerSecond: 10_000 }, { cutAfterBytes: 5_000 }];
-/** Purser must not follow a redirect, with which it would send its bearer elsewhere. */
+/** Redirect that Purser must not follow, because it would send its bearer token to another server. */
 const REDIRECT: Action = { type: 'respond', status: 302, headers: { location: 'https://127.0.0.1:1/' } };
 
 async function runRandomFaults(bench: Bench, minutes: number): Promise<void> {

@@ -84,7 +84,7 @@ class RenewalWorld {
     bench.pursers.unshift(...bench.pursers.splice(-1));
   }
 
-  /** Waits until Purser has a renewed credential for each Cluster that its cluster accepts. */
+  /** Waits until Purser has, for each Cluster, a renewed credential that the cluster accepts. */
   async waitForCredentials(limitMs: number): Promise<void> {
     let problems: readonly string[] = [];
     const areHealthy = async () => (problems = await this.#listProblems()).length === 0;
@@ -147,7 +147,7 @@ async function shortenTerms(bench: Bench, hub: BenchCluster): Promise<readonly H
   return holders;
 }
 
-/** Runs one or two faults, then waits until all credentials have recovered and replaced ones must be refused. */
+/** Runs one or two faults, then waits until all credentials have recovered and the clusters must refuse replaced ones. */
 async function disturb(world: RenewalWorld): Promise<void> {
   const { bench } = world;
   bench.history.add({ type: 'disturbance', begins: true });

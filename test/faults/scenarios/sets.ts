@@ -31,9 +31,9 @@ const SELECTED = { 'fleet-a': ['prod'], 'fleet-b': ['prod', 'test'] } as const;
 const SAMPLE_MS = 500;
 /** Limit for the convergence of all sets: recovery, a minute after a restart, checks before removals, and a rollout. */
 const CONVERGENCE_MS = 240_000;
-/** Time in which the hub must accept a change by the administrator, even on a busy machine. */
+/** Time in which the hub must accept a change by the administrator, even on a busy machine, in milliseconds. */
 const ACCEPTED_MS = 60_000;
-/** Maximum time of a change among others, and of a kill at a request, in milliseconds. */
+/** Maximum pause after a change, and maximum wait for a kill at a write, in milliseconds. */
 const CHANGE_MS = 4_000;
 const KILL_MS = 15_000;
 
@@ -236,7 +236,7 @@ async function runSets(bench: Bench, ms: number): Promise<void> {
 /** Runs one or two faults while the sets change, waits until they have converged, and changes them once more without faults. */
 async function disturb(world: SetsWorld): Promise<void> {
   const { bench } = world;
-  // Changes have their own sequence, so that the time of faults does not alter it.
+  // Changes have their own random sequence, so that the duration of faults does not alter the changes.
   const random = createRandom(Math.floor(bench.random() * 2 ** 32));
   bench.history.add({ type: 'disturbance', begins: true });
   await Promise.all([disturbProcess(world), changeSets(world, random)]);

@@ -115,7 +115,7 @@ async function rejectCredential(bench: Bench): Promise<void> {
   await writeCredential(bench.hub, 'one', bench.one, { token: await requestPurserToken(bench.one) });
 }
 
-/** Restricts the credential to all service accounts but one. */
+/** Withdraws the credential's permission for one service account, and grants it again. */
 async function restrictCredential(bench: Bench): Promise<void> {
   const path = paths.rbac('clusterroles', 'purser');
   const { api } = bench.one;
@@ -144,7 +144,7 @@ async function renewWithSlowResponses(bench: Bench): Promise<void> {
   await bench.waitForRenewal('one-2', before, 30_000);
 }
 
-/** Alters, redirects and truncates responses of the target. */
+/** Alters, redirects and truncates responses from the target. */
 async function alterResponses(bench: Bench): Promise<void> {
   const alterations: readonly ((body: string) => string)[] = [
     (body) => body.slice(0, body.length / 2),
@@ -169,7 +169,7 @@ async function alterResponses(bench: Bench): Promise<void> {
   await rotateAndWait(bench, 8_000, ['one-2', 'one-3']);
 }
 
-/** Returns the token for another service account, which Purser must not write to the Secret. */
+/** Makes the target return the token for another service account, which Purser must not write to the Secret. */
 async function returnWrongToken(bench: Bench): Promise<void> {
   const other = await bench.one.api.create(`${paths.serviceAccounts(DEPLOY, 'one-3')}/token`, {
     spec: { audiences: ['https://hub.test'], expirationSeconds: 600 },

@@ -1,4 +1,4 @@
-// Objects in responses of the façade's lists. Independent of Purser's code.
+// Objects in responses from the façade to lists, gets and watches. Independent of Purser's code.
 
 import type { SeenObject } from '../history.ts';
 

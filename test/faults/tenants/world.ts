@@ -36,7 +36,7 @@ import {
 const RBAC = 'rbac.authorization.k8s.io/v1';
 const NAMESPACES = [...HOSTILE_NAMESPACES, HOSTILE_CALLERS, POLITE, GUESTS, VICTIMS];
 
-/** Service account of the hub. */
+/** Service account on the hub. */
 export interface Subject {
   readonly namespace: string;
   readonly name: string;
@@ -63,7 +63,7 @@ export async function seedTenants(bench: Bench, { writesStatus, slow }: WorldOpt
   await seedCallers(bench);
 }
 
-/** Registers the Clusters under attack as the administrator wants them; called repeatedly, as by a GitOps tool. */
+/** Applies the Clusters under attack as the administrator defined them. Callers repeat this, as a GitOps tool does. */
 export async function restoreClusters({ hub, two }: Bench): Promise<void> {
   const objects = { 'two-prod': buildCluster('two-prod', two), 'two-dev': buildCluster('two-dev', two), hub: buildHubCluster(hub) };
   for (const [name, object] of Object.entries(objects)) await hub.api.apply(paths.clusters(name), object);
@@ -76,7 +76,7 @@ export async function clearTenants(bench: Bench): Promise<void> {
   for (const name of INVENTED_CLUSTERS) await api.delete(paths.clusters(name));
 }
 
-/** Deletes all tenants, so that other faults find the bench unchanged. */
+/** Deletes the ManagedTokens, Secrets and Clusters of all tenants, which other faults must not find. */
 export async function removeTenants(bench: Bench): Promise<void> {
   const { api } = bench.hub;
   for (const namespace of HOSTILE_NAMESPACES) await clearNamespace(api, namespace, '');

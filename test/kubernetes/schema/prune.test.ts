@@ -55,7 +55,7 @@ describe('prune', () => {
     expect(value).toEqual(widget({}));
   });
 
-  it('keeps all fields of managedFields', () => {
+  it('keeps all fields below fieldsV1 in managedFields, and drops unknown fields of the entries', () => {
     const metadata = { name: 'one', managedFields: [{ manager: 'x', fieldsV1: { 'f:spec': { 'f:size': {} } }, odd: 1 }] };
     const { unknown, value } = prune({ apiVersion: 'example.dev/v1', kind: 'Widget', metadata }, schema);
     expect(unknown).toEqual(['metadata.managedFields[0].odd']);

@@ -57,8 +57,9 @@ describe('parseFieldSelector', () => {
       fc.property(fc.array(term), (terms) => {
         const text = terms.map(({ field, operator, value }) => `${field}${operator}${value.replace(/[\\,=]/g, '\\$&')}`).join(',');
         const selector = parseFieldSelector(text);
-        const sorted = (list: FieldSelector) => list.map(({ field, operator, value }) => JSON.stringify([field, operator, value])).sort();
-        expect(sorted(selector)).toEqual(sorted(terms));
+        const sortTerms = (list: FieldSelector) =>
+          list.map(({ field, operator, value }) => JSON.stringify([field, operator, value])).sort();
+        expect(sortTerms(selector)).toEqual(sortTerms(terms));
         expect(isEverything(selector)).toBe(terms.length === 0);
       }),
     );

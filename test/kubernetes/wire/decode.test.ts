@@ -163,7 +163,7 @@ describe('decodeObject for built-in kinds', () => {
     expect(Object.keys(object.metadata.labels ?? {})).toHaveLength(20_000);
   });
 
-  it('omits zero values and unknown fields and converts times to UTC', () => {
+  it('omits unknown fields, and zero values except those of pointers, and converts times to UTC', () => {
     const body =
       '{"metadata":{"name":"","generation":0,"creationTimestamp":"2026-11-15T01:00:00.5+01:00","labels":{}},"type":"","immutable":false,"x":1}';
     expect(decode(body, { kind: secret }).object).toEqual({

@@ -91,7 +91,7 @@ describe('encodeObjectJson', () => {
     expect(encodeObjectJson(object({}), schema)).toBe('{"kind":"Sample","apiVersion":"v1","metadata":{},"spec":{"at":null}}');
   });
 
-  it('omits zero values except those of pointers', () => {
+  it('omits zero values except those of pointers and of fields without omitempty', () => {
     const spec = { count: 0, flag: false, maybe: false, names: [], ref: {}, unknown: 1 };
     expect(encodeObjectJson(object({ spec, data: {} }), schema)).toBe(
       '{"kind":"Sample","apiVersion":"v1","metadata":{},"spec":{"maybe":false,"at":null,"ref":{}}}',

@@ -10,7 +10,7 @@ import { queryOf } from './recorded.ts';
 const builtIn = { builtIn: true, tables: true };
 const custom = { builtIn: false, tables: true };
 
-function accepting(accept: string | undefined, rest: { readonly pretty?: string; readonly userAgent?: string } = {}) {
+function preferencesFor(accept: string | undefined, rest: { readonly pretty?: string; readonly userAgent?: string } = {}) {
   return { accept, userAgent: rest.userAgent, pretty: rest.pretty };
 }
 
@@ -40,14 +40,14 @@ describe('negotiate', () => {
     ['application/json;sv=v1', 'json', undefined],
     ['application/json;q=0', 'json', undefined],
   ])('returns the media type for Accept %j: %s', (accept, mediaType, as) => {
-    expect(negotiate(accepting(accept), builtIn)).toMatchObject({ mediaType, contentType: `application/${mediaType}` });
-    expect(negotiate(accepting(accept), custom).as?.kind).toBe(as);
+    expect(negotiate(preferencesFor(accept), builtIn)).toMatchObject({ mediaType, contentType: `application/${mediaType}` });
+    expect(negotiate(preferencesFor(accept), custom).as?.kind).toBe(as);
   });
 
   it.each(['application/*', '*', 'text/plain', 'APPLICATION/JSON', ',', ';;;', '*/json'])(
     'rejects %j with the error of the built-in API router',
     (accept) => {
-      const error = rejection(() => negotiate(accepting(accept), builtIn));
+      const error = rejection(() => negotiate(preferencesFor(accept), builtIn));
       expect(error.message).toBe(
         '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf',
       );
@@ -56,7 +56,7 @@ describe('negotiate', () => {
   );
 
   it.each(['application/*', '*'])('accepts %j for custom resources', (accept) => {
-    expect(negotiate(accepting(accept), custom).mediaType).toBe('json');
+    expect(negotiate(preferencesFor(accept), custom).mediaType).toBe('json');
   });
 
   it.each([
@@ -66,7 +66,7 @@ describe('negotiate', () => {
     'application/json;sv=v2',
     'application/json;stream=foo',
   ])('rejects %j for custom resources', (accept) => {
-    const { status } = rejection(() => negotiate(accepting(accept), custom));
+    const { status } = rejection(() => negotiate(preferencesFor(accept), custom));
     expect(status.message).toBe(
       'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf',
     );
@@ -77,13 +77,13 @@ describe('negotiate', () => {
     'lists available media types for a request for %j',
     (accept) => {
       const message = 'only the following media types are accepted: application/json, application/yaml';
-      expect(rejection(() => negotiate(accepting(accept), builtIn)).message).toBe(message);
+      expect(rejection(() => negotiate(preferencesFor(accept), builtIn)).message).toBe(message);
     },
   );
 
   it('returns the recorded error for an unsupported media type', () => {
     const exchange = recordings('token-requests').find(({ name }) => name === 'accept-text');
-    const preferences = accepting(exchange?.request.headers?.['accept']);
+    const preferences = preferencesFor(exchange?.request.headers?.['accept']);
     const { status } = rejection(() => negotiate(preferences, builtIn));
     expect(formatBody(orderedJson(status), negotiateError(preferences))).toBe(exchange?.response.body);
   });
@@ -95,11 +95,13 @@ describe('negotiate', () => {
       'application/json, application/yaml, application/vnd.kubernetes.protobuf',
     ],
   ])('lists the media types that could be used instead of %s', (accept, types) => {
-    expect(rejection(() => negotiate(accepting(accept), builtIn)).message).toBe(`only the following media types are accepted: ${types}`);
+    expect(rejection(() => negotiate(preferencesFor(accept), builtIn)).message).toBe(
+      `only the following media types are accepted: ${types}`,
+    );
   });
 
   it('lists the media types of a watchable collection', () => {
-    expect(rejection(() => negotiate(accepting('text/plain'), { ...builtIn, watchable: true })).message).toMatch(
+    expect(rejection(() => negotiate(preferencesFor('text/plain'), { ...builtIn, watchable: true })).message).toMatch(
       /protobuf, application\/json;stream=watch, application\/vnd.kubernetes.protobuf;stream=watch$/,
     );
   });
@@ -109,11 +111,11 @@ describe('checkStreamable', () => {
   const watchable = { ...custom, watchable: true };
 
   it('accepts JSON for a watch', () => {
-    expect(() => checkStreamable(negotiate(accepting('application/json'), watchable))).not.toThrow();
+    expect(() => checkStreamable(negotiate(preferencesFor('application/json'), watchable))).not.toThrow();
   });
 
   it('rejects YAML for a watch', () => {
-    expect(rejection(() => checkStreamable(negotiate(accepting('application/yaml'), watchable))).message).toBe(
+    expect(rejection(() => checkStreamable(negotiate(preferencesFor('application/yaml'), watchable))).message).toBe(
       'only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch',
     );
   });
@@ -128,7 +130,7 @@ describe('negotiateError', () => {
     ['application/json;sv=v1', 'json', true],
     ['text/plain', 'json', true],
   ])('returns the media type for Accept %j: %s', (accept, mediaType, pretty) => {
-    expect(negotiateError(accepting(accept))).toMatchObject({ mediaType, pretty });
+    expect(negotiateError(preferencesFor(accept))).toMatchObject({ mediaType, pretty });
   });
 });
 
@@ -144,9 +146,9 @@ describe('isPretty', () => {
     },
   );
 
-  it('returns true for pretty in Accept', () => {
-    expect(negotiate(accepting('application/json; pretty=1'), builtIn).pretty).toBe(true);
-    expect(negotiate(accepting('application/json;pretty=0'), builtIn).pretty).toBe(false);
+  it('is true for pretty=1 in Accept, and false for pretty=0', () => {
+    expect(negotiate(preferencesFor('application/json; pretty=1'), builtIn).pretty).toBe(true);
+    expect(negotiate(preferencesFor('application/json;pretty=0'), builtIn).pretty).toBe(false);
   });
 });
 

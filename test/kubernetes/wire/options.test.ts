@@ -156,10 +156,10 @@ describe('parseListOptions', () => {
 
 describe('validateListOptions', () => {
   it('requests the initial events of a watch without a start version', () => {
-    const started = (text: string) => validateListOptions(parseListOptions(query(text)), { watch: true });
-    expect(started('')).toMatchObject({ sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' });
-    expect(started('resourceVersion=0')).toMatchObject({ sendInitialEvents: true });
-    expect(started('resourceVersion=5').sendInitialEvents).toBeUndefined();
+    const validate = (text: string) => validateListOptions(parseListOptions(query(text)), { watch: true });
+    expect(validate('')).toMatchObject({ sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' });
+    expect(validate('resourceVersion=0')).toMatchObject({ sendInitialEvents: true });
+    expect(validate('resourceVersion=5').sendInitialEvents).toBeUndefined();
   });
 
   it.each([

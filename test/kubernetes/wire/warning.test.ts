@@ -14,13 +14,13 @@ describe('toWarningHeaders', () => {
     expect(toWarningHeaders(['é'])).toEqual([`299 - "${Buffer.from('é').toString('latin1')}"`]);
   });
 
-  it('truncates every string if their total exceeds the limit', () => {
+  it('truncates every string if the total length exceeds the limit', () => {
     expect(toWarningHeaders(['n'.repeat(6000)])).toEqual([`299 - "${'n'.repeat(256)}"`]);
     const texts = Array.from({ length: 5 }, (_, index) => `${index}${'n'.repeat(999)}`);
     expect(toWarningHeaders(texts)).toEqual(texts.map((text) => `299 - "${text.slice(0, 256)}"`));
   });
 
-  it('omits strings above the budget after truncation', () => {
+  it('omits strings above the total limit after truncation', () => {
     const texts = Array.from({ length: 40 }, (_, index) => `${index}`.padEnd(300, 'n'));
     expect(toWarningHeaders(texts)).toHaveLength(16);
   });

@@ -10,11 +10,11 @@ const child = aChild(set, 'eu');
 const { labels, annotations } = rendered;
 
 describe('leftoverPatch', () => {
-  it('returns nothing for a ManagedToken that equals the rendered template', () => {
+  it('returns undefined for a ManagedToken that equals the rendered template', () => {
     expect(leftoverPatch(child, rendered)).toBeUndefined();
   });
 
-  it('returns nothing for a ManagedToken with other values and without parts to remove', () => {
+  it('returns undefined for a ManagedToken with other values and without parts to remove', () => {
     const metadata = { ...child.metadata, labels: { kept: 'old' } };
     const spec = { ...child.spec, expirationSeconds: 1, secret: { ...child.spec.secret, labels: {} } };
     expect(leftoverPatch({ ...child, metadata, spec }, rendered)).toBeUndefined();

@@ -30,7 +30,7 @@ describe('toMemberState', () => {
     ['conflict', aMember(set, 'a', set, { controllerUid: 'another' })],
     ['invalid', { ...aMember(set, 'a', set), rendering: { problem: 'x' } }],
     ['denied', { ...aMember(set, 'a', before), rendering: { missing: 'issue x' } }],
-  ])('returns %s', (state, member) => {
+  ])('returns the state %s', (state, member) => {
     expect(toMemberState(set, member)).toBe(state);
   });
 
@@ -101,7 +101,7 @@ describe('planSet', () => {
     expect(planSet({ set, members, surplus: [] }, rollout, NOON + 5_000).stoppedBy).toEqual(['a']);
   });
 
-  it('does not change members that conflict or could not be written', () => {
+  it('does not write members that conflict or whose last write failed', () => {
     const members = [{ ...aMember(set, 'b', undefined), writeFailure: 'quota' }, aMember(set, 'c', before, { controllerUid: 'another' })];
     expect(plan(members)).toMatchObject({ creations: [], changes: [] });
   });

@@ -72,7 +72,7 @@ describe('renderToken', () => {
     ['a label', { metadata: { labels: { a: '-{{label "env"}}' } } }, 'metadata.labels[a] is "-"'],
     ['a long annotation', { metadata: { annotations: { a: '{{cluster}}'.repeat(93).padEnd(1_023, 'x') } } }, undefined],
     ['a longer annotation', { metadata: { annotations: { a: `{{label "l"}}${'x'.repeat(1_000)}` } } }, 'metadata.annotations[a] is'],
-  ])('reports an invalid result of %s', (_, template, problem) => {
+  ])('reports a result only if it is invalid: %s', (_, template, problem) => {
     const rendering = renderToken(aSet(template), { name: 'eu', labels: { l: 'y'.repeat(63) } });
     if (problem === undefined) expect(rendering).toHaveProperty('rendered');
     else expect(rendering).toEqual({ problem: expect.stringContaining(problem) });

@@ -43,23 +43,23 @@ describe('certificates', () => {
   });
 });
 
-describe('issueClientCertificate', () => {
-  it('returns the subject of a certificate of the authority', async () => {
+describe('client certificates in a TLS handshake', () => {
+  it('presents the subject to a server that trusts the authority', async () => {
     const { groups } = { groups: ['system:masters', 'team-a'] };
     const fingerprint = new X509Certificate(client.certificate).fingerprint256.replaceAll(':', '').toLowerCase();
     expect(await presentCertificate(client)).toEqual({ trusted: true, commonName: 'jörg', organizations: groups, fingerprint });
   });
 
-  it('does not trust a certificate of another authority', async () => {
+  it('reports a certificate of another authority as untrusted', async () => {
     const stranger = issueClientCertificate(createAuthority(now), { name: 'admin', groups: [] }, now);
     expect(await presentCertificate(stranger)).toMatchObject({ trusted: false, commonName: 'admin', organizations: [] });
   });
 
-  it('does not trust a certificate without client usage', async () => {
+  it('reports a certificate without client usage as untrusted', async () => {
     expect(await presentCertificate(server)).toMatchObject({ trusted: false });
   });
 
-  it('returns undefined without a certificate', async () => {
+  it('presents no certificate if the client has none', async () => {
     expect(await presentCertificate(undefined)).toBeUndefined();
   });
 });

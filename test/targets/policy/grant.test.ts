@@ -83,10 +83,10 @@ describe('grantedAudiences', () => {
   const none = { ...request, audiences: [] };
 
   it.each([
-    ['the requested ones', request, { ...opaque, audiences: ['other'] }, request.audiences],
-    ['those in the token', none, claimed, request.audiences],
-    ['those in the response for an opaque token', none, { ...opaque, audiences: ['other'] }, ['other']],
-    ['none if neither names any', none, opaque, []],
+    ['the requested audiences', request, { ...opaque, audiences: ['other'] }, request.audiences],
+    ['the audiences in the token', none, claimed, request.audiences],
+    ['the audiences in the response for an opaque token', none, { ...opaque, audiences: ['other'] }, ['other']],
+    ['no audiences if neither the token nor the response names any', none, opaque, []],
   ])('returns %s', (_, requested, granted, expected) => {
     expect(grantedAudiences(requested, granted)).toEqual(expected);
   });
@@ -196,10 +196,10 @@ describe('hasSameAudiences', () => {
 
   it('reads each of 1,000 audiences a few times, in any order', () => {
     let reads = 0;
-    const counted = (list: readonly string[]) =>
+    const countReads = (list: readonly string[]) =>
       new Proxy(list, { get: (target, name) => (/^\d+$/.test(String(name)) && reads++, Reflect.get(target, name)) });
     const many = Array.from({ length: 1_000 }, (_, index) => `audience-${index}`);
-    expect(hasSameAudiences(counted(many), counted(many.toReversed()))).toBe(true);
+    expect(hasSameAudiences(countReads(many), countReads(many.toReversed()))).toBe(true);
     expect(reads).toBeLessThanOrEqual(4_000);
   });
 });

@@ -29,7 +29,7 @@ describe('renewalTerms', () => {
     ['a text that is not a duration', 'soon', 168 * HOUR_MS],
     ['a lifetime below the minimum', '1s', 600_000],
     ['a lifetime above the maximum', '9000h', 720 * HOUR_MS],
-  ])('limits %s', (_, lifetime, lifetimeMs) => {
+  ])('returns a permitted lifetime for %s', (_, lifetime, lifetimeMs) => {
     expect(renewalTerms([cluster({ lifetime })]).lifetimeMs).toBe(lifetimeMs);
   });
 

@@ -18,8 +18,8 @@ describe('parseTokenClaims', () => {
 
   it.each([
     ['a single audience', { aud: 'vault' }, { audiences: ['vault'] }],
-    ['the Secret that it is bound to', { 'kubernetes.io': { secret: { uid: 's' } } }, { audiences: [], boundSecretUID: 's' }],
-    ['the Pod that it is bound to', { 'kubernetes.io': { pod: { uid: 'p' } } }, { audiences: [], boundPodUID: 'p' }],
+    ['the Secret that the token is bound to', { 'kubernetes.io': { secret: { uid: 's' } } }, { audiences: [], boundSecretUID: 's' }],
+    ['the Pod that the token is bound to', { 'kubernetes.io': { pod: { uid: 'p' } } }, { audiences: [], boundPodUID: 'p' }],
     ['nothing', {}, { audiences: [] }],
     ['values of wrong types as absent', { sub: 7, aud: [1, {}], exp: '1', iat: true, jti: [], 'kubernetes.io': [] }, { audiences: [] }],
     ['negative times as absent', { exp: -1 }, { audiences: [] }],

@@ -68,7 +68,7 @@ describe('the Secret of the output ArgoCD', () => {
     expect(argoCluster(written(argo(settings)))).toMatchObject(settings);
   });
 
-  it('has no key for a false or absent setting, like a Secret that Argo CD writes', () => {
+  it('has no key for a setting that is false, like a Secret that Argo CD writes', () => {
     expect(Object.keys(written(argo({ clusterResources: false })).data ?? {})).not.toContain('clusterResources');
   });
 

@@ -94,9 +94,12 @@ describe('replacedAnchor', () => {
     ['the Cluster of the list', aCluster(), undefined],
     ['a Cluster that was re-created', aCluster('another'), HERE],
     ['a Cluster that refers to another credential', otherCredential, HERE],
-  ])('compares the listed location of the spec with %s', (_, each, expected) => {
-    expect(replacedAnchor(listed(THERE, HERE), issuingCredentialOf({ cluster: each }))).toEqual(expected);
-  });
+  ])(
+    'returns the listed location of the spec only if it was recorded for another Cluster object or credential: %s',
+    (_, each, expected) => {
+      expect(replacedAnchor(listed(THERE, HERE), issuingCredentialOf({ cluster: each }))).toEqual(expected);
+    },
+  );
 });
 
 describe('unlistedAnchor', () => {

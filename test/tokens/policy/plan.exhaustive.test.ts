@@ -140,7 +140,7 @@ function planFor(observation: TokenObservation, now: number): TokenPlan {
 }
 
 describe('planToken for any observation', () => {
-  it('returns one plan, deterministically, for a time within a day', () => {
+  it('returns equal plans for equal observations, with the next reconcile within a day', () => {
     fc.assert(
       fc.property(observations, clocks, (observation, now) => {
         const plan = planFor(observation, now);
@@ -170,7 +170,7 @@ describe('planToken for any observation', () => {
         const plan = planFor(observation, now);
         fc.pre(plan.type === 'issue');
         const next = {
-          ...issued(
+          ...afterIssuance(
             observation,
             plan,
             aGrant()
@@ -185,7 +185,7 @@ describe('planToken for any observation', () => {
     );
   });
 
-  it('returns plans whose status is computed without an error, and does not change when repeated', () => {
+  it('leads to a status that is computed without an error, and does not change when computed again', () => {
     fc.assert(
       fc.property(observations, clocks, (observation, now) => {
         const status = desiredStatus(evaluateToken(observation, now), {});
@@ -194,7 +194,7 @@ describe('planToken for any observation', () => {
     );
   });
 
-  it('converges: it neither issues nor rewrites indefinitely', () => {
+  it('issues and rewrites a limited number of times, even after faults', () => {
     const faults = fc.array(
       fc.record({
         afterShare: fc.double({ min: 0, max: 2, noNaN: true }),
@@ -228,7 +228,11 @@ function withoutFinalizers(observation: TokenObservation): TokenObservation {
 }
 
 /** Returns the observation after the plan was executed. */
-function issued(observation: TokenObservation, plan: TokenPlan & { type: 'issue' }, grant: ReturnType<typeof aGrant>): TokenObservation {
+function afterIssuance(
+  observation: TokenObservation,
+  plan: TokenPlan & { type: 'issue' },
+  grant: ReturnType<typeof aGrant>,
+): TokenObservation {
   const bound = { secret: { uid: 'anchor' } };
   const account = { serviceaccount: { uid: 'account' }, ...(observation.token.spec.revocation === 'BoundSecret' && bound) };
   const existing = plan.write === 'update' ? observation : { ...observation, secret: undefined };
@@ -277,7 +281,7 @@ class Life {
     if (plan.type === 'issue') {
       const grant = aGrant().sentAt(this.#now).expiringIn(this.#lifetimeMs);
       this.issuances++;
-      this.#observation = issued(observation, plan, grant);
+      this.#observation = afterIssuance(observation, plan, grant);
       return true;
     }
     if (plan.type === 'rewrite' && secret !== undefined) {

@@ -99,7 +99,7 @@ describe('planToken', () => {
     ],
     ['when the target rejected the token', rejected(aGrant().text()), 'TokenRejected', false],
     [
-      'when the annotation rotate requests it',
+      'when the rotate annotation has a new value',
       HELD.changing((token) => token.annotated(Annotation.rotate, '1')),
       'RotationRequested',
       false,
@@ -116,7 +116,7 @@ describe('planToken', () => {
     expect(planFor(HELD.build(), at(time))).toMatchObject({ type });
   });
 
-  it('sets the expected UID of the service account only when it renews a token', () => {
+  it('sets the expected UID of the service account only for a renewal or a requested rotation', () => {
     const accountUID = '9d6a0f52-0000-4000-8000-00000000000a';
     expect(planFor(HELD.build(), RENEW_AT)).toMatchObject({ reason: 'RotationDue', accountUID, dropOld: false });
     expect(planFor(HELD.changing((token) => token.annotated(Annotation.rotate, '1')).build(), RENEW_AT)).toMatchObject({ accountUID });
@@ -154,9 +154,9 @@ describe('planToken', () => {
   });
 
   it.each([
-    ['creates the Secret when there is none', aScene(), 'create'],
-    ['updates the one that there is', HELD.changing((token) => token.annotated(Annotation.rotate, '1')), 'update'],
-    ['replaces an immutable one', immutable().changing((token) => token.annotated(Annotation.rotate, '1')), 'replace'],
+    ['creates a missing Secret', aScene(), 'create'],
+    ['updates an existing Secret', HELD.changing((token) => token.annotated(Annotation.rotate, '1')), 'update'],
+    ['replaces an immutable Secret', immutable().changing((token) => token.annotated(Annotation.rotate, '1')), 'replace'],
   ])('issues a token and %s', (_, scene, write) => {
     expect(planFor(scene.build(), at('12:20:00'))).toMatchObject({ type: 'issue', write });
   });
@@ -234,7 +234,7 @@ describe('planToken between issuances', () => {
     expect(planFor(scene.build(), at('12:00:05'))).toEqual({ type: 'hold', strip: false, until: at('12:00:10') });
   });
 
-  it('waits two seconds between issuances before it issues a token for drift or a request', () => {
+  it('waits two seconds after an issuance before it issues a token for a request', () => {
     const scene = HELD.changing((token) => token.annotated(Annotation.rotate, '1'));
     expect(planFor(scene.build(), at('12:00:01'))).toEqual({ type: 'hold', strip: false, until: at('12:00:02') });
     expect(planFor(scene.build(), at('12:00:02'))).toMatchObject({ type: 'issue' });
@@ -296,8 +296,8 @@ describe('planToken for a Secret that differs', () => {
 
   it('keeps a Secret that another client labeled', () => {
     const { metadata, ...secret } = secretOfHeld();
-    const labelled = { ...secret, metadata: { ...metadata, labels: { ...metadata.labels, 'velero.io/backup': 'no' } } };
-    expect(planFor(HELD.with({ secret: labelled }).build(), at('12:20:00')).type).toBe('wait');
+    const labeled = { ...secret, metadata: { ...metadata, labels: { ...metadata.labels, 'velero.io/backup': 'no' } } };
+    expect(planFor(HELD.with({ secret: labeled }).build(), at('12:20:00')).type).toBe('wait');
   });
 });
 
@@ -437,18 +437,18 @@ describe('planToken with revocation BoundSecret', () => {
 
   it.each([
     ['the annotation has a new value', requested],
-    ['it is suspended', requested.changing((each) => each.suspended())],
+    ['rotation is suspended', requested.changing((each) => each.suspended())],
     ['the Cluster is missing', requested.with({ cluster: undefined })],
   ])('revokes the token when %s', (_, scene) => {
     expect(planFor(scene.build(), at('12:20:00'))).toEqual({ type: 'revoke', request: 'leak', secrets: ['ci'] });
   });
 
-  it('issues with a new anchor after a revocation, even if the status could not be written', () => {
+  it('issues a token after a revocation, even if the status could not be written', () => {
     const revoked = requested.with({ secret: undefined, revoked: 'leak' });
     expect(planFor(revoked.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'SecretMissing' });
   });
 
-  it('revokes a token whose record in the Secret claims a revocation that the status does not', () => {
+  it('revokes a token if the record in the Secret claims the revocation, but the status does not record it', () => {
     const claimed = requested.with({ secret: undefined }).holding(grant);
     expect(planFor(claimed.build(), at('12:20:00')).type).toBe('revoke');
     const done = claimed.changing((each) => each.withStatus({ anchors: [HERE], lastRevokeRequest: 'leak' }));
@@ -456,25 +456,25 @@ describe('planToken with revocation BoundSecret', () => {
   });
 
   it.each([
-    ['no Secret has its name', requested],
+    ['no Secret has the name in the spec', requested],
     [
-      'the Secret belongs to others',
+      'another object owns the Secret',
       requested.with({ secret: { ...secretOfHeld(), metadata: { ...SECRET_IDENTITY, namespace: 'team-a' } } }),
     ],
     ['the spec is invalid', requested.changing((each) => each.with({ audiences: [] }))],
     ['the Cluster is missing', requested.with({ cluster: undefined })],
-  ])('revokes the token without its own Secret: %s', (_, scene) => {
+  ])('revokes the token of a ManagedToken that owns no Secret: %s', (_, scene) => {
     const { secret, ...observation } = scene.build();
     const foreign = secret?.metadata.ownerReferences === undefined ? secret : undefined;
     expect(planFor({ ...observation, secret: foreign }, at('12:20:00'))).toEqual({ type: 'revoke', request: 'leak', secrets: [] });
   });
 
-  it('ignores a request to revoke before there is an anchor', () => {
+  it('issues a token with a new anchor for a request to revoke before there is an anchor', () => {
     const fresh = aScene(aToken().with({ revocation: 'BoundSecret' }).annotated(Annotation.revoke, 'leak'));
     expect(planFor(fresh.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'RevocationRequested', freshAnchor: true });
   });
 
-  it('does not report a token that was never bound as revoked', () => {
+  it('plans an issuance instead of a revocation for a token that was never bound', () => {
     const unbound = aScene(aToken()).holding(aGrant());
     const turned = unbound.changing((each) => each.with({ revocation: 'BoundSecret' }).annotated(Annotation.revoke, 'leak'));
     expect(planFor(turned.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'SpecChanged' });
@@ -492,7 +492,7 @@ describe('planToken with revocation BoundSecret', () => {
     ];
     const moved = bound.changing((each) => each.withStatus({ anchors: [HERE, ...former] }));
 
-    it('deletes former anchors once the Secret holds a token bound to the current one', () => {
+    it('deletes former anchors once the Secret holds a token bound to the current anchor', () => {
       expect(planFor(moved.build(), at('12:20:00'))).toEqual({ type: 'prune', entries: former });
       expect(planFor(moved.with({ secret: undefined }).build(), at('12:20:00')).type).toBe('issue');
     });
@@ -509,7 +509,7 @@ describe('planToken with revocation BoundSecret', () => {
       expect(planFor(tried, at('12:20:00'))).toEqual({ type: 'wait', until: at('12:21:00') });
     });
 
-    it('deletes former anchors before it issues a token if 16 are listed, and the anchor of the current token last', () => {
+    it('deletes former anchors before it issues a token if 16 anchors are listed, unless a recent deletion failed', () => {
       const anchors = Array.from({ length: 16 }, (_, index) => ({
         cluster: 'prod-us',
         namespace: `ns-${index}`,
@@ -554,7 +554,7 @@ describe('planToken with revocation BoundSecret', () => {
       '12:20:00',
       'delete',
     ],
-  ])('%s of a ManagedToken that is being deleted', (_, scene, time, anchor) => {
+  ])('releases a ManagedToken that is being deleted: %s', (_, scene, time, anchor) => {
     const deleted = scene.changing((each) => each.withMetadata({ deletionTimestamp: '2026-03-01T12:20:00Z' }));
     expect(planFor(deleted.build(), at(time))).toEqual({ type: 'release', anchor });
   });
@@ -600,7 +600,7 @@ function withoutRecord(secret: StoredSecret): StoredSecret {
   return { ...secret, metadata: { ...secret.metadata, annotations: {} } };
 }
 
-/** Returns a ManagedToken for another service account whose Secret holds a token for it. */
+/** Returns a ManagedToken for another service account whose Secret holds a token for that service account. */
 function forViewer(): SceneBuilder {
   const grant = aGrant().claiming({ sub: 'system:serviceaccount:deploy:viewer' });
   return aScene(aToken().with({ serviceAccount: { namespace: 'deploy', name: 'viewer' } })).holding(grant);

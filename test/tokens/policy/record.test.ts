@@ -44,7 +44,7 @@ function record(token: TokenBuilder, grant = aGrant(), previous?: TokenRecord) {
   });
 }
 
-describe('parseRecord', () => {
+describe('createRecord and parseRecord', () => {
   it.each([
     ['a JWT', aGrant()],
     ['an opaque token', aGrant().opaque()],
@@ -65,7 +65,7 @@ describe('parseRecord', () => {
     ['as in the response, when the token claims more', aGrant().claiming({ exp: NOON / 1000 + 86_400 }), '13:00:00'],
     ['as the token claims, when that is less', aGrant().claiming({ exp: NOON / 1000 + 600 }), '12:10:00'],
     ["by Purser's clock, when the target is ahead", aGrant().claiming({ iat: NOON / 1000 + 300, exp: NOON / 1000 + 3900 }), '13:00:00'],
-  ])('reads an expiry %s', (_, grant, time) => {
+  ])('records an expiry %s', (_, grant, time) => {
     expect(record(aToken(), grant).expiresAt).toBe(at(time));
   });
 
@@ -75,7 +75,7 @@ describe('parseRecord', () => {
     ['a token after the Secret was lost', aToken().withStatus({ issuedAt: '2026-02-01T00:00:00Z', rotations: 6 }), undefined, 7],
     ['a token after a withdrawal', aToken().withStatus({ rotations: 6 }), undefined, 7],
     ['an invalid number in status', aToken().withStatus({ issuedAt: '2026-02-01T00:00:00Z', rotations: 2 ** 53 }), undefined, 0],
-  ])('returns the number of rotations for %s', (_, token, previous, rotations) => {
+  ])('records the number of rotations for %s', (_, token, previous, rotations) => {
     expect(record(token, aGrant(), previous).rotations).toBe(rotations);
   });
 
@@ -135,7 +135,7 @@ describe('toIssuedFor and parseIssuedFor', () => {
     expect(toIssuedFor(token.build(), ISSUING_CREDENTIAL, granted).boundTo).toBe(boundTo);
   });
 
-  it('parses an encoded record', () => {
+  it('parses the result of encodeIssuedFor', () => {
     const issued = toIssuedFor(aToken().build(), ISSUING_CREDENTIAL, { audiences, accountUID: 'a1' });
     expect(parseIssuedFor(encodeIssuedFor(issued))).toEqual(issued);
   });
@@ -149,7 +149,7 @@ describe('toIssuedFor and parseIssuedFor', () => {
     expect(parseIssuedFor(text)).toBeUndefined();
   });
 
-  it('returns undefined for any other string', () => {
+  it('throws no error for any string', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string({ unit: 'binary' })), (text) => {
         expect(() => parseIssuedFor(text)).not.toThrow();
@@ -207,7 +207,7 @@ describe('reissueReason', () => {
       'SpecChanged',
     ],
     ['a Secret of that name', issuedForPod, aToken().with({ boundObjectRef: { ...pod, kind: 'Secret' } }), 'SpecChanged'],
-  ])('compares the record of an issued token with %s', (_, before, token, reason) => {
+  ])('returns the reason, if any, to reissue the token for %s', (_, before, token, reason) => {
     expect(reissueReason(before, token.build(), aCluster())).toBe(reason);
   });
 

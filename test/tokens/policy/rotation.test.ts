@@ -87,7 +87,7 @@ describe('earliestRenewAt', () => {
     ['ten minutes', '12:10:00', '12:01:00'],
     ['two minutes', '12:02:00', '12:00:30'],
     ['nothing', '11:00:00', '12:00:30'],
-  ])('returns the renewal time for a lifetime of %s until %s: %s', (_, expiry, earliest) => {
+  ])('returns the earliest renewal time for a lifetime of %s until %s: %s', (_, expiry, earliest) => {
     expect(earliestRenewAt({ issuedAt: NOON, expiresAt: at(expiry) })).toBe(at(earliest));
   });
 });
@@ -99,8 +99,8 @@ describe('isClamped', () => {
     ['54m', false],
     ['55m', true],
     ['24h', true],
-  ])('returns the renewal period for %s of an hour: %p', (renewBefore, isCut) => {
-    expect(isClamped(HOUR, renewBefore)).toBe(isCut);
+  ])('returns whether renewBefore %s requests a renewal too early for a lifetime of an hour: %p', (renewBefore, isTooEarly) => {
+    expect(isClamped(HOUR, renewBefore)).toBe(isTooEarly);
   });
 });
 
@@ -108,9 +108,9 @@ describe('latestRetryAt', () => {
   it.each([
     ['a fifth of a long validity', 600_000, 120_000],
     ['5 s when a fifth is less', 20_000, 5_000],
-    ['5 s just before the end', 1, 5_000],
-    ['5 s after the end, since the token is still in its Secret', 0, 5_000],
-    ['5 s long after the end', -60_000, 5_000],
+    ['5 s just before the expiry', 1, 5_000],
+    ['5 s after the expiry, since the token is still in its Secret', 0, 5_000],
+    ['5 s long after the expiry', -60_000, 5_000],
   ])('returns %s', (_case, remainingMs, waitMs) => {
     expect(latestRetryAt(NOON + remainingMs, NOON) - NOON).toBe(waitMs);
   });

@@ -218,7 +218,7 @@ describe('withoutToken', () => {
     expect(metadata.annotations).toHaveProperty([Annotation.issuedFor]);
   });
 
-  it('returns a Secret without data unchanged', () => {
+  it('returns empty data for a Secret without data', () => {
     expect(withoutToken({ metadata: { namespace: 'team-a', name: 'x' } })).toMatchObject({ metadata: { name: 'x' }, data: {} });
   });
 });

@@ -35,7 +35,7 @@ describe('specProblems', () => {
     ],
     ['no audience', { audiences: [] }, 'spec.audiences: Required value'],
     [
-      'settings of Argo CD without its output',
+      'settings of Argo CD without the output ArgoCD',
       { secret: { outputs: ['Token' as const], argocd: {} } },
       'spec.secret.argocd: Forbidden: requires the ArgoCD output',
     ],

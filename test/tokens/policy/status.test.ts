@@ -58,7 +58,7 @@ describe('desiredStatus', () => {
     expect(desiredStatus(evaluateToken(edited.build(), at('12:40:00')), {})).toEqual(status);
   });
 
-  it('reports Ready=False and no fields for a token of another spec', () => {
+  it('reports Ready=False and neither expiry nor Secret name for a token of another spec', () => {
     const status = desiredStatus(evaluateToken(HELD.build(), at('12:00:01')), {});
     const changed = HELD.changing((token) =>
       token
@@ -131,7 +131,7 @@ function failureOf(reason: TokenFailure['reason']): TokenFailure {
 }
 
 /** Returns the conditions as text: `Ready=False/Expired RotationFailing=True/ClusterUnreachable`. */
-function shown(given: TokenFacts, previous: readonly ManagedTokenCondition[] = []): string {
+function formatConditions(given: TokenFacts, previous: readonly ManagedTokenCondition[] = []): string {
   return conditionsFor(given, previous, NOON)
     .map(({ type, status, reason }) => `${type}=${status}/${reason}`)
     .join(' ');
@@ -141,24 +141,28 @@ describe('conditionsFor', () => {
   it.each([
     ['renewal fails, old token valid', { failure: unreachable }, 'Ready=True/Issued RotationFailing=True/ClusterUnreachable'],
     [
-      'renewal fails, old token valid: Cluster gone',
+      'renewal fails, old token valid: Cluster missing',
       { failure: failureOf('ClusterNotFound') },
       'Ready=True/Issued RotationFailing=True/ClusterNotFound',
     ],
     [
-      'renewal fails, old token valid: account missing',
+      'renewal fails, old token valid: service account missing',
       { failure: failureOf('ServiceAccountNotFound') },
       'Ready=True/Issued RotationFailing=True/ServiceAccountNotFound',
     ],
     ['token expired', { token: 'expired' }, 'Ready=False/Expired RotationFailing=True/Expired'],
-    ['token expired, and why', { token: 'expired', failure: unreachable }, 'Ready=False/Expired RotationFailing=True/ClusterUnreachable'],
     [
-      'account, cluster or audiences changed in spec, new token not there yet',
+      'token expired, issuance fails',
+      { token: 'expired', failure: unreachable },
+      'Ready=False/Expired RotationFailing=True/ClusterUnreachable',
+    ],
+    [
+      'service account, cluster or audiences changed in spec, new token not issued yet',
       { token: 'none', superseded: 'SpecChanged' },
       'Ready=False/Pending',
     ],
     [
-      'account, cluster or audiences changed in spec, new token not to be had',
+      'service account, cluster or audiences changed in spec, issuance fails',
       { token: 'none', superseded: 'SpecChanged', failure: unreachable },
       'Ready=False/Pending',
     ],
@@ -169,11 +173,7 @@ describe('conditionsFor', () => {
       'Ready=False/Forbidden',
     ],
     ['permission denied, expired', { token: 'expired', failure: failureOf('Forbidden') }, 'Ready=False/Forbidden'],
-    [
-      'permission denied once, and not yet for good',
-      { failure: failureOf('Forbidden') },
-      'Ready=True/Issued RotationFailing=True/Forbidden',
-    ],
+    ['permission denied, old token valid', { failure: failureOf('Forbidden') }, 'Ready=True/Issued RotationFailing=True/Forbidden'],
     ['Secret that the ManagedToken does not own', { token: 'none', failure: failureOf('SecretConflict') }, 'Ready=False/SecretConflict'],
     [
       'Secret that the ManagedToken does not own, suspended',
@@ -184,17 +184,17 @@ describe('conditionsFor', () => {
     ['suspended, expired', { token: 'expired', suspended: true }, 'Ready=False/Suspended RotationFailing=False/Suspended'],
     ['suspended, without a token', { token: 'none', suspended: true }, 'Ready=False/Suspended RotationFailing=False/Suspended'],
     ['Cluster re-created (other UID)', { token: 'none', superseded: 'ClusterReplaced' }, 'Ready=False/Pending'],
-    ['all is well', {}, 'Ready=True/Issued RotationFailing=False/Issued'],
+    ['token valid', {}, 'Ready=True/Issued RotationFailing=False/Issued'],
     ['not issued yet', { token: 'none' }, 'Ready=False/Pending'],
     ['first issuance fails', { token: 'none', failure: failureOf('ServiceAccountNotFound') }, 'Ready=False/ServiceAccountNotFound'],
-    ['spec cannot work', { token: 'none', failure: failureOf('InvalidSpec') }, 'Ready=False/InvalidSpec'],
-  ] as const)('%s', (_, changes, conditions) => {
-    expect(shown({ ...facts, ...changes })).toBe(conditions);
+    ['spec invalid', { token: 'none', failure: failureOf('InvalidSpec') }, 'Ready=False/InvalidSpec'],
+  ] as const)('returns the conditions: %s', (_, changes, conditions) => {
+    expect(formatConditions({ ...facts, ...changes })).toBe(conditions);
   });
 
   it('removes RotationFailing without a token to rotate', () => {
     const failing = conditionsFor({ ...facts, failure: unreachable }, [], NOON);
-    expect(shown({ ...facts, token: 'none', failure: failureOf('Forbidden') }, failing)).toBe('Ready=False/Forbidden');
+    expect(formatConditions({ ...facts, token: 'none', failure: failureOf('Forbidden') }, failing)).toBe('Ready=False/Forbidden');
   });
 
   it('names the failure of the issuance in the message of Ready', () => {
@@ -203,14 +203,14 @@ describe('conditionsFor', () => {
   });
 
   it('reports a missing permission completely, with the remedy for a protected namespace', () => {
-    const protection = 'namespace kube-system is protected: a rule must name the namespace or the service account';
+    const protection = 'namespace kube-system is protected: a rule with resourceNames must name the namespace or the service account';
     const message = forbiddenMessage(aToken().build(), `cluster/kube-system/${'a'.repeat(200)}`, protection);
     const [ready] = conditionsFor({ ...facts, token: 'none', failure: { reason: 'Forbidden', message } }, [], NOON);
     expect(ready?.message).toBe(message);
     expect(message).toMatch(/must name the namespace or the service account\.$/);
   });
 
-  it('shows one line of a foreign message, and no token', () => {
+  it('shortens the message from an API server to one line, and redacts tokens', () => {
     const message = `denied\n\tby eyJhbGciOi.eyJzdWIi.c2lnbmF0dXJl ${'x'.repeat(5_000)}`;
     const [, failing] = conditionsFor({ ...facts, failure: { reason: 'RequestRejected', message } }, [], NOON);
     expect(failing?.message).toMatch(/^Denied by \[redacted\] x+…$/);
@@ -226,7 +226,7 @@ describe('conditionsFor', () => {
     expect(conditionsFor({ ...facts, token: 'none' }, [other], NOON)[0]).toBe(other);
   });
 
-  it('returns the same status when repeated, and changes lastTransitionTime only with the status', () => {
+  it('returns the same conditions when repeated, and changes lastTransitionTime only with the status', () => {
     const reasons = [
       ...(Object.keys(FailureReason) as (keyof typeof FailureReason)[]),
       'Forbidden',

@@ -13,8 +13,8 @@ describe('withdrawalAfter', () => {
       '12:00:14',
       { type: 'recheck', at: at('12:00:15'), isReported: true },
     ],
-    ['removes the Secret after two that are fifteen seconds apart', ['12:00:00', '12:00:15'], '12:00:15', { type: 'remove' }],
-    ['removes it when errors kept the second one away for an hour', ['12:00:00', '13:00:00'], '13:00:00', { type: 'remove' }],
+    ['removes the Secret after two refusals fifteen seconds apart', ['12:00:00', '12:00:15'], '12:00:15', { type: 'remove' }],
+    ['removes the Secret if errors delayed the second refusal by an hour', ['12:00:00', '13:00:00'], '13:00:00', { type: 'remove' }],
     [
       'rechecks soon when the second review is overdue',
       ['12:00:00'],
@@ -52,8 +52,13 @@ describe('isMassWithdrawal', () => {
     ['21 tokens of five namespaces', counts(5, 4, 4, 4, 4), counts(5, 4, 4, 4, 4), true],
     ['any number of tokens of four namespaces', counts(500, 500, 500, 500), counts(500, 500, 500, 500), false],
     ['500 tokens of one namespace and four of others', counts(500, 1, 1, 1, 1), counts(500, 40, 40, 40, 40), true],
-    ['a tenth of all issued', counts(5, 5, 5, 5, 5), counts(...Array.from({ length: 13 }, () => 20)), false],
-    ['a tenth of all, however many one namespace has', counts(5, 5, 5, 5, 5), counts(100_000, 20, 20, 20, 20), true],
+    ['less than a tenth of all issued tokens', counts(5, 5, 5, 5, 5), counts(...Array.from({ length: 13 }, () => 20)), false],
+    [
+      'more than a tenth of all issued tokens, of which at most 20 are counted in each namespace',
+      counts(5, 5, 5, 5, 5),
+      counts(100_000, 20, 20, 20, 20),
+      true,
+    ],
   ])('returns whether the loss of %s is a mass withdrawal', (_, lost, issued, isMass) => {
     expect(isMassWithdrawal(lost, issued)).toBe(isMass);
   });
@@ -63,11 +68,11 @@ describe('delayedUntil', () => {
   const first = at('12:00:00');
 
   it.each([
-    ['nothing for 20 tokens', 20, '12:00:15', undefined],
-    ['ten minutes after the second refusal for 21', 21, '12:00:15', at('12:10:15')],
-    ['the same instant while the namespace stays over its limit', 500, '12:09:00', at('12:10:15')],
-    ['nothing after that instant', 500, '12:10:15', undefined],
-    ['nothing when the clock was set back', 21, '11:00:00', undefined],
+    ['undefined for 20 tokens', 20, '12:00:15', undefined],
+    ['ten minutes after the second refusal for 21 tokens', 21, '12:00:15', at('12:10:15')],
+    ['the same time while the namespace stays over its limit', 500, '12:09:00', at('12:10:15')],
+    ['undefined once that time has come', 500, '12:10:15', undefined],
+    ['undefined when the clock was set back', 21, '11:00:00', undefined],
   ])('returns %s', (_, lost, time, until) => {
     expect(delayedUntil(lost, first, at(time))).toBe(until);
   });

@@ -27,7 +27,7 @@ describe('findAttention', () => {
     ]);
   });
 
-  it('lists unusable tokens first, by age of the problem, then tokens by expiry', () => {
+  it('lists unusable tokens first, by state and age of the problem, then usable tokens, by state and expiry', () => {
     const tokens = [
       aToken({ name: 'late', rotationFailing: timeout, expiresAt: NOW + 30 * MINUTE }),
       aToken({ name: 'early', rotationFailing: timeout, expiresAt: NOW + 10 * MINUTE }),

@@ -20,9 +20,12 @@ const OF_TOKEN = new Set([
 const verdicts = (...args: Parameters<typeof chainOf>) => chainOf(...args).map(({ verdict }) => verdict);
 
 describe('chainLinkOf', () => {
-  it.each(Object.keys({ ...ReadyReason, ...FailureReason }))('has a link of the chain for the reason %s', (reason) => {
-    expect(chainLinkOf(reason) === 'token').toBe(OF_TOKEN.has(reason));
-  });
+  it.each(Object.keys({ ...ReadyReason, ...FailureReason }))(
+    'returns the token link only for reasons that concern the token itself: %s',
+    (reason) => {
+      expect(chainLinkOf(reason) === 'token').toBe(OF_TOKEN.has(reason));
+    },
+  );
 });
 
 it.each(Object.keys(FailureReason).filter(isClusterFailure))('attributes %s to the cluster, as purser status does', (reason) => {

@@ -59,11 +59,11 @@ const list = (version: string, names: readonly string[], more: object = {}) =>
 const watch = (...events: readonly (readonly [string, unknown])[]) =>
   new Response(events.map(([type, each]) => `${JSON.stringify({ type, object: each })}\n`).join(''));
 const gone = ['ERROR', { kind: 'Status', code: 410 }] as const;
-const refused = (status: number, message: string, headers: Record<string, string> = {}) =>
+const errorResponse = (status: number, message: string, headers: Record<string, string> = {}) =>
   Response.json({ kind: 'Status', message }, { status, headers });
 
 /** Returns a response that breaks off after a string. */
-function broken(text: string): Response {
+function brokenResponse(text: string): Response {
   let isSent = false;
   return new Response(
     new ReadableStream({
@@ -149,7 +149,7 @@ describe('Collection', () => {
 
   it('resumes after a broken connection from the last version, with growing pauses', async () => {
     const event = `${JSON.stringify({ type: 'ADDED', object: object('b', 'b', '8') })}\n`;
-    const script = new Script(list('7', ['a']), broken(event), new TypeError('x'), new TypeError('x'), 'open');
+    const script = new Script(list('7', ['a']), brokenResponse(event), new TypeError('x'), new TypeError('x'), 'open');
     expect(await script.run()).toEqual({ a: 'a', b: 'b' });
     expect(script.queries.slice(2).every((query) => query.endsWith('resourceVersion=8'))).toBe(true);
     expect(script.pauses).toEqual([500, 1_000, 2_000]);
@@ -168,7 +168,7 @@ describe('Collection', () => {
   });
 
   it('reports live data only after the watch is open', async () => {
-    const script = new Script(list('7', ['a']), refused(503, 'stopping'), new TypeError('x'), 'open');
+    const script = new Script(list('7', ['a']), errorResponse(503, 'stopping'), new TypeError('x'), 'open');
     await script.run();
     expect(script.phases.map(({ type }) => type)).toEqual(['retrying', 'retrying']);
   });
@@ -180,7 +180,7 @@ describe('Collection', () => {
   });
 
   it('ends and forgets all objects if the credential is rejected', async () => {
-    const script = new Script(list('7', ['a']), refused(401, 'Unauthorized'));
+    const script = new Script(list('7', ['a']), errorResponse(401, 'Unauthorized'));
     expect(await script.run()).toEqual({});
     expect(script.collection.phase).toMatchObject({
       type: 'rejected',
@@ -189,14 +189,14 @@ describe('Collection', () => {
   });
 
   it('forgets all objects without permission, and retries after 30 s', async () => {
-    const script = new Script(list('7', ['a']), refused(403, 'clusters is forbidden'), 'open');
+    const script = new Script(list('7', ['a']), errorResponse(403, 'clusters is forbidden'), 'open');
     expect(await script.run()).toEqual({});
     expect(script.pauses).toEqual([30_000]);
     expect(script.collection.phase).toMatchObject({ type: 'retrying', problem: { cause: 'Permission denied: clusters is forbidden' } });
   });
 
   it('waits for the time in Retry-After', async () => {
-    const script = new Script(refused(429, 'slow down', { 'retry-after': '7' }), list('7', ['a']), 'open');
+    const script = new Script(errorResponse(429, 'slow down', { 'retry-after': '7' }), list('7', ['a']), 'open');
     expect(await script.run()).toEqual({ a: 'a' });
     expect(script.pauses).toEqual([7_000]);
   });

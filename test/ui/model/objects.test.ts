@@ -55,7 +55,7 @@ describe('toToken', () => {
     [{ metadata: null }],
     [{ metadata: { name: 'x' } }],
     [{ metadata: { name: 1, namespace: 'a' } }],
-  ])('ignores %p, which has no name', (object) => {
+  ])('ignores %p, which has no namespace or no name', (object) => {
     expect(toToken(object)).toBeUndefined();
   });
 
@@ -110,7 +110,7 @@ describe('toCluster', () => {
 });
 
 describe('withHubFields', () => {
-  it('adds latency, credential expiry and the messages of the hub', () => {
+  it('adds the latency, the credential expiry and the conditions from the hub', () => {
     const seen = toCluster({ metadata: { name: 'prod' }, status: { version: 'v1' } });
     const hub = toCluster({
       metadata: { name: 'prod' },

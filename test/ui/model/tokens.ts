@@ -28,14 +28,14 @@ export function condition(type: string, status: Condition['status'], reason: str
   return { type, status, reason, message: `${reason} happened.`, since };
 }
 
-/** Returns a ready cluster with other conditions. */
+/** Returns a cluster with these conditions; by default, a ready cluster. */
 export function aCluster(key: string, conditions: readonly Condition[] = [condition('Ready', 'True', 'ClusterReady')]): Cluster {
   const cluster = toCluster({ metadata: { name: key } });
   if (cluster === undefined) throw new Error('no cluster');
   return { ...cluster, conditions };
 }
 
-/** Returns a ManagedToken of a response, with the same text in all fields that a page shows. */
+/** Returns a ManagedToken as in a response, with the same string in all fields that the page shows. */
 export function textEverywhere(text: string) {
   return {
     metadata: { namespace: text, name: text },

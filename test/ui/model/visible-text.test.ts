@@ -3,10 +3,10 @@ import { escapeInvisible } from '../../../src/ui/model/visible-text.ts';
 
 describe('escapeInvisible', () => {
   it.each([
-    ['an override of the direction', 'a\u202eb', 'a\\u{202e}b'],
+    ['a direction override', 'a\u202eb', 'a\\u{202e}b'],
     ['an isolate', '\u2066a\u2069', '\\u{2066}a\\u{2069}'],
-    ['a mark of direction', 'a\u200fb', 'a\\u{200f}b'],
-    ['a space without width', 'a\u200bb', 'a\\u{200b}b'],
+    ['a direction mark', 'a\u200fb', 'a\\u{200f}b'],
+    ['a zero-width space', 'a\u200bb', 'a\\u{200b}b'],
     ['a control character', 'a\u0000\u001b[2J\u009b', 'a\\u{0}\\u{1b}[2J\\u{9b}'],
     ['a line separator', 'a\u2028b', 'a\\u{2028}b'],
     ['a blank Braille pattern', 'a\u2800b', 'a\\u{2800}b'],

@@ -16,12 +16,12 @@ const NUMBERED = new WeakMap<Schema, ReadonlyMap<number, NumberedField>>();
 export function numberedFields(schema: Schema): ReadonlyMap<number, NumberedField> {
   const known = NUMBERED.get(schema);
   if (known !== undefined) return known;
-  const fields = new Map(numbered(schema));
+  const fields = new Map(assignNumbers(schema));
   NUMBERED.set(schema, fields);
   return fields;
 }
 
-function* numbered({ properties = {}, go = { type: '' } }: Schema): Generator<[number, NumberedField]> {
+function* assignNumbers({ properties = {}, go = { type: '' } }: Schema): Generator<[number, NumberedField]> {
   const { numbers = {} } = go;
   const free = freeNumbers(new Set(Object.values(numbers)));
   for (const [name, schema] of Object.entries(properties)) {

@@ -117,7 +117,7 @@ describe('decodeObject with a protobuf body', () => {
       `${MAGIC}0a0c0a0276311206536563726574`,
       'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion',
     ],
-  ])('rejects a body that is not an object: %s', (body, message) => {
+  ])('rejects an invalid envelope or another kind: %s', (body, message) => {
     expect(statusOf(() => decode(hex(body)))).toMatchObject({ code: 400, message });
   });
 

@@ -35,7 +35,7 @@ export const PROTOBUF_KINDS: readonly ExpectedKind[] = [
   builtIn('', 'DeleteOptions', DELETE_OPTIONS),
 ];
 
-/** Returns the kind of a sample; options are the same in every group. */
+/** Returns the kind of a sample; DeleteOptions are the same in every group. */
 export function kindOf({ apiVersion, kind }: Sample['json']): ExpectedKind {
   const group = kind === 'DeleteOptions' ? '' : apiVersion.replace(/\/?v1$/, '');
   const found = PROTOBUF_KINDS.find((each) => each.group === group && each.kind === kind);

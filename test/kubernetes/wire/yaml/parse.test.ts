@@ -43,7 +43,7 @@ describe('parseYaml', () => {
     expect(read(text)).toBe(json);
   });
 
-  it('sorts keys before the check for unknown fields', () => {
+  it('sorts the keys of a mapping', () => {
     const { node } = parseYaml(Buffer.from('b: 1\na: 2\n'));
     expect(node.type === 'object' && node.entries.map(({ key }) => key)).toEqual(['a', 'b']);
   });
@@ -105,7 +105,7 @@ describe('parseYaml', () => {
     expect(parseYaml(Buffer.from(`a: ${'['.repeat(490)}b${']'.repeat(490)}`)).node).toMatchObject({ type: 'object' });
   });
 
-  it('rejects YAML above the size limit, except JSON', () => {
+  it('rejects YAML above the size limit, and accepts JSON of any size', () => {
     const LIMITS = { maxBytes: 100, allowAliases: true };
     const padding = ' '.repeat(100);
     expect(() => parseYaml(Buffer.from(`a: b${padding}`), LIMITS)).toThrow('Request entity too large: limit is 100');
@@ -181,7 +181,7 @@ describe('encodeYaml', () => {
     [10_000_000, '10000000'],
     [-0, '0'],
     [1.5, '1.5'],
-  ])('encodes %d like its JSON', (value, text) => {
+  ])('encodes the number %d like Kubernetes', (value, text) => {
     expect(encodeYaml(value)).toBe(`${text}\n`);
   });
 
