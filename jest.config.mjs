@@ -38,12 +38,13 @@ export default {
       ...common,
       displayName: 'unit',
       testMatch: ['<rootDir>/{test,apiserver/test}/**/*.test.ts'],
-      // Exhaustive tests run few cases of each kind here, except those that restart processes again and again.
+      // Exhaustive tests run few cases of each kind here, except those that repeat crashes, failures and attacks on whole controllers.
       testPathIgnorePatterns: [
         '<rootDir>/test/real/',
         '<rootDir>/test/pods/',
         '<rootDir>/test/browser/',
         '<rootDir>/test/e2e/.+\\.exhaustive\\.',
+        '/(crash|escapes|escape-schedules|failures|manual|reverted-writes)\\.exhaustive\\.',
       ],
       globals: { testServer: 'embedded' },
     },

@@ -66,11 +66,8 @@ type ErrorCode = CommonCode | keyof OwnErrors;
 
 /** Errors of all operations. */
 const COMMON: readonly CommonCode[] = ['400', '401', '405', '406', '408', '417', '429', '431', '500'];
-/**
- * Errors of requests that Node.js has not received in time, or whose headers are too large. Over HTTP/1.1, their responses are always JSON,
- * and have no Audit-Id.
- */
-const UNPARSED: ReadonlySet<ErrorCode> = new Set(['408', '431']);
+/** Errors of requests that may not have been read. Over HTTP/1.1, Node.js rejects such a request, and the response has no Audit-Id. */
+const UNREAD: ReadonlySet<ErrorCode> = new Set(['408', '431']);
 
 /** Returns the error responses of an operation: the common ones, those with codes in `more`, and its own. */
 export function createErrorResponses(
@@ -87,16 +84,15 @@ export function createErrorResponses(
 
 function errorResponse(code: ErrorCode, method: string, description: string): OpenApiResponse {
   const json = { 'application/json': { schema: refTo('Status') } };
-  const isUnparsed = UNPARSED.has(code);
-  const auditId = { ...AUDIT_ID, required: code !== '400' };
+  const auditId = { ...AUDIT_ID, required: code !== '400' && !UNREAD.has(code) };
   return {
     description,
     headers: {
-      ...(!isUnparsed && { 'Audit-Id': auditId }),
+      'Audit-Id': auditId,
       'Cache-Control': cacheControl('no-cache, private'),
       ...createErrorHeaders(code, method),
     },
-    content: isUnparsed ? json : { ...json, 'application/yaml': json['application/json'] },
+    content: { ...json, 'application/yaml': json['application/json'] },
   };
 }
 

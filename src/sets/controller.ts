@@ -84,8 +84,13 @@ function runTerm(options: SetControllerOptions, view: SetView, stopping: AbortSi
     tenantShare: TENANT_SHARE,
     priorityOf: (key) => ({ lane: '', tenant: namespaceOf(key), deadlineAt: Infinity }),
     onQueue: ({ depth }) => metrics?.observeQueue('managed-token-set', depth),
-    // Only the leader knows the ClusterProfiles, so the metric is empty after the term.
-  }).pipe(finalize(() => metrics?.observeProfiles(() => [])));
+  }).pipe(
+    // Only the leader knows the ClusterProfiles and the budgets, so their metrics are empty after the term.
+    finalize(() => {
+      metrics?.observeProfiles(() => []);
+      metrics?.observeBudgets('managed-token-set', () => []);
+    }),
+  );
 }
 
 /** Returns the numbers of ClusterProfiles of each set that publishes them. */

@@ -147,6 +147,7 @@ function runTerm(options: TokenControllerOptions, view: HubView, recordKey: Reco
       deps.removals.close();
       metrics?.setRemovalPaused(false);
       metrics?.observeVerification(() => 0);
+      metrics?.observeBudgets('managed-token', () => []);
     }),
   );
 }

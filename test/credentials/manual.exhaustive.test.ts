@@ -3,7 +3,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ClusterCredential } from '../../src/api/cluster.gen.ts';
 import { Clusters, Secrets } from '../../src/api/resources.ts';
-import { allOrFirst, onlyExhaustive } from '../support/scaled.ts';
 import { CREDENTIALS } from '../tokens/token-world.ts';
 import { CredentialWorld, failingHub, textOf } from './credential-world.ts';
 import { forbid } from './scripted-cluster.ts';
@@ -74,42 +73,38 @@ describe('credential with renewal Manual', () => {
     await world.shows('True CredentialValid');
   });
 
-  onlyExhaustive(() => {
-    it('switches back to the registered token after the renewed token expired during an outage', async () => {
-      const { registered } = await beginRenewed(31_536_000);
-      world.target.intercept = (_, reply) => {
-        reply.reset();
-        return true;
-      };
-      await setRenewal('Manual');
-      await world.wait(65 * MINUTE_MS, 20_000);
-      expect(await world.fresh()).toMatch(/^False CredentialExpired: The credential expired at/);
-      world.target.intercept = () => false;
-      await world.wait(11 * MINUTE_MS, 10_000);
-      await returnsTo(registered);
-      await world.shows('True CredentialValid');
-    });
+  it('switches back to the registered token after the renewed token expired during an outage', async () => {
+    const { registered } = await beginRenewed(31_536_000);
+    world.target.intercept = (_, reply) => {
+      reply.reset();
+      return true;
+    };
+    await setRenewal('Manual');
+    await world.wait(65 * MINUTE_MS, 20_000);
+    expect(await world.fresh()).toMatch(/^False CredentialExpired: The credential expired at/);
+    world.target.intercept = () => false;
+    await world.wait(11 * MINUTE_MS, 10_000);
+    await returnsTo(registered);
+    await world.shows('True CredentialValid');
   });
 
-  onlyExhaustive(() => {
-    it('keeps the renewed token in use until its expiry while the cluster rejects the registered one, and names the cause and remedy', async () => {
-      const { renewed } = await beginRenewed(60, '2h');
-      await setRenewal('Manual');
-      const message = await world.shows('False CredentialNotRetired');
-      expect(message).toMatch(/rejects .* expires at .* Write a token .* or set spec.credential.renewal to Auto\./);
-      world.target.requests.length = 0;
-      await world.wait(HOUR_MS, 10_000);
-      expect(reviews().length).toBeLessThanOrEqual(70);
-      expect(world.target.requests.filter(({ name }) => name === 'POST token')).toEqual([]);
-      expect([world.target.probedWith, await world.renewedToken()]).toEqual([renewed, renewed]);
-      await world.shows('True ClusterReady', 'Ready');
-      await world.wait(HOUR_MS, 10_000);
-      expect(await world.shows('False CredentialExpired')).toContain('run purser cluster renew');
-      const supplied = world.target.issueToken();
-      await world.register(supplied);
-      await returnsTo(supplied);
-      await world.shows('True CredentialValid');
-    });
+  it('keeps the renewed token in use until its expiry while the cluster rejects the registered one, and names the cause and remedy', async () => {
+    const { renewed } = await beginRenewed(60, '2h');
+    await setRenewal('Manual');
+    const message = await world.shows('False CredentialNotRetired');
+    expect(message).toMatch(/rejects .* expires at .* Write a token .* or set spec.credential.renewal to Auto\./);
+    world.target.requests.length = 0;
+    await world.wait(HOUR_MS, 10_000);
+    expect(reviews().length).toBeLessThanOrEqual(70);
+    expect(world.target.requests.filter(({ name }) => name === 'POST token')).toEqual([]);
+    expect([world.target.probedWith, await world.renewedToken()]).toEqual([renewed, renewed]);
+    await world.shows('True ClusterReady', 'Ready');
+    await world.wait(HOUR_MS, 10_000);
+    expect(await world.shows('False CredentialExpired')).toContain('run purser cluster renew');
+    const supplied = world.target.issueToken();
+    await world.register(supplied);
+    await returnsTo(supplied);
+    await world.shows('True CredentialValid');
   });
 
   it('renews again immediately with renewal Auto, and reports no earlier failure', async () => {
@@ -129,16 +124,14 @@ describe('credential with renewal Manual', () => {
     await returnsTo(supplied);
   });
 
-  onlyExhaustive(() => {
-    it('continues with a new token if renewal becomes Auto before the anchors of the renewed token are deleted', async () => {
-      const { renewed } = await beginRenewed(31_536_000);
-      await setRenewal('Manual');
-      await world.until(async () => textOf(await world.renewed()) === '');
-      await setRenewal('Auto');
-      const next = await world.nextToken();
-      await world.wait(2 * MINUTE_MS, 5_000);
-      expect([world.target.accepts(renewed), world.target.accepts(next), world.target.anchors.size]).toEqual([false, true, 1]);
-    });
+  it('continues with a new token if renewal becomes Auto before the anchors of the renewed token are deleted', async () => {
+    const { renewed } = await beginRenewed(31_536_000);
+    await setRenewal('Manual');
+    await world.until(async () => textOf(await world.renewed()) === '');
+    await setRenewal('Auto');
+    const next = await world.nextToken();
+    await world.wait(2 * MINUTE_MS, 5_000);
+    expect([world.target.accepts(renewed), world.target.accepts(next), world.target.anchors.size]).toEqual([false, true, 1]);
   });
 
   it('revokes the renewed token after a new token is registered', async () => {
@@ -164,28 +157,26 @@ describe('credential with renewal Manual', () => {
     await returnsTo(textOf(await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name })));
   });
 
-  onlyExhaustive(() => {
-    it('reports a registered token that was revoked before its expiry as rejected', async () => {
-      await world.begin({ renewal: 'Manual' });
-      await world.run();
-      await world.shows('True CredentialValid');
-      world.target.invalidate();
-      expect(await world.shows('False CredentialRejected')).toContain('Write a credential that the cluster accepts');
-      await world.register(world.target.issueToken());
-      await world.shows('True CredentialValid');
-    });
-
-    it('clears an earlier renewal failure', async () => {
-      await world.begin();
-      world.target.intercept = (name, reply) => name === 'POST token' && forbid(reply);
-      await world.run();
-      await world.shows('False CredentialRenewalForbidden');
-      await setRenewal('Manual');
-      await world.shows('True CredentialValid');
-    });
+  it('reports a registered token that was revoked before its expiry as rejected', async () => {
+    await world.begin({ renewal: 'Manual' });
+    await world.run();
+    await world.shows('True CredentialValid');
+    world.target.invalidate();
+    expect(await world.shows('False CredentialRejected')).toContain('Write a credential that the cluster accepts');
+    await world.register(world.target.issueToken());
+    await world.shows('True CredentialValid');
   });
 
-  it.each(allOrFirst(['before', 'after']))(
+  it('clears an earlier renewal failure', async () => {
+    await world.begin();
+    world.target.intercept = (name, reply) => name === 'POST token' && forbid(reply);
+    await world.run();
+    await world.shows('False CredentialRenewalForbidden');
+    await setRenewal('Manual');
+    await world.shows('True CredentialValid');
+  });
+
+  it.each(['before', 'after'])(
     'keeps the anchor of a renewed token that was copied into the registered Secret %s renewal became Manual',
     async (when) => {
       await world.begin();

@@ -165,7 +165,7 @@ describe('roles', () => {
 describe('roles of Purser', () => {
   it('grants the façade no write permission except the creation of reviews', () => {
     const verbs = roles
-      .filter(({ metadata }) => ['purser-facade', 'purser-credentials'].includes(metadata.name))
+      .filter(({ metadata }) => ['purser-facade', 'purser-facade-tokens', 'purser-credentials'].includes(metadata.name))
       .flatMap((role) => role.rules);
     const written = verbs
       .filter((rule) => rule.verbs.some((verb) => !['get', 'list', 'watch'].includes(verb)))

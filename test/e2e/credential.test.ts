@@ -48,14 +48,14 @@ describe('purser credential', () => {
     await start();
     const lock = join(folder(), `${await forget()}.lock`);
     const startedAt = startTimeOf(process.pid);
+    // Not this process: the started process treats a lock of its parent as the lock of its launcher.
     const owners = [
       ['a process that ended', { pid: 2 ** 22 - 1, startedAt: '1' }],
-      ['another process with the same id', { pid: process.pid, startedAt: `${startedAt}0` }],
+      ['another process with the same id', { pid: process.ppid, startedAt: `${startTimeOf(process.ppid)}0` }],
       ['an unknown process', {}],
     ] as const;
     for (const [name, owner] of owners) {
       await writeFile(lock, JSON.stringify(owner), { mode: 0o600 });
-      // The started process treats a lock with the pid of its parent, this process, as the lock of its launcher.
       const { code, stderr } = await start();
       expect({ name, code, stderr }).toEqual({ name, code: 0, stderr: '' });
       await forget();

@@ -26,7 +26,7 @@ import type { ServedRequest } from '../../src/telemetry/metrics.ts';
 import { eventually, turn } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import { createRandom, pick } from '../support/random.ts';
-import { onlyExhaustive, scaled } from '../support/scaled.ts';
+import { allOrFirst, onlyExhaustive, scaled } from '../support/scaled.ts';
 import {
   CONTINUATION,
   DATA,
@@ -813,10 +813,12 @@ describe('attacks over HTTP/2', () => {
     await expectServed();
   });
 
-  it.each([
-    ['PING', () => frame(PING, 0, 0, Buffer.alloc(8))],
-    ['SETTINGS', () => frame(SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0xff, 0xff]))],
-  ])('closes the connection of a client that sends %s frames and reads no response', async (_type, flood) => {
+  it.each(
+    allOrFirst([
+      ['SETTINGS', () => frame(SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0xff, 0xff]))],
+      ['PING', () => frame(PING, 0, 0, Buffer.alloc(8))],
+    ]),
+  )('closes the connection of a client that sends %s frames and reads no response', async (_type, flood) => {
     const socket = await sendFrames();
     socket.pause();
     const frames = Buffer.concat(Array.from({ length: 2_000 }, flood));

@@ -7,7 +7,6 @@ import { SetFieldManager } from '../../src/api/names.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import type { Transport, TransportRequest } from '../../src/kube/transport.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
-import { onlyExhaustive, scaled } from '../support/scaled.ts';
 import { complete, SetWorld } from './set-world.ts';
 
 let world: SetWorld;
@@ -71,8 +70,6 @@ const isWriteOfSets = ({ method, query }: TransportRequest) => method !== 'GET' 
 const CLUSTERS = ['a', 'b'];
 /** Crashes before and after each of the first six writes. */
 const CRASHES = Array.from({ length: 6 }, (_, at) => [[at, 'before'] as const, [at, 'after'] as const]).flat();
-/** Step between the requests at which processes die. */
-const STEP = scaled({ full: 1, quick: 10 });
 
 async function restart(hub?: KubeClient): Promise<void> {
   for (const controller of world.tokens.running.splice(0)) await controller.stop().catch(() => {});
@@ -91,7 +88,7 @@ interface Change {
 }
 
 /** Repeats a change, with a process that dies after another request each time, until it dies after none. Returns the number of requests. */
-async function crashAfterEachRequest({ prepare, make, isDone, verify }: Change, step = STEP): Promise<number> {
+async function crashAfterEachRequest({ prepare, make, isDone, verify }: Change, step = 1): Promise<number> {
   for (let at = 0; ; at += step) {
     const dying = new DyingHub();
     await restart(dying.client);
@@ -130,7 +127,7 @@ const isComplete = async (count: number) => (await world.summary()) === complete
 const label = (names: readonly string[], env: string) => Promise.all(names.map((name) => world.label(name, { env })));
 
 describe('set controller that crashes', () => {
-  it.each(scaled({ full: CRASHES, quick: CRASHES.slice(3, 5) }))(
+  it.each(CRASHES)(
     'creates each ManagedToken once and changes it once after a crash at write %i, %s the write is stored',
     async (at, when) => {
       await world.register(CLUSTERS);
@@ -157,37 +154,33 @@ describe('set controller that crashes', () => {
 });
 
 describe('set controller that restarts after removals', () => {
-  onlyExhaustive(() => {
-    it('removes additional ManagedTokens a minute later, because the number of earlier removals is unknown', async () => {
-      await begin(20);
-      await label(numbered(10), 'test');
-      await world.until(complete(10));
-      const removedAt = world.tokens.clock.now();
-      await restart();
-      await label(numbered(19), 'test');
-      await world.until(complete(1));
-      expect(world.tokens.clock.now() - removedAt).toBeGreaterThanOrEqual(60_000);
-      expect(await world.names()).toEqual(['fleet-c19']);
-    });
+  it('removes additional ManagedTokens a minute later, because the number of earlier removals is unknown', async () => {
+    await begin(20);
+    await label(numbered(10), 'test');
+    await world.until(complete(10));
+    const removedAt = world.tokens.clock.now();
+    await restart();
+    await label(numbered(19), 'test');
+    await world.until(complete(1));
+    expect(world.tokens.clock.now() - removedAt).toBeGreaterThanOrEqual(60_000);
+    expect(await world.names()).toEqual(['fleet-c19']);
   });
 });
 
 describe('set controller that crashes after any request', () => {
-  onlyExhaustive(() => {
-    it('removes exactly the ManagedTokens of clusters that left the set', async () => {
-      await begin(2);
-      const [leaving, before] = [numbered(1), await uids()];
-      const requests = await crashAfterEachRequest({
-        make: async () => void (await label(leaving, 'test')),
-        isDone: async () => (await isComplete(1)) && (await world.names()).length === 1,
-        verify: async () => {
-          expect(await uids()).toEqual({ 'fleet-c01': before['fleet-c01'] });
-          await label(leaving, 'prod');
-          await world.until(complete(2));
-        },
-      });
-      expect(requests).toBeGreaterThan(4);
+  it('removes exactly the ManagedTokens of clusters that left the set', async () => {
+    await begin(2);
+    const [leaving, before] = [numbered(1), await uids()];
+    const requests = await crashAfterEachRequest({
+      make: async () => void (await label(leaving, 'test')),
+      isDone: async () => (await isComplete(1)) && (await world.names()).length === 1,
+      verify: async () => {
+        expect(await uids()).toEqual({ 'fleet-c01': before['fleet-c01'] });
+        await label(leaving, 'prod');
+        await world.until(complete(2));
+      },
     });
+    expect(requests).toBeGreaterThan(4);
   });
 
   it('finishes a rollout with one change to each ManagedToken', async () => {
@@ -206,52 +199,48 @@ describe('set controller that crashes after any request', () => {
     expect(requests).toBeGreaterThan(4);
   });
 
-  onlyExhaustive(() => {
-    it('keeps a removal paused until it is confirmed', async () => {
-      await begin(14);
-      const [leaving, before] = [numbered(12), await uids()];
-      const isPaused = async () => (await world.summary()) === '2/2/2/0 Ready=True AllReady Progressing=False RemovalPaused';
-      const requests = await crashAfterEachRequest({
-        make: async () => void (await label(leaving, 'test')),
-        isDone: isPaused,
-        verify: async () => {
-          await world.tokens.pass(120_000, 5_000);
-          expect(await isPaused()).toBe(true);
-          expect(await uids()).toEqual(before);
-          await label(leaving, 'prod');
-          await world.until(complete(14));
-        },
-      });
-      expect(requests).toBeGreaterThan(0);
+  it('keeps a removal paused until it is confirmed', async () => {
+    await begin(14);
+    const [leaving, before] = [numbered(12), await uids()];
+    const isPaused = async () => (await world.summary()) === '2/2/2/0 Ready=True AllReady Progressing=False RemovalPaused';
+    const requests = await crashAfterEachRequest({
+      make: async () => void (await label(leaving, 'test')),
+      isDone: isPaused,
+      verify: async () => {
+        await world.tokens.pass(120_000, 5_000);
+        expect(await isPaused()).toBe(true);
+        expect(await uids()).toEqual(before);
+        await label(leaving, 'prod');
+        await world.until(complete(14));
+      },
     });
+    expect(requests).toBeGreaterThan(0);
   });
 
-  onlyExhaustive(() => {
-    it('removes only the ManagedTokens of a confirmed removal', async () => {
-      await begin(14);
-      const leaving = numbered(12);
-      const isPaused = async () => (await world.summary()).endsWith('RemovalPaused');
-      let kept: object = {};
-      const change: Change = {
-        prepare: async () => {
-          const { 'fleet-c12': a, 'fleet-c13': b } = await uids();
-          kept = { 'fleet-c12': a, 'fleet-c13': b };
-          await label(leaving, 'test');
-          await world.tokens.until(isPaused);
-        },
-        make: () => world.confirmRemoval(),
-        isDone: async () => {
-          // The rest of a confirmed removal may need another confirmation.
-          if (await isPaused()) await world.confirmRemoval();
-          return (await isComplete(2)) && (await world.names()).length === 2;
-        },
-        verify: async () => {
-          expect(await uids()).toEqual(kept);
-          await label(leaving, 'prod');
-          await world.until(complete(14));
-        },
-      };
-      expect(await crashAfterEachRequest(change, 31 * STEP)).toBeGreaterThan(12);
-    });
+  it('removes only the ManagedTokens of a confirmed removal', async () => {
+    await begin(14);
+    const leaving = numbered(12);
+    const isPaused = async () => (await world.summary()).endsWith('RemovalPaused');
+    let kept: object = {};
+    const change: Change = {
+      prepare: async () => {
+        const { 'fleet-c12': a, 'fleet-c13': b } = await uids();
+        kept = { 'fleet-c12': a, 'fleet-c13': b };
+        await label(leaving, 'test');
+        await world.tokens.until(isPaused);
+      },
+      make: () => world.confirmRemoval(),
+      isDone: async () => {
+        // The rest of a confirmed removal may need another confirmation.
+        if (await isPaused()) await world.confirmRemoval();
+        return (await isComplete(2)) && (await world.names()).length === 2;
+      },
+      verify: async () => {
+        expect(await uids()).toEqual(kept);
+        await label(leaving, 'prod');
+        await world.until(complete(14));
+      },
+    };
+    expect(await crashAfterEachRequest(change, 31)).toBeGreaterThan(12);
   });
 });

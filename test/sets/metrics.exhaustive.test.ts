@@ -48,6 +48,20 @@ describe('metrics of the set controller', () => {
     });
   });
 
+  onlyExhaustive(() => {
+    it('names no namespace over a budget after the controller stops', async () => {
+      await world.tokens.run({ hasSets: true, setMetrics: metrics });
+      await world.create('fleet', { spec: { requesterServiceAccountName: 'absent' } });
+      for (let change = 1; change <= 320; change++) {
+        await world.patch({ spec: { rollout: { maxConcurrent: change } } });
+        await world.tokens.pass(1);
+      }
+      await world.tokens.until(async () => (await samplesOf('purser_namespace_over_budget')).join() === 'reviews 1');
+      for (const controller of world.tokens.running.splice(0)) await controller.stop();
+      expect(await samplesOf('purser_namespace_over_budget')).toEqual([]);
+    });
+  });
+
   it('exports the number of published and conflicting ClusterProfiles, and no samples after the controller stops', async () => {
     const names = ['a', 'b', 'c'];
     await world.register(names);

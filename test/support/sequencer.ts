@@ -43,7 +43,7 @@ export const LONGEST: readonly string[] = [
   'test/e2e/crash.exhaustive.test.ts',
   'test/credentials/crash.exhaustive.test.ts',
   'test/tokens/revocation.exhaustive.test.ts',
-  'test/facade/tokens/body.test.ts',
+  'test/facade/tokens/body.exhaustive.test.ts',
   'test/credentials/failures.exhaustive.test.ts',
   'test/sets/rollout.exhaustive.test.ts',
   'test/sets/cluster-profiles.exhaustive.test.ts',

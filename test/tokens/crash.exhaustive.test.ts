@@ -7,7 +7,6 @@ import { systemClock } from '../../src/std/clock.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
-import { scaled } from '../support/scaled.ts';
 import type { WireHandler, WireServer } from '../support/wire-server.ts';
 import { startTarget } from '../targets/wire-target.ts';
 import { ScriptedHub } from './scripted-hub.ts';
@@ -165,19 +164,16 @@ async function runStory({ spec, begin }: Story, crash?: Crash): Promise<{ readon
 }
 
 describe('token controller that crashes', () => {
-  it.each(scaled({ full: Object.entries(STORIES), quick: Object.entries(STORIES).slice(0, 2) }))(
-    'issues at most one more token and converges after a crash at any request of %s',
-    async (_, story) => {
-      const calm = await runStory(story);
-      expect([scene.isWell, scene.problems, calm.requests > 1]).toEqual([true, [], true]);
-      for (let at = 0; at < calm.requests; at++) {
-        for (const when of ['before', 'after'] as const) {
-          const { issued } = await runStory(story, { at, when });
-          const result = { at, when, isWell: scene.isWell, problems: scene.problems, isWithinLimit: issued <= calm.issued + 1 };
-          expect(result).toEqual({ at, when, isWell: true, problems: [], isWithinLimit: true });
-          expect(scene.target.anchors.size).toBe(scene.hub.token.spec.revocation === 'BoundSecret' ? 1 : 0);
-        }
+  it.each(Object.entries(STORIES))('issues at most one more token and converges after a crash at any request of %s', async (_, story) => {
+    const calm = await runStory(story);
+    expect([scene.isWell, scene.problems, calm.requests > 1]).toEqual([true, [], true]);
+    for (let at = 0; at < calm.requests; at++) {
+      for (const when of ['before', 'after'] as const) {
+        const { issued } = await runStory(story, { at, when });
+        const result = { at, when, isWell: scene.isWell, problems: scene.problems, isWithinLimit: issued <= calm.issued + 1 };
+        expect(result).toEqual({ at, when, isWell: true, problems: [], isWithinLimit: true });
+        expect(scene.target.anchors.size).toBe(scene.hub.token.spec.revocation === 'BoundSecret' ? 1 : 0);
       }
-    },
-  );
+    }
+  });
 });

@@ -3,7 +3,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
-import { scaled } from '../support/scaled.ts';
 import { ACCOUNTS, CLUSTERS, FleetWires, FleetWorld, MISSING, REQUESTERS } from './fleet-world.ts';
 
 const MINUTE = 60_000;
@@ -154,7 +153,7 @@ describe('token controller and an administrator', () => {
           await world.close();
         }
       }),
-      { numRuns: scaled({ full: 30, quick: 3 }) },
+      { numRuns: 30 },
     );
   });
 
@@ -177,7 +176,7 @@ describe('token controller and an administrator', () => {
           await world.close();
         }
       }),
-      { numRuns: scaled({ full: 30, quick: 3 }) },
+      { numRuns: 30 },
     );
   });
 
@@ -205,7 +204,7 @@ describe('token controller and an administrator', () => {
           await world.close();
         }
       }),
-      { numRuns: scaled({ full: 15, quick: 2 }) },
+      { numRuns: 15 },
     );
   });
 });

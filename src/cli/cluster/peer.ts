@@ -35,7 +35,7 @@ export function contextText({ context }: Pick<Peer, 'context'>): string {
 function explainStatus(peer: Peer, error: StatusError): string {
   const { role } = peer;
   const choice = `the context of the ${role}`;
-  const text = cleanMessage(error.message);
+  const text = cleanMessage(error.message).replace(/\.$/, '');
   const { reason } = statusFailure(error);
   if (reason === 'CredentialRejected')
     return `the ${role} rejects the credential of ${contextText(peer)}. Log in again, or check ${choice}`;

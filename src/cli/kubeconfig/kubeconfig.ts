@@ -44,7 +44,7 @@ export async function writeKubeconfig(wanted: WantedKubeconfig, host: CommandHos
   const caller = {
     ...wanted,
     audience,
-    kubeconfig: connections.files.join(':'),
+    kubeconfig: connections.files.join(delimiter),
     ...omitUndefined<{ context?: string }>({ context: hubContext }),
   };
   const { caBundle } = cluster.spec.orchestratorApiEndpoints;

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
-import { onlyExhaustive, scaled } from '../../support/scaled.ts';
+import { allOrFirst, onlyExhaustive, scaled } from '../../support/scaled.ts';
 import { ALLOWED, allowingHub, bytesOf, FacadeWorld, issuingTarget, type Review, TOKEN_REQUEST } from '../facade-world.ts';
 import { isWhole, type RawConnection, responsesIn, statusOf } from '../raw-connection.ts';
 
@@ -36,10 +36,12 @@ describe('silent connections', () => {
 
   const BATCH = scaled({ full: 100, quick: 10 });
 
-  it.each([
-    [3 * BATCH, 'with half a head', HALF_A_HEAD],
-    [2 * BATCH, 'without a byte', ''],
-  ])('closes all silent connections, and serves other callers in the meantime: %i %s', async (count, _case, text) => {
+  it.each(
+    allOrFirst([
+      [3 * BATCH, 'with half a head', HALF_A_HEAD],
+      [2 * BATCH, 'without a byte', ''],
+    ]),
+  )('closes all silent connections, and serves other callers in the meantime: %i %s', async (count, _case, text) => {
     world = await FacadeWorld.start({ arrivalMs: 3_000 });
     const connections: RawConnection[] = [];
     while (connections.length < count) {

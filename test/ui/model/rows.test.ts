@@ -24,7 +24,7 @@ describe('moveActive', () => {
     ['Home', 5, 0],
     ['x', 5, undefined],
     ['constructor', 5, undefined],
-  ])('moves from row %2$d to %3$p with %1$s', (key, active, next) => {
+  ])('moves with %s from row %d to %p', (key, active, next) => {
     expect(moveActive(key, active, 10, 5)).toBe(next);
   });
 
