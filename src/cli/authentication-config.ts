@@ -118,7 +118,7 @@ const LOCAL_ISSUER = `# WARNING: many clusters have this issuer by default. If t
 
 async function readCA(path: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new StartError(`cannot read --ca: ${(cause as Error).message}`, { cause });
+    throw new StartError(`cannot read --ca: ${(cause as Error).message}. Set --ca to a readable PEM file`, { cause });
   });
   if (!/^-----BEGIN CERTIFICATE-----\r?$/m.test(text) || text.includes('PRIVATE KEY'))
     throw new StartError(`--ca must be a PEM file with certificates and without a private key, not ${JSON.stringify(path)}`);

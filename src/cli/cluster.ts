@@ -71,7 +71,7 @@ function addCommand(host: CommandHost): Command {
     .option('--federated', 'store no token: the target cluster must trust tokens issued by the hub')
     .addOption(singleOption('--service-account <NAME>', FEDERATED, federatedServiceAccount).default(undefined, FederatedServiceAccount))
     .option('--dry-run', 'send no requests, and print the objects for both clusters, with TOKEN in place of the token')
-    .addOption(outputOption(['yaml', 'json']))
+    .addOption(outputOption(['yaml', 'json'], 'with --dry-run, output format'))
     .addOption(timeoutOption('1m', 'maximum time to wait until the Cluster is Ready (0 does not wait)'));
   addExamples(command, {
     'Register the cluster of the context prod-eu': 'purser cluster add prod-eu --context prod-eu --hub-context hub',
@@ -162,7 +162,7 @@ function renewCommand(host: CommandHost): Command {
     .addOption(targetContextOption(SUPPLY))
     .addOption(hubContextOption())
     .addOption(kubeconfigOption())
-    .addOption(timeoutOption('2m'));
+    .addOption(timeoutOption('2m', RECORDED));
   addExamples(command, {
     'Renew a credential that is still valid': 'purser cluster renew prod-eu --hub-context hub',
     'Replace a credential that has expired': 'purser cluster renew prod-eu --hub-context hub --context prod-eu',
@@ -170,7 +170,8 @@ function renewCommand(host: CommandHost): Command {
   });
   return command.action(async (name: string | undefined, options: SharedOptions & { readonly all?: true }) => {
     const { context, timeout: timeoutMs = 0 } = options;
-    if ((name === undefined) !== (options.all === true)) throw new StartError('set either the name of a Cluster or --all');
+    if ((name === undefined) !== (options.all === true))
+      throw new StartError('purser cluster renew needs either the name of a Cluster or --all. Set one of the two');
     if (name === undefined && context !== undefined)
       throw new StartError('--context is for one Cluster, but --all selects all Clusters. Omit --context or --all');
     await using connections = await connect(host, options);
@@ -184,6 +185,7 @@ function renewCommand(host: CommandHost): Command {
   });
 }
 
+const RECORDED = 'maximum time to wait until Purser has recorded the result (0 checks once)';
 const SUPPLY =
   "context of the target cluster; if set, the command issues a new token for Purser's service account there and writes it into the credential Secret";
 
@@ -194,7 +196,7 @@ function revokeCommand(host: CommandHost): Command {
     .addOption(targetContextOption(RECREATE))
     .addOption(hubContextOption())
     .addOption(kubeconfigOption())
-    .addOption(timeoutOption('2m'));
+    .addOption(timeoutOption('2m', RECORDED));
   addExamples(command, {
     'Revoke the tokens that Purser obtained': 'purser cluster revoke target-1 --hub-context hub',
     "Re-create Purser's service account after a token was stolen": 'purser cluster revoke target-1 --hub-context hub --context target-1',
@@ -221,7 +223,7 @@ function removeCommand(host: CommandHost): Command {
     .description("List the ManagedTokens that use a Cluster, then remove the Cluster and Purser's credential for it from the hub.")
     .addArgument(nameArgument('<NAME>'))
     .option('--purge-target', "also delete Purser's permissions, service account and anchors on the target cluster; needs --context")
-    .addOption(targetContextOption('context of the target cluster'))
+    .addOption(targetContextOption('with --purge-target, context of the target cluster'))
     .addOption(hubContextOption())
     .addOption(kubeconfigOption())
     .addOption(ownNamespaceOption())
@@ -233,7 +235,9 @@ function removeCommand(host: CommandHost): Command {
   return command.action(async (name: string, options: RemoveOptions) => {
     const { context, namespace = DefaultNamespace } = options;
     if ((options.purgeTarget === true) !== (context !== undefined))
-      throw new StartError('--purge-target and --context must be set together: the context selects the target cluster to purge');
+      throw new StartError(
+        '--purge-target and --context must be set together: the context selects the target cluster to purge. Set both, or omit both',
+      );
     await using connections = await connect(host, options);
     const { removeCluster } = await import('./cluster/remove.ts');
     const hub = await openHub(connections, options.hubContext);

@@ -90,7 +90,10 @@ export class Connections implements AsyncDisposable {
     try {
       return await action(this.#paths);
     } catch (cause) {
-      throw new StartError(`cannot use the kubeconfig ${this.#paths}: ${(cause as Error).message}`, { cause });
+      const { message } = cause as Error;
+      // A suggestion of a similar name is a remedy.
+      const remedy = message.endsWith('?') ? '' : '. Correct the kubeconfig, or set --kubeconfig';
+      throw new StartError(`cannot use the kubeconfig ${this.#paths}: ${message}${remedy}`, { cause });
     }
   }
 }

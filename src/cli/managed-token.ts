@@ -47,7 +47,7 @@ function changeCommand(host: CommandHost, action: TokenAction): Command {
     .description(description)
     .argument('<mt/NAME>', 'ManagedToken')
     .addOption(namespaceOption())
-    .addOption(timeoutOption('1m'))
+    .addOption(timeoutOption('1m', 'maximum time to wait until Purser has applied the change (0 does not wait)'))
     .addOption(contextOption())
     .addOption(kubeconfigOption());
   addExamples(command, {

@@ -86,12 +86,12 @@ export function allNamespacesOption(): Option {
 }
 
 /** Defines `-o`, which accepts one of `formats`; the value is undefined if the option is not set. */
-export function outputOption(formats: readonly OutputFormat[] = OUTPUT_FORMATS): Option {
-  return parsedOption('-o, --output <FORMAT>', `output format: ${formats.join(', ')}`, oneOf(formats));
+export function outputOption(formats: readonly OutputFormat[] = OUTPUT_FORMATS, description = 'output format'): Option {
+  return parsedOption('-o, --output <FORMAT>', `${description}: ${formats.join(', ')}`, oneOf(formats));
 }
 
 /** Defines `--timeout`; the parsed value is in milliseconds. */
-export function timeoutOption(initial: string, description = 'maximum time to wait for Purser to finish'): Option {
+export function timeoutOption(initial: string, description: string): Option {
   return parsedOption('--timeout <DURATION>', description, timeout).default(parseDuration(initial), initial);
 }
 

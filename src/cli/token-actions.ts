@@ -60,7 +60,7 @@ const ACTIONS: Readonly<Record<TokenAction, Action>> = {
     check: ({ spec }) =>
       spec.revocation === 'BoundSecret'
         ? undefined
-        : 'does not have spec.revocation BoundSecret, so its token cannot be revoked. The token is valid until it expires',
+        : 'does not have spec.revocation BoundSecret, so its token cannot be revoked. The token is valid until it expires; to make later tokens revocable, set spec.revocation to BoundSecret',
     patch: (value) => ({ metadata: { annotations: { [Annotation.revoke]: value } } }),
     isDone: (token, value) => token.status?.lastRevokeRequest === value && (token.spec.rotation.suspend || isReady(token)),
     done: (token, now) =>

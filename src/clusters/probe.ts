@@ -211,7 +211,7 @@ const MAX_NAMESPACES = 10;
  * new cluster becomes Ready.
  */
 export function namespacesToReview(tokens: readonly ManagedToken[], allowed: readonly string[] | undefined): readonly string[] {
-  // After a change of the spec, the status describes a token of another cluster or namespace.
+  // After a change to the spec, the status describes a token of another cluster or namespace.
   const wasIssued = ({ metadata, status }: ManagedToken) =>
     status?.issuedAt !== undefined && status.observedGeneration === metadata.generation;
   const [issued, others] = [tokens.filter(wasIssued), tokens.filter((token) => !wasIssued(token))].map(namespacesOf);

@@ -131,7 +131,7 @@ export function parseConfig(given: OptionTexts, env: Env): Config {
     unknownVariables: unknownVariables(env),
   };
   const all = [...problems, ...portProblems(config), ...certificateProblems(config), ...proxyProblems(config)];
-  if (all.length > 0) throw new StartError(all.join('; '));
+  if (all.length > 0) throw new StartError(all.join('. '));
   return Object.freeze(config);
 }
 
@@ -176,9 +176,11 @@ function createReader(options: OptionTexts): {
 
 function certificateProblems({ facadeTlsCert, facadeTlsKey, facadeTlsSecret }: Config): readonly string[] {
   if ((facadeTlsCert === undefined) !== (facadeTlsKey === undefined))
-    return ['only one of --facade-tls-cert and --facade-tls-key is set; set both'];
+    return ['--facade-tls-cert and --facade-tls-key must be set together. Set both, or omit both'];
   const hasFilesAndSecret = facadeTlsCert !== undefined && facadeTlsSecret !== undefined;
-  return hasFilesAndSecret ? ['--facade-tls-secret conflicts with --facade-tls-cert and --facade-tls-key; set one or the other'] : [];
+  return hasFilesAndSecret
+    ? ['--facade-tls-secret conflicts with --facade-tls-cert and --facade-tls-key. Set either the Secret or the files']
+    : [];
 }
 
 function portProblems({ apiPort, facadePort, metricsPort }: Config): readonly string[] {
@@ -189,6 +191,6 @@ function portProblems({ apiPort, facadePort, metricsPort }: Config): readonly st
   ] as const;
   return ports.flatMap(([name, port], index) => {
     const other = ports.slice(0, index).find(([, taken]) => taken === port && port > 0);
-    return other === undefined ? [] : [`${other[0]} and ${name} are both ${port}; choose different ports`];
+    return other === undefined ? [] : [`${other[0]} and ${name} are both ${port}. Choose different ports`];
   });
 }

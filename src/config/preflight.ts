@@ -15,7 +15,7 @@ export async function checkCertificateFiles({
     const [cert, key] = await Promise.all([readFile(facadeTlsCert), readFile(facadeTlsKey)]);
     createSecureContext({ cert, key });
   } catch (cause) {
-    throw new StartError(`cannot load the certificate: ${(cause as Error).message}; correct --facade-tls-cert and --facade-tls-key`, {
+    throw new StartError(`cannot load the certificate: ${(cause as Error).message}. Correct --facade-tls-cert and --facade-tls-key`, {
       cause,
     });
   }
@@ -24,9 +24,9 @@ export async function checkCertificateFiles({
 /** Throws a StartError for variables that disable certificate verification or expose tokens to a debugger. */
 export function checkEnvironment(env: Readonly<Record<string, string | undefined>>): void {
   if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
-    throw new StartError('NODE_TLS_REJECT_UNAUTHORIZED=0 disables certificate verification; unset NODE_TLS_REJECT_UNAUTHORIZED');
+    throw new StartError('NODE_TLS_REJECT_UNAUTHORIZED=0 disables certificate verification. Unset NODE_TLS_REJECT_UNAUTHORIZED');
   }
   if (/--inspect/.test(env['NODE_OPTIONS'] ?? '')) {
-    throw new StartError('NODE_OPTIONS with --inspect exposes all tokens to a debugger; remove --inspect from NODE_OPTIONS');
+    throw new StartError('NODE_OPTIONS with --inspect exposes all tokens to a debugger. Remove --inspect from NODE_OPTIONS');
   }
 }

@@ -16,7 +16,7 @@ interface Listeners {
 /** Returns a StartError that names the option if listening failed; returns other errors unchanged. */
 export function toListenError(error: unknown, { apiPort, facadePort, metricsPort, bindAddress }: Listeners): unknown {
   if (bindAddress !== undefined && isAddressError(error, bindAddress))
-    return new StartError(`cannot listen on ${bindAddress} (${error.message}); choose another --bind-address`, { cause: error });
+    return new StartError(`cannot listen on ${bindAddress} (${error.message}). Choose another --bind-address`, { cause: error });
   if (!isListenError(error)) return error;
   const options = new Map([
     [apiPort, '--api-port'],
@@ -25,7 +25,7 @@ export function toListenError(error: unknown, { apiPort, facadePort, metricsPort
   ]);
   const port = error.port ?? 0;
   const cause = error.code === 'EADDRINUSE' ? 'is already in use' : `is not available (${error.message})`;
-  return new StartError(`port ${port} ${cause}; choose another ${options.get(port) ?? 'port'}, or 0 for a free port`, { cause: error });
+  return new StartError(`port ${port} ${cause}. Choose another ${options.get(port) ?? 'port'}, or 0 for a free port`, { cause: error });
 }
 
 /** Returns whether an error is a failed `listen`. */

@@ -123,8 +123,11 @@ function createHubTarget(cluster: Cluster, settings: TargetSettings): Target {
 }
 
 function notHubCluster({ metadata }: Cluster): IssueError {
-  const text = 'kind ServiceAccount is allowed only for the Cluster that --hub-cluster names';
-  return new IssueError('CredentialMissing', `${text}. Set --hub-cluster to ${metadata.name}, or use kind Secret`);
+  const text = 'spec.authInfo.controller.kind may be ServiceAccount only in the Cluster that --hub-cluster names';
+  return new IssueError(
+    'CredentialMissing',
+    `${text}. Set --hub-cluster to ${metadata.name}, or set spec.authInfo.controller.kind to Secret`,
+  );
 }
 
 function credentialElsewhere(namespace: string, allowed: readonly string[]): IssueError {

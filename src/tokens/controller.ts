@@ -276,7 +276,7 @@ const budgetChanged = fieldChanged<StoredToken | StoredSecret>(({ isOverBudget }
 
 /**
  * Emits the keys of the ManagedTokens that changes to Clusters affect. A change to labels or audiences affects only some of them. Queues
- * the names of Clusters instead of their changes, so that repeated changes of a Cluster trigger each ManagedToken once.
+ * the names of Clusters instead of their changes, so that repeated changes to a Cluster trigger each ManagedToken once.
  */
 function clusterTriggers({ clusters }: TokenInformers, view: HubView): Observable<string> {
   const affectedBy = (matches: Predicate<Cluster>, isAffected?: (token: StoredToken) => boolean) =>

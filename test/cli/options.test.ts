@@ -13,7 +13,7 @@ import {
 function parse(...args: readonly string[]): unknown {
   const command = new Command().exitOverride();
   const options = [allNamespacesOption, contextOption, hubContextOption, kubeconfigOption, namespaceOption, outputOption];
-  for (const option of [...options.map((each) => each()), timeoutOption('2m')]) command.addOption(option);
+  for (const option of [...options.map((each) => each()), timeoutOption('2m', 'maximum time to wait')]) command.addOption(option);
   return command.parse(args, { from: 'user' }).opts();
 }
 

@@ -157,7 +157,7 @@ describe('parseConfig', () => {
     [
       'the same port for two listeners',
       ['--api-port', '9000', '--metrics-port', '9000'],
-      '--api-port and --metrics-port are both 9000; choose different ports',
+      '--api-port and --metrics-port are both 9000. Choose different ports',
     ],
   ])('rejects %s', async (_name, args, problem) => {
     await expect(configOf(['dev', ...args])).rejects.toThrow(new Error(`purser: ${problem} (for help, run purser dev --help)\n`));
@@ -165,7 +165,7 @@ describe('parseConfig', () => {
 
   it('lists all invalid values on one line', async () => {
     await expect(configOf(['run', '--facade-rate', '-1', '--clusters', 'x'], { PURSER_LOG_LEVEL: 'loud' })).rejects.toThrow(
-      'purser: --facade-rate must be an integer from 0 to 1000000, not "-1"; --clusters must be an integer from 0 to 100, not "x"; ' +
+      'purser: --facade-rate must be an integer from 0 to 1000000, not "-1". --clusters must be an integer from 0 to 100, not "x". ' +
         'PURSER_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud" (for help, run purser run --help)\n',
     );
   });
@@ -194,7 +194,7 @@ describe('parseConfig', () => {
 
   it('names the variables with invalid values', () => {
     expect(() => parseConfig(new Map(), { PURSER_ALLOW_LOOPBACK: 'yes', PURSER_API_PORT: 'x' })).toThrow(
-      'PURSER_API_PORT must be an integer from 0 to 65535, not "x"; PURSER_ALLOW_LOOPBACK must be true or false, not "yes"',
+      'PURSER_API_PORT must be an integer from 0 to 65535, not "x". PURSER_ALLOW_LOOPBACK must be true or false, not "yes"',
     );
   });
 

@@ -132,7 +132,7 @@ describe('CRD', () => {
       ['the plural name', { spec: { names: { plural: 'others' } } }, 'spec.names.plural: Invalid value: "others": field is immutable'],
       ['the scope', { spec: { scope: 'Namespaced' } }, 'spec.scope: Invalid value: "Namespaced": field is immutable'],
       ['the kind', { spec: { names: { kind: 'Other' } } }, 'spec.names.kind: Invalid value: "Other": field is immutable'],
-    ])('rejects a change of %s', async (_, patch, problem) => {
+    ])('rejects a change to %s of a CRD', async (_, patch, problem) => {
       const { status, body } = await change(path, patch);
       expect([status, body.message]).toEqual([422, expect.stringContaining(problem)]);
     });

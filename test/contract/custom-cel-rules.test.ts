@@ -117,15 +117,15 @@ describe('CEL rule', () => {
 
 describe('CEL transition rule', () => {
   it.each([
-    ['accepts a change of other fields', { fixed: 'a' }, { spec: { plain: 'b' } }, '200'],
-    ['rejects a change of the field', { fixed: 'a' }, { spec: { fixed: 'b' } }, 'spec.fixed: Invalid value: "b": is immutable'],
+    ['accepts a change to other fields', { fixed: 'a' }, { spec: { plain: 'b' } }, '200'],
+    ['rejects a change to an immutable field', { fixed: 'a' }, { spec: { fixed: 'b' } }, 'spec.fixed: Invalid value: "b": is immutable'],
     [
-      'rejects the removal of the field',
+      'rejects the removal of an immutable field',
       { fixed: 'a' },
       { spec: { fixed: null } },
       'spec: Invalid value: fixed cannot be added or removed',
     ],
-    ['rejects the addition of the field', {}, { spec: { fixed: 'a' } }, 'spec: Invalid value: fixed cannot be added or removed'],
+    ['rejects the addition of an immutable field', {}, { spec: { fixed: 'a' } }, 'spec: Invalid value: fixed cannot be added or removed'],
   ])('%s', async (_, spec, patch, expected) => {
     const { name } = await createRuled(spec);
     const result = await change(name, patch);

@@ -77,7 +77,7 @@ describe('KubeClient', () => {
     expect(cleared.status).toEqual({ phase: 'Active' });
   });
 
-  it('lists in pages and with selectors', async () => {
+  it('lists objects in pages and with selectors', async () => {
     for (let n = 0; n < 5; n += 1) await createConfigMap(`page-${n}`, { set: 'pages', odd: String(n % 2 === 1) });
     const pages = await Array.fromAsync(client.pages(ConfigMaps, { namespace, labelSelector: 'set=pages', limit: 2 }));
     const names = pages.map(({ items }) => items.map(({ kind, metadata }) => `${kind}/${metadata.name}`));

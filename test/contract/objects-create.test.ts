@@ -147,7 +147,7 @@ describe('generateName', () => {
     expect([metadata.name, metadata['generateName']]).toEqual(['given', 'made-']);
   });
 
-  it('validates both generateName and the generated name', async () => {
+  it('reports an error for an invalid generateName and for the name generated from it', async () => {
     const { status, body } = await objects.post(WIDGETS, { apiVersion: `${GROUP}/v1`, kind: 'Widget', metadata: { generateName: 'Bad_' } });
     expect(status).toBe(422);
     expect(body['details']).toMatchObject({ causes: [{ field: 'metadata.generateName' }, { field: 'metadata.name' }] });

@@ -51,7 +51,7 @@ describe('garbage collector', () => {
     });
   });
 
-  it('keeps dependents if it cannot determine whether an owner exists', async () => {
+  it('keeps dependents with an owner whose existence is unknown', async () => {
     const gone = await objects.create(CONFIG_MAPS, configMap('doubtful'));
     const unserved = { apiVersion: 'v1', kind: 'Zzz', metadata: { ...gone.metadata, name: 'zzz', uid: 'unserved' } };
     await objects.create(CONFIG_MAPS, configMap('doubting', {}, ownedBy(gone, unserved)));
@@ -71,7 +71,7 @@ describe('garbage collector', () => {
     for (const name of ['by-name', 'by-kind']) await waitUntilDeleted(`${CONFIG_MAPS}/${name}`);
   });
 
-  it('waits for the finalizers of dependents', async () => {
+  it('deletes a dependent of a deleted owner only after its last finalizer is removed', async () => {
     const owner = await objects.create(CONFIG_MAPS, configMap('patient'));
     await objects.create(CONFIG_MAPS, configMap('patient-child', {}, { ...ownedBy(owner), ...HELD }));
     await objects.delete(`${CONFIG_MAPS}/patient`);
@@ -107,7 +107,7 @@ describe('namespace controller', () => {
     expect((await objects.post(NAMESPACES, namespace('full'))).status).toBe(201);
   });
 
-  it('waits for contents with finalizers', async () => {
+  it('deletes a namespace only after the finalizers of all contents are removed, and rejects new contents until then', async () => {
     await objects.create(NAMESPACES, namespace('waiting'));
     await objects.create(`${NAMESPACES}/waiting/configmaps`, configMap('held', {}, HELD));
     await objects.create(`${NAMESPACES}/waiting/secrets`, { metadata: { name: 'held', finalizers: ['a.test/b', ...HELD.finalizers] } });

@@ -190,7 +190,7 @@ describe('status subresource', () => {
     expect([body['spec'], body['status']]).toEqual([{ size: 2, color: 'red' }, { ready: true }]);
   });
 
-  it('validates the status and its resourceVersion', async () => {
+  it('rejects a status update with an invalid field or an old resourceVersion, or of an object that does not exist', async () => {
     const created = await objects.create(WIDGETS, widget('checked'));
     expect(outcome(await objects.put(`${WIDGETS}/checked/status`, { ...created, status: { ready: 'x' } }))).toBe(
       `422 Invalid: Widget.${GROUP} "checked" is invalid: status.ready: Invalid value: "string": ready in body must be of type boolean: "string"`,

@@ -284,7 +284,7 @@ describe('parameters of a list', () => {
   });
 
   it.each([
-    ['uses the first of several values', 'limit=1&limit=x', 1],
+    ['uses the first of several limits', 'limit=1&limit=x', 1],
     ['ignores unknown parameters', 'limits=1', 5],
     ['ignores parameters that Go cannot parse', 'limit=1%zz&labelSelector=a;b', 5],
     ['ignores a negative timeoutSeconds', 'timeoutSeconds=-3', 5],

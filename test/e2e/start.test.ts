@@ -87,7 +87,7 @@ describe('npm start', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 2,
       stdout: expect.stringMatching(/^Starting Purser .+…\n\n$/),
-      stderr: `purser: port ${port} is already in use; choose another --api-port, or 0 for a free port\n`,
+      stderr: `purser: port ${port} is already in use. Choose another --api-port, or 0 for a free port\n`,
     });
   });
 
@@ -181,7 +181,7 @@ describe('metrics and health of a local run', () => {
 
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: `purser: port ${port} is already in use; choose another --metrics-port, or 0 for a free port\n`,
+      stderr: `purser: port ${port} is already in use. Choose another --metrics-port, or 0 for a free port\n`,
     });
   });
 });

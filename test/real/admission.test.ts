@@ -114,7 +114,7 @@ describe('admission policies', () => {
       expect(response).toMatchObject({ code: 403 });
     });
 
-    it('checks the generated name of a Cluster', async () => {
+    it('rejects a Cluster with a generated name without the verb "repoint" on that name', async () => {
       const generated = { ...cluster(''), metadata: { generateName: 'dev' } };
       const { code, body } = await world.send('registrar-of-dev', `POST ${CLUSTERS}`, generated);
       expect([code, body.message]).toEqual([403, expect.stringMatching(/clusters\.registry\.purser\.dev "dev\w{5}" is required/)]);
@@ -188,7 +188,7 @@ describe('admission policies', () => {
       }
     });
 
-    it('allows the garbage collector to remove its finalizers and owners from a Cluster', async () => {
+    it('allows the garbage collector to remove its own finalizers, and the owner references, of a Cluster', async () => {
       const url = `${CLUSTERS}/collected`;
       const finalizers = ['example.com/f', 'foregroundDeletion'];
       const metadata = { name: 'collected', finalizers, ownerReferences: [OWNER] };

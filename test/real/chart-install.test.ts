@@ -26,14 +26,14 @@ const listNames = async (...args: readonly string[]) => (await world.kubectl('ge
 const getDeployment = async (name: string) =>
   JSON.parse(await world.kubectl('get', '-n', 'purser-system', 'deployment', name, '-o', 'json')) as Deployment;
 
-it('fails to install if the namespace does not exist', async () => {
+it('rejects helm install without the namespace purser-system', async () => {
   expect(await helm('install', 'purser', CHART)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('namespaces "purser-system" not found'),
   });
 });
 
-it('installs the objects that Purser needs to run', async () => {
+it('installs the objects that a deployed Purser needs to acquire leadership', async () => {
   await world.kubectl('create', 'namespace', 'purser-system');
   await world.kubectl('label', 'namespace', 'purser-system', 'pod-security.kubernetes.io/enforce=restricted');
   expect(await helm('install', 'purser', CHART)).toMatchObject({ code: 0, stderr: '' });

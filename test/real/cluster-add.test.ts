@@ -449,7 +449,7 @@ describe('purser cluster', () => {
     expect(await token()).not.toBe(before);
     expect(await purser('cluster renew eu --hub-context hub-token --context hub-plugin')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('check --context'),
+      stderr: expect.stringContaining('Check --context'),
     });
   });
 

@@ -114,7 +114,7 @@ describe('ClusterProfile on a real hub', () => {
     expect(JSON.stringify(status)).not.toContain((await getToken()).slice(-24));
   });
 
-  it('lets the consumer list the namespaces after a rotation, without a change to the ClusterProfile', async () => {
+  it('lets a consumer list the namespaces of the target after a rotation, without a change to the ClusterProfile', async () => {
     const [before, { metadata }] = [await getToken(), await getProfile()];
     await world.kubectl('annotate', '-n', 'team-a', TOKEN, 'tokens.purser.dev/rotate=1');
     await world.waitFor('-n', 'team-a', TOKEN, '--for=jsonpath={.status.lastRotateRequest}=1');
@@ -123,7 +123,7 @@ describe('ClusterProfile on a real hub', () => {
     expect((await getProfile()).metadata.resourceVersion).toBe(metadata.resourceVersion);
   });
 
-  it('lets the consumer list the namespaces after the token was revoked and replaced', async () => {
+  it('lets a consumer list the namespaces of the target after the token was revoked and replaced', async () => {
     const before = await getToken();
     await world.kubectl('annotate', '-n', 'team-a', TOKEN, 'tokens.purser.dev/revoke=1');
     await world.waitFor('-n', 'team-a', TOKEN, '--for=jsonpath={.status.lastRevokeRequest}=1');

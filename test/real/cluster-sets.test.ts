@@ -84,7 +84,7 @@ async function issue(cluster: string): Promise<number> {
   return status;
 }
 
-describe('a grant for a set of clusters on a real hub', () => {
+describe('permission for a cluster set on a real hub', () => {
   it('issues tokens for both clusters of the set, and removes the Secret and hides the Cluster when a cluster leaves', async () => {
     await world.apply(
       NAMES.map((clusterName) => ({

@@ -38,7 +38,7 @@ describe.each([
     expect(await dryRun(objects)).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('contains objects that fail strict validation with an unknown field', async () => {
+  it('contains an object that strict validation rejects with an unknown field', async () => {
     const [first] = filterForeign(await renderKustomization(`components/${name}`)) as readonly [DeployedObject & { readonly spec: object }];
     const { code, stderr } = await dryRun([{ ...first, spec: { ...first.spec, invented: true } }]);
 

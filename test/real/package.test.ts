@@ -53,7 +53,7 @@ function filesIn(folder: string): Readonly<Record<string, string>> {
   return { KUBECONFIG: join(folder, '.purser/kubeconfig'), XDG_CACHE_HOME: join(folder, 'cache') };
 }
 
-describe.each([20, 22, 24])('the package on Node.js %i', (major) => {
+describe.each([20, 22, 24])('package on Node.js %i', (major) => {
   let folder: string;
   let env: Readonly<Record<string, string>>;
   const purser = (...args: readonly string[]) => run(join(folder, 'node_modules/.bin/purser'), args, env);
@@ -118,7 +118,7 @@ describe.each([20, 22, 24])('the package on Node.js %i', (major) => {
     await rm(join(folder, 'node_modules/jose'), { recursive: true });
     expect(await purser('dev')).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^purser: purser dev needs .* --include=optional\n$/),
+      stderr: expect.stringMatching(/^purser: purser dev needs .* --include=optional\.\n$/),
     });
   });
 });

@@ -34,7 +34,7 @@ async function waitForSecrets(namespace: string, ...names: readonly string[]): P
   await waitUntil(async () => String(await namesIn(namespace)) === String(names));
 }
 
-describe('the sample of a platform', () => {
+describe('platform sample', () => {
   it('gives each consumer the Secrets of its clusters', async () => {
     await waitForSecrets('argocd', 'cluster-dev-1', 'cluster-eu-1', 'cluster-us-1');
     await waitForSecrets('flux-system', 'eu-1-kubeconfig', 'us-1-kubeconfig');

@@ -64,13 +64,13 @@ describe('kubeconfig', () => {
 });
 
 describe('RealCluster', () => {
-  it.each(['stop', 'kill'] as const)('keeps its data and its address after a restart by %s', async (method) => {
+  it.each(['stop', 'kill'] as const)('keeps the data and the address of a cluster after a restart by %s', async (method) => {
     await createNamespace(0, `before-${method}`);
     await clusters[0]?.restart(method);
     expect((await send(0, 'GET', `/api/v1/namespaces/before-${method}`)).status).toBe(200);
   });
 
-  it('does not respond while the cluster is paused', async () => {
+  it('sends no response while the cluster is paused', async () => {
     clusters[0]?.pause();
     let hasResponded = false;
     const pending = send(0, 'GET', '/readyz').then((response) => {

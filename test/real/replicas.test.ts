@@ -103,7 +103,8 @@ describe('Deployment with two replicas', () => {
     const audit = new AuditLog(world.hub.auditLog, 'system:serviceaccount:purser-system:purser');
     await audit.skip();
     world.target.pause();
-    // The request to the paused target fails after ten seconds, so nothing else may delay the checks until then.
+    // The request to the paused target fails after ten seconds. kubectl is not awaited yet, so that the checks of /readyz and leadership run
+    // before that.
     const annotated = world.kubectl('annotate', ...TOKEN, 'tokens.purser.dev/rotate=while-stopping', '--overwrite');
     await waitUntil(async () => (await audit.requests()).includes('create subjectaccessreviews'));
     leader.program.signal('SIGTERM');

@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => world?.stop());
 
-it('has permission to issue tokens in the named namespace only', async () => {
+it('permits Purser to issue tokens only in the namespace that --namespaces names', async () => {
   const command = ['auth', 'can-i', 'create', 'serviceaccounts', '--subresource=token', `--as=${PURSER}`];
   const mayIssue = async (namespace: string) => await world.kubectlOnTarget(...command, '-n', namespace).catch(() => 'no');
 

@@ -151,7 +151,7 @@ describe('ClusterClients with a registration', () => {
     [
       'a service account, on a cluster that is not the hub',
       { controller: { kind: 'ServiceAccount', namespace: 'a', name: 'b' } },
-      'kind ServiceAccount is allowed only for the Cluster that --hub-cluster names. Set --hub-cluster to prod-eu, or use kind Secret',
+      'spec.authInfo.controller.kind may be ServiceAccount only in the Cluster that --hub-cluster names. Set --hub-cluster to prod-eu, or set spec.authInfo.controller.kind to Secret',
     ],
   ])('names the remedy for %s', async (_, more, remedy) => {
     const { message } = await world.failure(at([dead], more));

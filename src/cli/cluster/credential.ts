@@ -66,7 +66,9 @@ export async function readRenewable(hub: Peer, name: string, options: CallOption
   const cluster = await readCluster(hub, name, options);
   const secretName = secretNameOf(cluster);
   if (secretName === undefined)
-    throw new CommandError(`Cluster ${name} has no Secret in spec.authInfo.controller, so Purser has no credential to renew or revoke`);
+    throw new CommandError(
+      `Cluster ${name} has no Secret in spec.authInfo.controller, so Purser has no credential to renew or revoke. List Clusters and their credential Secrets with purser cluster list -o wide`,
+    );
   if (cluster.spec.credential?.renewal === 'Manual')
     throw new CommandError(
       `Purser does not renew its credential for Cluster ${name}. Set spec.credential.renewal to Auto, or replace the token yourself`,
@@ -78,7 +80,9 @@ export async function readRenewable(hub: Peer, name: string, options: CallOption
       `Secret ${secretName.namespace}/${secretName.name} was not found on the hub. To create it, run purser cluster add ${name} --context CONTEXT`,
     );
   if (registered.data?.[CredentialSecretKey.token] === undefined)
-    throw new CommandError(`the credential Secret of Cluster ${name} contains no token, so Purser has none to renew or revoke`);
+    throw new CommandError(
+      `Secret ${secretName.namespace}/${secretName.name} of Cluster ${name} contains no token, so Purser has none to renew or revoke. Replace a client certificate (tls.crt and tls.key) yourself; with federation, there is nothing to replace`,
+    );
   return { secretName, registered, renewed: await read({ ...secretName, name: renewedName(secretName.name) }) };
 }
 
@@ -91,18 +95,22 @@ export interface TargetServiceAccount {
 
 /**
  * Finds Purser's service account on the target by the subject of the stored token. Throws a CommandError unless the UID of the service
- * account or a registered address proves that the context refers to the registered cluster.
+ * account or a registered address proves that the context refers to the registered cluster; `remedy` is the remedy for a credential that is
+ * not a service account token.
  */
 export async function findServiceAccount(
   target: Peer,
   name: string,
   secrets: StoredSecrets,
-  options: CallOptions,
+  { remedy = replaceYourself(secrets), ...options }: CallOptions & { readonly remedy?: string },
 ): Promise<TargetServiceAccount> {
   const { registered, renewed } = secrets;
   const claims = [renewed, registered].map(claimsOf).find((each) => each !== undefined);
   const serviceAccount = parseServiceAccount(claims?.subject ?? '');
-  if (serviceAccount === undefined) throw new CommandError(`Purser's credential for Cluster ${name} is not a service account token`);
+  if (serviceAccount === undefined)
+    throw new CommandError(
+      `Purser's credential for Cluster ${name} is not a service account token, so --context cannot be verified. ${remedy}`,
+    );
   const found = await callPeer(target, (client) => ignoreReasons(client.get(ServiceAccounts, serviceAccount, options), 'NotFound'));
   const isSame = found !== undefined && found.metadata.uid === claims?.accountUID;
   if (!isSame && !isRegisteredAddress(target, registered))
@@ -142,6 +150,10 @@ export function decodeKey(secret: Secret | undefined, key: string): string {
 
 /** Requested lifetime of the token in the registered Secret, in seconds. Purser uses the token only to obtain its own. */
 const BOOTSTRAP_SECONDS = 3_600;
+
+function replaceYourself({ secretName: { namespace, name } }: StoredSecrets): string {
+  return `Omit --context, and replace the credential in Secret ${namespace}/${name} yourself`;
+}
 
 function claimsOf(secret: Secret | undefined): TokenClaims | undefined {
   return parseTokenClaims(decodeKey(secret, CredentialSecretKey.token));

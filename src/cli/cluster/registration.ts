@@ -88,8 +88,14 @@ export function toSecret(
     return secret;
   } catch (error) {
     if (!(error instanceof IssueError)) throw error;
-    throw new CommandError(`the registration is not usable: ${error.detail}`);
+    throw new CommandError(`the registration of Cluster ${name} is not usable: ${withRemedy(error.detail, found)}`);
   }
+}
+
+/** Appends a remedy to the detail of an IssueError, unless the detail contains a remedy. */
+function withRemedy(detail: string, found: Secret | undefined): string {
+  if (/\. [A-Z]/.test(detail)) return detail;
+  return `${detail}. Correct the options${found === undefined ? '' : ', or the keys of the existing Secret'}`;
 }
 
 /** Returns the Cluster to write: a new one, or the existing one with the CAs, the credential and the labels of the registration. */

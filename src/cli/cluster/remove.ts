@@ -54,6 +54,8 @@ export async function removeCluster(removal: RemoveClusterOptions, host: Command
 const REMAINS =
   "Purser's access to the target cluster remains. If no other registration uses the cluster, remove the access (add --namespaces or --user if the registration had them): purser print target-rbac | kubectl --context TARGET delete -f -\n";
 
+const OMIT_TARGET = 'Omit --purge-target and --context';
+
 /** The objects of a registration on the hub; at least one of them exists. */
 interface Found {
   readonly cluster: Stored<Cluster> | undefined;
@@ -124,9 +126,7 @@ async function checkTarget(
 ): Promise<void> {
   await checkIsNotHub({ hub, target }, options);
   if (secret === undefined)
-    throw new CommandError(
-      `the Secret of Cluster ${name} was not found, so --context cannot be verified. Omit --purge-target and --context`,
-    );
+    throw new CommandError(`the Secret of Cluster ${name} was not found, so --context cannot be verified. ${OMIT_TARGET}`);
   if (isFederated(secret)) {
     if (!isRegisteredAddress(target, secret))
       throw new CommandError(`${contextText(target)} does not refer to an address of Cluster ${name}. Check --context`);
@@ -138,19 +138,17 @@ async function checkTarget(
     target,
     name,
     { secretName: { namespace, name: secretName }, registered: secret, renewed },
-    options,
+    { ...options, remedy: OMIT_TARGET },
   );
   const described = `service account ${serviceAccount.namespace}/${serviceAccount.name}`;
   if (objectText(serviceAccount) !== objectText(SERVICE_ACCOUNT))
-    throw new CommandError(
-      `Cluster ${name} uses ${described}, which purser cluster add does not create. Omit --purge-target and --context`,
-    );
+    throw new CommandError(`Cluster ${name} uses ${described}, which purser cluster add does not create. ${OMIT_TARGET}`);
   const labels = (await listAnchors(target, serviceAccount.namespace, options)).map(({ metadata }) => metadata.labels?.[Label.credential]);
   const other = labels.find((label) => label !== credentialLabel(secret.metadata.uid));
   if (other === undefined) return;
   const command = `kubectl --context ${target.context} -n ${serviceAccount.namespace} delete secrets -l ${Label.credential}=${other}`;
   throw new CommandError(
-    `another registration uses ${described} on the target cluster. Omit --purge-target and --context or, if that registration no longer exists, delete its anchors with ${command}`,
+    `another registration uses ${described} on the target cluster. ${OMIT_TARGET} or, if that registration no longer exists, delete its anchors with ${command}`,
   );
 }
 

@@ -58,7 +58,9 @@ async function recreateServiceAccount(
   const hasOthers = await isShared(target, serviceAccount.namespace, secrets, host);
   const account = { ...withoutServerFields(found), metadata: { ...copiedMetadata(found), ...serviceAccount } };
   await callPeer(target, async (client) => {
-    if (found !== undefined) await client.delete(ServiceAccounts, serviceAccount, { uid: found.metadata.uid, timeoutMs, signal });
+    // The timeout 0 is for the result in the status, not for requests.
+    if (found !== undefined)
+      await client.delete(ServiceAccounts, serviceAccount, { uid: found.metadata.uid, timeoutMs: timeoutMs || undefined, signal });
     await client.create(ServiceAccounts, account, { signal });
   });
   if (hasOthers)

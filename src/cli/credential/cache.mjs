@@ -77,7 +77,7 @@ export class CachedCredential {
       if (problem === undefined) return true;
       this.warnOnce(`not using the cache ${this.folder}: ${problem}. Remove it`);
     } catch (error) {
-      this.warnOnce(`not using the cache ${this.folder}: ${codeOf(error)}`);
+      this.warnOnce(`not using the cache ${this.folder}: ${codeOf(error)}. Check the path and its permissions`);
     }
     return false;
   }

@@ -186,7 +186,9 @@ const UNVERIFIED = /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|UNABLE_TO_\w+)$/;
 
 async function findFacade(options: FacadeClientOptions, hub: KubeClient, { signal }: CommandHost): Promise<FacadeAccess> {
   const namespace = options.purserNamespace ?? DefaultNamespace;
-  const isComplete = options.facade !== undefined && options.facadeCa !== undefined && options.facadePath !== undefined;
+  const { facade, facadeCa, facadePath, serviceAccount: account } = options;
+  // The token of a service account needs one of the façade's audiences, which only the ConfigMap publishes.
+  const isComplete = account === undefined && [facade, facadeCa, facadePath].every((option) => option !== undefined);
   const published = isComplete ? {} : await readPublished(hub, namespace, options, signal);
   const source = `the ConfigMap ${namespace}/${FacadeConfigMap.name}`;
   const settings = {

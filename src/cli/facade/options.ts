@@ -86,4 +86,5 @@ export function checkedText(parser: Parser<unknown>): Parser<string> {
   };
 }
 
-const CALLER = 'service account on the hub to authenticate as, for a context without a bearer token, such as a kind context';
+const CALLER =
+  'service account on the hub to authenticate as, for a context without a bearer token that the façade accepts, such as a kind context';

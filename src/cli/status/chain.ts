@@ -123,7 +123,7 @@ function toTokenLink({ token: managed, secret: checked, isAccepted }: Evidence, 
 const ROTATE = 'Request a new token with purser rotate.';
 
 function claimProblem({ spec }: Stored<ManagedToken>, { subject, audiences, expiresAt }: TokenClaims, now: number): string | undefined {
-  if (expiresAt !== undefined && expiresAt <= now) return `The token expired ${humanDuration(now - expiresAt)} ago.`;
+  if (expiresAt !== undefined && expiresAt <= now) return `The token expired ${humanDuration(now - expiresAt)} ago. ${ROTATE}`;
   if (subject !== toServiceAccountUsername(spec.serviceAccount))
     return `The token is for ${subject ?? 'an unknown user'}, not for spec.serviceAccount. ${ROTATE}`;
   const missing = (spec.audiences ?? []).filter((audience) => !audiences.includes(audience));
@@ -133,7 +133,7 @@ function claimProblem({ spec }: Stored<ManagedToken>, { subject, audiences, expi
 function toSecretLink({ token: managed, secret: checked }: Evidence): Link {
   const name = `Secret ${managed.metadata.namespace}/${secretNameOf(managed)}`;
   if ('needs' in checked) return unchecked('secret', checked.needs);
-  if (checked.value === undefined) return failed('secret', `${name} does not exist.`);
+  if (checked.value === undefined) return failed('secret', `${name} does not exist. Purser creates the Secret with the next token.`);
   if (!isOwnedBy(checked.value.metadata, managed))
     return failed(
       'secret',

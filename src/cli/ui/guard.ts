@@ -30,14 +30,16 @@ const PAGE = '/ui/';
 /** Accepts or rejects a request. Never throws. */
 export function admit({ method, url, headers }: UiRequest, own: OwnServer): UiAdmission {
   // Prevents DNS rebinding: if another host name resolved to this address, pages of that host could read responses.
-  if (headers['host'] !== own.authority) return { status: 421, cause: 'The Host header does not name this server.' };
+  if (headers['host'] !== own.authority)
+    return { status: 421, cause: 'The Host header does not name this server. Open the address that purser ui printed.' };
   // Splits the URL as it arrived: a URL parser would take //name and /\name for hosts, and throw for some of them.
   const [target = '', search = ''] = url.split(/\?(.*)/s);
   const [before, secret = '', ...rest] = target.split('/');
   if (before !== '' || !isEqual(secret, own.secret)) return { status: 404, cause: 'Not found. Open the address that purser ui printed.' };
   if (method !== 'GET') return { status: 405, cause: 'Only GET is supported.' };
   const path = `/${rest.join('/')}`;
-  if (!isFromOwnPage(path, headers, own)) return { status: 403, cause: 'Requests from other web pages are not accepted.' };
+  if (!isFromOwnPage(path, headers, own))
+    return { status: 403, cause: 'Requests from other web pages are not accepted. Open the address that purser ui printed.' };
   return { path, query: Object.fromEntries(new URLSearchParams(search)) };
 }
 

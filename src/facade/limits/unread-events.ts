@@ -1,4 +1,4 @@
-// The limit on events that clients of watches have not read. An event is written to every watch: without a limit, a change of one large
+// The limit on events that clients of watches have not read. An event is written to every watch: without a limit, a change to one large
 // object would take its size in memory for each watch whose client does not read.
 
 import type { Clock } from '../../std/clock.ts';

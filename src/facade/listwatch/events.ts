@@ -140,7 +140,7 @@ export function readLog(history: History, from: number, filter: EventFilter, ahe
 
 /** Returns the event of a change for one watch, or undefined if the watch includes the object neither before nor after the change. */
 function toEvent({ before, after }: Entry, { visibility, selects }: EventFilter): ItemEvent | undefined {
-  // A change of labels can move an object to another cluster set, and so make it visible or hidden.
+  // A change to labels can move an object to another cluster set, and so make it visible or hidden.
   const isVisible = after !== undefined && visibility.includesObject(after) && selects(after);
   const wasVisible = before !== undefined && visibility.includesObject(before) && selects(before);
   if (isVisible) return { type: wasVisible ? 'MODIFIED' : 'ADDED', item: after };

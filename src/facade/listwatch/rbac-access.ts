@@ -72,7 +72,7 @@ export class RbacAccess {
     return this.#reviews.findCached(user) === true ? this.#everything : this.#byRules(user);
   }
 
-  /** Calls `onVisibilityChange` on every change of the user's visibility until the returned function is called. */
+  /** Calls `onVisibilityChange` on every change to the user's visibility until the returned function is called. */
   follow(user: User, onVisibilityChange: OnVisibilityChange): () => void {
     const viewer = this.#updateViewer(user) ?? this.#add(user);
     return viewer.follow(onVisibilityChange);
@@ -206,7 +206,7 @@ class Viewer {
     return this.#visibility;
   }
 
-  /** Calls `onVisibilityChange` on every change of the visibility until the returned function is called. */
+  /** Calls `onVisibilityChange` on every change to the visibility until the returned function is called. */
   follow(onVisibilityChange: OnVisibilityChange): () => void {
     this.#followers.add(onVisibilityChange);
     return () => {

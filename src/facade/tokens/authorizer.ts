@@ -32,7 +32,7 @@ export interface AuthorizerOptions {
 /** Authorizes callers of the façade. Decisions are cached for ten seconds. */
 export class Authorizer {
   readonly #options: AuthorizerOptions;
-  /** Decisions by user, cluster set and service account. The set is part of the key, so that a change of the set requires new reviews. */
+  /** Decisions by user, cluster set and service account. The set is part of the key, so that a change to the set requires new reviews. */
   readonly #decisions: ExpiringCache<boolean>;
   /** The name that was allowed last, by the same keys as `#decisions`. */
   readonly #allowedAs = new BoundedCache<string>(MAX_NAMES);

@@ -107,7 +107,22 @@ describe('toSecret', () => {
     ['http://user:secret@proxy.example.com', /contains a user or password, so the URL must start with https/],
   ])('refuses the proxy %s without repeating it', (proxy, problem) => {
     expect(() => toSecret({ ...EU, proxy }, SECRET, TOKEN)).toThrow(problem);
+    expect(() => toSecret({ ...EU, proxy }, SECRET, TOKEN)).toThrow(/Correct the options$/);
     expect(() => toSecret({ ...EU, proxy }, SECRET, TOKEN)).not.toThrow(/secret@/);
+  });
+});
+
+describe('toSecret with an unusable existing Secret', () => {
+  const found = secretWith({ cluster: 'eu', server: EU.server, 'ca.crt': CA });
+
+  it('names the keys of the Secret as a remedy', () => {
+    expect(() => toSecret(EU, SECRET, { token: 'a b' }, found)).toThrow(
+      /^the registration of Cluster eu is not usable: the token .* Correct the options, or the keys of the existing Secret$/,
+    );
+  });
+
+  it('adds no second remedy', () => {
+    expect(() => toSecret(EU, SECRET, { serviceAccount: 'purser' }, found)).toThrow(/Use another one, without permissions on the hub$/);
   });
 });
 

@@ -74,6 +74,14 @@ describe('removeCluster', () => {
     expect(await listRegistered()).toContain(world.name);
   });
 
+  it('rejects --context for a credential that is not a service account token, with a remedy', async () => {
+    await world.begin();
+    await world.register('opaque');
+    const message = `Purser's credential for Cluster ${world.name} is not a service account token, so --context cannot be verified. Omit --purge-target and --context`;
+    expect(await remove({ target: administrator([], []) })).toMatchObject({ message });
+    expect(await listRegistered()).toContain(world.name);
+  });
+
   it('keeps a Secret that other Clusters use', async () => {
     const token = await world.begin();
     await world.register(token, [world.name, 'other']);

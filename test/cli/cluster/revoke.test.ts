@@ -47,6 +47,8 @@ async function run(more: Partial<RevokeTokensOptions> = {}): Promise<unknown> {
 class Administrator {
   readonly requests: string[] = [];
   anchors: readonly Secret[] = [];
+  /** Deadline of the last deletion; undefined for the default. */
+  deletionTimeoutMs: number | undefined = Number.NaN;
   account: ServiceAccount | undefined = {
     metadata: { namespace: 'purser-system', name: 'purser', uid: 'account-uid', labels: { app: 'purser' } },
     automountServiceAccountToken: false,
@@ -57,7 +59,8 @@ class Administrator {
       transport: { server },
       get: async () => this.account,
       list: async () => ({ items: this.anchors }),
-      delete: async (_: unknown, __: unknown, { uid }: { readonly uid: string }) => {
+      delete: async (_: unknown, __: unknown, { uid, timeoutMs }: { readonly uid: string; readonly timeoutMs?: number }) => {
+        this.deletionTimeoutMs = timeoutMs;
         this.requests.push(`delete ${uid}`);
         world.target.invalidate();
       },
@@ -96,6 +99,15 @@ describe('purser cluster revoke', () => {
     await world.shows('True ClusterReady', 'Ready');
     expect(world.target.accepts(await world.renewedToken())).toBe(true);
     expect(printed.join('')).not.toContain('--context');
+  });
+
+  it('deletes the service account within the default deadline if it does not wait for the result', async () => {
+    await world.begin();
+    await world.run();
+    await world.nextToken();
+    const administrator = new Administrator();
+    await run({ target: administrator.peer(), timeoutMs: 0 });
+    expect(administrator.deletionTimeoutMs).toBeUndefined();
   });
 
   it('warns about other registrations with the same service account, and names the remedy', async () => {

@@ -104,6 +104,14 @@ describe('FacadeClient.open', () => {
     expect(await failure(`${TOKEN} --service-account team-a/missing`)).toContain('Check --service-account');
   });
 
+  it('requests the hub token for the published audience even if options name URL, CA and path of the façade', async () => {
+    world.published = { ...world.published, audiences: 'facade,other' };
+    const options = `--facade ${world.facade.url}/ --facade-ca ${world.authorityFile} --facade-path orchestrator`;
+    expect(await world.run(`${TOKEN} --service-account team-a/ci ${options}`)).toMatchObject({ code: 0 });
+    const request = world.hub.requests.find(({ method }) => method === 'POST');
+    expect(JSON.parse(request?.body ?? '')).toMatchObject({ spec: { audiences: ['facade'] } });
+  });
+
   it.each([
     [401, 'Unauthorized', 'Log in to the hub again'],
     [403, 'cannot issue', 'Ask an administrator of the hub for the permission'],

@@ -108,7 +108,10 @@ describe('toLinks', () => {
   });
 
   it('reports an expired token', () => {
-    expect(link('token', {}, at('13:10:00'))).toMatchObject({ verdict: 'failed', message: 'The token expired 10m ago.' });
+    expect(link('token', {}, at('13:10:00'))).toMatchObject({
+      verdict: 'failed',
+      message: 'The token expired 10m ago. Request a new token with purser rotate.',
+    });
   });
 
   it('returns no link that contains the token', () => {

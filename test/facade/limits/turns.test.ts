@@ -71,7 +71,7 @@ describe('Handshakes', () => {
     for (let index = 0; index < count; index++) await turn();
   }
 
-  it('starts a handshake as soon as no other connection is accepted', async () => {
+  it('starts a handshake in the first turn of the event loop without a new connection', async () => {
     accept('192.0.2.1');
     await turns(2);
     expect(started).toEqual(['192.0.2.1']);
@@ -94,7 +94,7 @@ describe('Handshakes', () => {
     expect(started).toContain('192.0.2.2');
   });
 
-  it('starts handshakes even while connections are accepted without a pause', async () => {
+  it('starts handshakes even if Node accepts a connection in every turn', async () => {
     for (let index = 0; index < 100; index++) {
       accept('192.0.2.1');
       await turn();

@@ -9,7 +9,7 @@ const target = { cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deplo
 const ofSet = ['set:prod/deploy/deployer', 'set:prod/deploy', 'set:prod'];
 const alice = (groups: readonly string[] = []): User => ({ username: 'alice', uid: 'u', groups, extra: {} });
 
-/** Returns an authorizer on a hub that allows these names; all by default. */
+/** Returns an authorizer on a hub that permits only the resource names in `allowed`; all by default. */
 function world(allowed?: readonly string[]) {
   const clock = new FakeClock();
   const names: string[] = [];

@@ -206,7 +206,7 @@ async function seedCallers({ hub, history }: Bench): Promise<void> {
   await allowIssue(api, 'victim-tenants', [`two-prod/${DEPLOY}`, `hub/${DEPLOY}`], { namespace: VICTIMS, name: 'default' });
 }
 
-/** Grants a service account on the hub permission to issue tokens under these names. */
+/** Allows a service account on the hub to issue tokens for the clusters and service accounts in `resourceNames`. */
 export async function allowIssue(api: Api, name: string, resourceNames: readonly string[], subject: Subject): Promise<void> {
   await applyRole(api, name, [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], resourceNames, verbs: ['issue'] }]);
   await bind(api, name, name, subject);
