@@ -101,18 +101,17 @@ export class ActiveRequests {
 
   /** Returns true if bytes written directly to the socket could become part of another response. */
   isResponding(socket: Socket): boolean {
-    return this.#receiving.has(socket) || this.#on(socket).some(({ message, response }) => message.complete || response.headersSent);
+    return this.#receiving.has(socket) || this.#isServing(socket);
   }
 
   /**
-   * Calls `act` after the responses to all requests on a connection. Returns false, and never calls `act`, if there are no requests, or one
-   * of them has not arrived completely.
+   * Calls `act` after the responses to the requests on a connection that have arrived completely, and after responses that have begun.
+   * Returns false, and never calls `act`, if no request on the connection has arrived completely.
    */
   afterResponses(socket: Socket, act: () => void): boolean {
     // Each further chunk of a malformed request leads to another call.
     if (this.#afterResponses.has(socket)) return true;
-    const exchanges = this.#on(socket);
-    if (exchanges.length === 0 || !exchanges.every(({ message }) => message.complete)) return false;
+    if (!this.#on(socket).some(({ message }) => message.complete)) return false;
     this.#afterResponses.set(socket, act);
     return true;
   }
@@ -162,6 +161,11 @@ export class ActiveRequests {
     return stream;
   }
 
+  /** Returns true if a request on a connection has arrived completely, or its response has begun. */
+  #isServing(socket: Socket): boolean {
+    return this.#on(socket).some(({ message, response }) => message.complete || response.headersSent);
+  }
+
   #on(socket: Socket): readonly Exchange[] {
     return [...this.#exchanges].filter(({ message }) => message.socket === socket);
   }
@@ -195,11 +199,12 @@ export class ActiveRequests {
     // this announcement, the connection stays open until the server stops: the client may already have sent its next request.
     const isLast = this.#isStopping || (this.#isDraining && exchange.isStreaming);
     if (isLast && !isHttp2(response)) message.socket.destroySoon();
+    if (!message.complete) {
+      this.#receiving.add(message.socket);
+      message.once('end', () => this.#receiving.delete(message.socket));
+    }
     const act = this.#afterResponses.get(message.socket);
-    if (act !== undefined && this.#on(message.socket).length === 0) act();
-    if (message.complete) return;
-    this.#receiving.add(message.socket);
-    message.once('end', () => this.#receiving.delete(message.socket));
+    if (act !== undefined && !this.#isServing(message.socket)) act();
   }
 }
 

@@ -181,11 +181,9 @@ const PROTOCOLS = ['h2', 'http/1.1'] as const;
 
 /** Rejects bytes that are not an HTTP request, or a request that is too large or too slow. */
 function rejectMalformed({ code = '' }: NodeJS.ErrnoException, socket: Socket, active: ActiveRequests): void {
-  const reject = () => endSoon(socket, encodeReply(toRejection(code)));
+  const end = () => endSoon(socket, active.isResponding(socket) ? '' : encodeReply(toRejection(code)));
   if (code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else if (active.afterResponses(socket, () => socket.writable && reject())) return;
-  else if (active.isResponding(socket)) endSoon(socket);
-  else reject();
+  else if (!active.afterResponses(socket, () => socket.writable && end())) end();
 }
 
 function rejectConnect(socket: Socket, active: ActiveRequests): void {

@@ -379,6 +379,23 @@ describe('pipelined requests', () => {
     expect(recorded.length).toBeLessThanOrEqual(32);
   });
 
+  it.each([
+    ['a GET', GET, 1],
+    ['a POST', request(POST, 'Content-Length: 0'), 1],
+    ['two GETs', `${GET}${GET}`, 2],
+  ])('responds to %s before it rejects the malformed body of the next request', async (_, earlier, count) => {
+    const connection = await sendBytes(`${earlier}${request(POST, 'Transfer-Encoding: chunked')}zz\r\n`);
+    const { text } = await connection.read(() => false);
+    const served = Array.from({ length: count }, () => ({ status: 200, body: 'ok' }));
+    expect(responsesIn(text)).toMatchObject([...served, invalid]);
+  });
+
+  it('sends one response to a malformed request that was rejected before its body arrived', async () => {
+    const connection = await sendBytes(`${GET}${request('POST /unknown', 'Transfer-Encoding: chunked')}zz\r\n`);
+    const { text } = await connection.read(() => false);
+    expect(responsesIn(text).map(({ status }) => status)).toEqual([200, 404]);
+  });
+
   it('responds to a request that arrives together with malformed bytes', async () => {
     const connection = await sendBytes(`${request(POST, 'Content-Length: 0')}nonsense\r\n\r\n`);
     const { text } = await connection.read(() => false);

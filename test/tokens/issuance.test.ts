@@ -62,7 +62,7 @@ describe('token controller and a new ManagedToken', () => {
       expect(await world.secret()).toBeUndefined();
       expect((await world.get()).status?.conditions?.[0]?.message).toBe(
         `The API server of cluster ${world.cluster} does not accept tokens for spec.audiences, so ${output} in spec.secret.outputs ` +
-          `would not work. Remove spec.audiences, so that the token is for the API server, or remove ${output}.`,
+          `would not work. Remove spec.audiences, so that the token is for the API server, or remove ${output} from spec.secret.outputs.`,
       );
       await world.patch('ci', { spec: { secret: { outputs: ['Token'] } } });
       await world.waitUntilReady();
@@ -71,6 +71,15 @@ describe('token controller and a new ManagedToken', () => {
       expect(Object.keys((await world.secret())?.data ?? {}).sort()).toEqual(['ca.crt', 'namespace', 'server', 'token']);
     },
   );
+
+  it('names the keys with a kubeconfig in the message of AudienceNotAccepted', async () => {
+    await world.run();
+    await world.create('ci', { audiences: ['vault'], secret: { keys: [{ key: 'kc', from: 'Kubeconfig' }] } });
+    await world.eventually(async () => expect(await world.condition('Ready')).toBe('False AudienceNotAccepted'));
+    expect((await world.get()).status?.conditions?.[0]?.message).toMatch(
+      /, so kc in spec\.secret\.keys would not work\. .*remove kc from spec\.secret\.keys\.$/,
+    );
+  });
 
   it('checks with one TokenReview that the API server accepts the audiences of two ManagedTokens', async () => {
     await world.run();

@@ -195,6 +195,12 @@ const CONCERNS = {
 
 export type FaultReason = keyof typeof CONCERNS;
 
+/** Returns whether the probe with this fault sent a request to the cluster. */
+export function hasSentProbe({ reason }: Pick<Fault, 'reason'>): boolean {
+  const concern: Concern = CONCERNS[reason];
+  return concern !== 'registration' && concern !== 'probe';
+}
+
 /** Returns a finding with this status for the first fault of this concern; undefined if there is none. */
 function findingFor({ faults }: ProbeEvidence, concern: Concern, status: Finding['status']): Finding | undefined {
   const fault = faults.find(({ reason }) => CONCERNS[reason] === concern);

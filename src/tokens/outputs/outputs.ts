@@ -201,10 +201,14 @@ export function renderOutputs(content: OutputContent, issued: DatedToken): Secre
   return Object.assign({}, ...texts, renderKeys(content, issued), { [TOKEN_KEY]: issued.token });
 }
 
-/** Returns the names of the outputs whose consumers send the token to the cluster's API server. */
-export function outputsForAPI({ outputs, keys = [] }: SecretSpec): readonly string[] {
-  const names = outputs.filter((output) => outputForms.get(output)?.isForAPI === true);
-  return [...new Set([...names, ...keys.map(({ from }) => from).filter((from) => from === 'Kubeconfig')])];
+/** Returns the outputs and keys whose consumers send the token to the cluster's API server, with their fields in the spec. */
+export function outputsForAPI({ outputs, keys = [] }: SecretSpec): readonly { readonly name: string; readonly field: string }[] {
+  const forms = outputs.filter((output) => outputForms.get(output)?.isForAPI === true);
+  const kubeconfigs = keys.filter(({ from }) => from === 'Kubeconfig');
+  return [
+    ...forms.map((name) => ({ name, field: 'spec.secret.outputs' })),
+    ...kubeconfigs.map(({ key: name }) => ({ name, field: 'spec.secret.keys' })),
+  ];
 }
 
 /** Returns the labels that consumers of these outputs select by. */

@@ -123,8 +123,9 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => 
   AudienceNotAccepted: ({ spec }) => {
     const named = spec.audiences === undefined ? `status.apiAudiences of Cluster ${spec.clusterName}` : 'spec.audiences';
     const remedy = spec.audiences === undefined ? 'Set spec.audiences' : 'Remove spec.audiences, so that the token is for the API server';
-    const outputs = outputsForAPI(spec.secret).join(' and ');
-    return `the API server of cluster ${spec.clusterName} does not accept tokens for ${named}, so ${outputs} in spec.secret.outputs would not work. ${remedy}, or remove ${outputs}`;
+    const outputs = outputsForAPI(spec.secret);
+    const list = (preposition: string) => outputs.map(({ name, field }) => `${name} ${preposition} ${field}`).join(' and ');
+    return `the API server of cluster ${spec.clusterName} does not accept tokens for ${named}, so ${list('in')} would not work. ${remedy}, or remove ${list('from')}`;
   },
   BoundObjectNotFound: ({ spec }) => {
     if (spec.boundObjectRef === undefined)
