@@ -74,7 +74,7 @@ describe('token controller and a new ManagedToken', () => {
 
   it('names the keys with a kubeconfig in the message of AudienceNotAccepted', async () => {
     await world.run();
-    await world.create('ci', { audiences: ['vault'], secret: { keys: [{ key: 'kc', from: 'Kubeconfig' }] } });
+    await world.create('ci', { audiences: ['vault'], secret: { outputs: ['Token'], keys: [{ key: 'kc', from: 'Kubeconfig' }] } });
     await world.eventually(async () => expect(await world.condition('Ready')).toBe('False AudienceNotAccepted'));
     expect((await world.get()).status?.conditions?.[0]?.message).toMatch(
       /, so kc in spec\.secret\.keys would not work\. .*remove kc from spec\.secret\.keys\.$/,
