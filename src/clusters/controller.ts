@@ -219,7 +219,7 @@ function recordProbe(
     activeEndpoint: registeredAddress(cluster, activeServer) ?? tracked.activeEndpoint,
     isHanging: fault?.reason === 'Timeout' || fault?.reason === 'DNSFailed',
     probedAt: clock.now(),
-    requestedAt: fault === undefined || hasSentProbe(fault) ? clock.now() : tracked.requestedAt,
+    requestedAt: hasSentProbe(fault) ? clock.now() : tracked.requestedAt,
     // If the last probe contradicts a reported condition, the next probe follows after half an interval to confirm it.
     probeAt: isInDoubt(health)
       ? startedAt + settings.probeIntervalMs / 2

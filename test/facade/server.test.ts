@@ -383,10 +383,10 @@ describe('pipelined requests', () => {
     ['a GET', GET, 1],
     ['a POST', request(POST, 'Content-Length: 0'), 1],
     ['two GETs', `${GET}${GET}`, 2],
-  ])('responds to %s before it rejects the malformed body of the next request', async (_, earlier, count) => {
+  ])('responds to %s before it rejects the malformed body of the next request', async (_, earlier, responses) => {
     const connection = await sendBytes(`${earlier}${request(POST, 'Transfer-Encoding: chunked')}zz\r\n`);
     const { text } = await connection.read(() => false);
-    const served = Array.from({ length: count }, () => ({ status: 200, body: 'ok' }));
+    const served = Array.from({ length: responses }, () => ({ status: 200, body: 'ok' }));
     expect(responsesIn(text)).toMatchObject([...served, invalid]);
   });
 

@@ -195,9 +195,9 @@ const CONCERNS = {
 
 export type FaultReason = keyof typeof CONCERNS;
 
-/** Returns whether the probe with this fault sent a request to the cluster. */
-export function hasSentProbe({ reason }: Pick<Fault, 'reason'>): boolean {
-  const concern: Concern = CONCERNS[reason];
+/** Returns whether a probe with this fault, or without one, sent a request to the cluster. */
+export function hasSentProbe(fault: Pick<Fault, 'reason'> | undefined): boolean {
+  const concern: Concern | undefined = fault && CONCERNS[fault.reason];
   return concern !== 'registration' && concern !== 'probe';
 }
 
