@@ -68,7 +68,7 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
     if (entries.includes(STATE_FILE))
       return new DataFolder(folder, parseState(join(folder, STATE_FILE), await readFile(join(folder, STATE_FILE), 'utf8')));
     if (entries.length > 0)
-      throw new StartError(`${folder} is not a data folder of Purser (it contains ${entries[0]}). Choose another --data-dir.`);
+      throw new StartError(`${folder} is not a data folder of Purser (it contains ${entries[0]}). Choose another --data-dir`);
     await chmod(folder, 0o700);
     return new DataFolder(folder, undefined);
   } catch (error) {
@@ -95,15 +95,15 @@ const FORMAT = 1;
 
 function toStartError(folder: string, error: unknown): StartError {
   if (error instanceof StartError) return error;
-  return new StartError(`cannot use ${folder} (${(error as Error).message}). Choose another --data-dir.`, { cause: error });
+  return new StartError(`cannot use ${folder} (${(error as Error).message}). Choose another --data-dir`, { cause: error });
 }
 
 function parseState(file: string, text: string): RunState {
   const { format, ...state } = parseRecord(text);
   if (typeof format === 'number' && format !== FORMAT) {
-    throw new StartError(`${file} has format ${format}, but this version of Purser reads format ${FORMAT}. Choose another --data-dir.`);
+    throw new StartError(`${file} has format ${format}, but this version of Purser reads format ${FORMAT}. Choose another --data-dir`);
   }
-  if (!isRunState(state)) throw new StartError(`${file} is damaged and was not changed. Choose another --data-dir.`);
+  if (!isRunState(state)) throw new StartError(`${file} is damaged and was not changed. Choose another --data-dir`);
   return state;
 }
 

@@ -14,5 +14,5 @@ export function runPurser(args: readonly string[]): void {
 /** Throws a StartError for an optional dependency that is not installed, and any other error unchanged. */
 function throwImportError(cause: NodeJS.ErrnoException): never {
   if (cause.code !== 'ERR_MODULE_NOT_FOUND') throw cause;
-  throw new StartError('purser dev needs packages that are not installed. Run npm install with --include=optional.', { cause });
+  throw new StartError('purser dev needs packages that are not installed. Run npm install with --include=optional', { cause });
 }

@@ -130,7 +130,7 @@ function listenOn(port: number, name: string, { folder, tokens, log, trusts }: S
 
 /** Returns a StartError for errors that the user can correct, and any other error unchanged. */
 function toStartError(error: unknown, apiPort: number): unknown {
-  if (error instanceof DataFolderError) return new StartError(`${error.message} (see --data-dir).`, { cause: error });
+  if (error instanceof DataFolderError) return new StartError(`${error.message} (see --data-dir)`, { cause: error });
   return toListenError(error, { apiPort, facadePort: 0, metricsPort: 0 });
 }
 

@@ -20,7 +20,7 @@ import { toRegisteredKey } from '../targets/policy/renewed-secret.ts';
 import { isSameExceptRenewal, type RegisteredCluster, Registry, type RegistryInformers, registrationOf } from '../targets/registry.ts';
 import type { Target } from '../targets/target.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { evaluateProbe, type Fault, hasSentProbe } from './policy/conditions.ts';
+import { evaluateProbe, type Fault } from './policy/conditions.ts';
 import { healthAfter, isInDoubt, isReadyConfirmed } from './policy/health.ts';
 import { explainRejection, namespacesToReview, type ProbeResult, probe, toFault } from './probe.ts';
 import { credentialTimes, type StatusDeps, writeStatus } from './status.ts';
@@ -219,7 +219,6 @@ function recordProbe(
     activeEndpoint: registeredAddress(cluster, activeServer) ?? tracked.activeEndpoint,
     isHanging: fault?.reason === 'Timeout' || fault?.reason === 'DNSFailed',
     probedAt: clock.now(),
-    requestedAt: hasSentProbe(fault) ? clock.now() : tracked.requestedAt,
     // If the last probe contradicts a reported condition, the next probe follows after half an interval to confirm it.
     probeAt: isInDoubt(health)
       ? startedAt + settings.probeIntervalMs / 2

@@ -91,14 +91,14 @@ function isSameCondition(a: ClusterCondition, b: ClusterCondition): boolean {
 const TRUNCATED_MS = 1_000;
 
 function toStatus(deps: StatusDeps, registered: RegisteredCluster, tracked: TrackedCluster & { readonly health: Health }): ClusterStatus {
-  const { health, version, latencyMs, activeEndpoint, requestedAt, conditions: previous } = tracked;
+  const { health, version, latencyMs, activeEndpoint, probedAt, conditions: previous } = tracked;
   const now = deps.clock.now();
   const probed = [...health].map(([type, { shown }]) => [type, shown] as const);
   const evidence = withFailure(credentialEvidence(registered, deps.registry, deps.clients), registered, deps);
   const isRejected = health.get(ClusterConditionType.authorized)?.shown.reason === 'CredentialRejected';
   const findings = new Map([...probed, ...evaluateCredential(evidence.type === 'stored' ? { ...evidence, isRejected } : evidence, now)]);
   const conditions = toConditions(findings, previous, now);
-  const lastProbeTime = requestedAt === undefined ? undefined : formatTimestamp(requestedAt);
+  const lastProbeTime = probedAt === undefined ? undefined : formatTimestamp(probedAt);
   return omitUndefined<ClusterStatus>({
     type: version && distributionOf(version),
     version,

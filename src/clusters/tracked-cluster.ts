@@ -18,8 +18,6 @@ export interface TrackedCluster {
   isHanging: boolean;
   /** Time of the last probe of this term, on the system clock; undefined before the first probe. */
   probedAt: number | undefined;
-  /** Time of the last probe that sent a request, on the system clock; undefined before the first one. */
-  requestedAt: number | undefined;
   /** Number of consecutive probes in which the cluster rejected Purser's credential. */
   rejections: number;
   /** Time of the next probe; -Infinity before it is scheduled. */
@@ -135,7 +133,6 @@ function initial(uid: string, registration: Registration): TrackedCluster {
     access: undefined,
     isHanging: false,
     probedAt: undefined,
-    requestedAt: undefined,
     rejections: 0,
     probeAt: -Infinity,
     accessAt: -Infinity,

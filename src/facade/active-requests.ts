@@ -105,14 +105,17 @@ export class ActiveRequests {
   }
 
   /**
-   * Calls `act` after the responses to the requests on a connection that have arrived completely, and after responses that have begun.
-   * Returns false, and never calls `act`, if no request on the connection has arrived completely.
+   * Calls `act` after the responses to the requests on a connection that have arrived completely, and after responses that have begun;
+   * `isCurrent` is false if the connection has received another request, or the rest of the last one, in the meantime. Returns false, and
+   * never calls `act`, if no request on the connection has arrived completely. Ignores all calls after the first that returned true.
    */
-  afterResponses(socket: Socket, act: () => void): boolean {
+  afterResponses(socket: Socket, act: (isCurrent: boolean) => void): boolean {
     // Each further chunk of a malformed request leads to another call.
     if (this.#afterResponses.has(socket)) return true;
     if (!this.#on(socket).some(({ message }) => message.complete)) return false;
-    this.#afterResponses.set(socket, act);
+    const last = this.#arrived.get(socket);
+    const wasComplete = last?.complete;
+    this.#afterResponses.set(socket, () => act(this.#arrived.get(socket) === last && last?.complete === wasComplete));
     return true;
   }
 
@@ -204,7 +207,7 @@ export class ActiveRequests {
       message.once('end', () => this.#receiving.delete(message.socket));
     }
     const act = this.#afterResponses.get(message.socket);
-    if (act !== undefined && !this.#isServing(message.socket)) act();
+    if (act !== undefined && !this.#detached.has(message.socket) && !this.#isServing(message.socket)) act();
   }
 }
 

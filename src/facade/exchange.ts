@@ -144,7 +144,7 @@ export class Exchange implements FacadeRequest {
     return readBody(message, {
       maxBytes,
       signal: this.isMultiplexed || this.#cancelTimeout !== undefined ? signal : undefined,
-      continueResponse: message.headers.expect === undefined ? undefined : response,
+      continueResponse: message.headers.expect ? response : undefined,
     });
   }
 
@@ -311,8 +311,8 @@ function checkHeaders({ headers, rawHeaders }: IncomingMessage): void {
   // Node uses the first Host header; a proxy may use another one.
   if (hosts.length > 1 || (hosts[0] ?? authority) !== authority)
     throw badRequest('the request has more than one Host header, or a Host header that differs from :authority');
-  if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect))
-    throw unclassified('the value of the Expect header is not supported', 417);
+  if (!VALID_HOST.test(authority)) throw badRequest('the Host header is malformed');
+  if (headers.expect && !/^100-continue$/i.test(headers.expect)) throw unclassified('the value of the Expect header is not supported', 417);
   // Node accepts any list that ends in `chunked`; a proxy may parse it differently, and find another request in the body.
   if (headers['transfer-encoding'] !== undefined && !/^chunked$/i.test(headers['transfer-encoding']))
     throw badRequest('the value of the Transfer-Encoding header is not supported');
@@ -329,6 +329,8 @@ function isNamed(raw: string | undefined, name: string): boolean {
 }
 
 const CONTROL = /\p{Cc}/u;
+/** Characters that Go's HTTP server accepts in a Host header. */
+const VALID_HOST = /^[\w!$%&'()*+,.:;=[\]~-]*$/;
 
 /** Returns true if the value of a path parameter is a valid name. The value of a wildcard is not checked. */
 function isName(param: string, value: string): boolean {
@@ -345,6 +347,6 @@ function bodyLength({ headers }: IncomingMessage): number {
 /** Returns true if the body is short enough to be read to its end, so that the connection can be reused. */
 function isShort(message: IncomingMessage): boolean {
   // A client that waits for `100 Continue` may send its next request instead of the body.
-  if (message.headers.expect !== undefined) return false;
+  if (message.headers.expect) return false;
   return bodyLength(message) <= MAX_REST_BYTES;
 }

@@ -181,9 +181,9 @@ const PROTOCOLS = ['h2', 'http/1.1'] as const;
 
 /** Rejects bytes that are not an HTTP request, or a request that is too large or too slow. */
 function rejectMalformed({ code = '' }: NodeJS.ErrnoException, socket: Socket, active: ActiveRequests): void {
-  const end = () => endSoon(socket, active.isResponding(socket) ? '' : encodeReply(toRejection(code)));
+  const end = (isCurrent: boolean) => endSoon(socket, isCurrent && !active.isResponding(socket) ? encodeReply(toRejection(code)) : '');
   if (code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else if (!active.afterResponses(socket, () => socket.writable && end())) end();
+  else if (!active.afterResponses(socket, (isCurrent) => socket.writable && end(isCurrent))) end(true);
 }
 
 function rejectConnect(socket: Socket, active: ActiveRequests): void {
@@ -192,7 +192,7 @@ function rejectConnect(socket: Socket, active: ActiveRequests): void {
 }
 
 /** Sends `text`, and ends the connection. Node has detached from the socket, so timeouts are handled here. */
-function endSoon(socket: Socket, text = ''): void {
+function endSoon(socket: Socket, text: string): void {
   socket.on('error', () => {});
   socket.setTimeout(UNREAD_MS, () => socket.destroy());
   socket.end(text, () => socket.destroy());

@@ -155,7 +155,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   'a request target in absolute form, such as `https://host/path`': [PATHS, 'another host and the path of the endpoint'],
   'non-ASCII bytes in the request target that are not percent-encoded': [PATHS, 'non-ASCII bytes'],
   'a path that is not served': [ABUSE, 'returns 404 to authenticated callers'],
-  'bytes that are not an HTTP request, or two `Host` headers': [
+  'bytes that are not an HTTP request, a malformed `Host` header, or two `Host` headers': [
     'facade/server.test.ts',
     'responds to all earlier pipelined requests before it rejects a malformed one',
   ],

@@ -390,6 +390,29 @@ describe('pipelined requests', () => {
     expect(responsesIn(text)).toMatchObject([...served, invalid]);
   });
 
+  it('sends no 408 if a late body arrives before the response to the earlier request', async () => {
+    await server.close(0);
+    await startServer({ arrivalMs: 200 });
+    const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
+    let received = 0;
+    endpoint = async (message) => {
+      await message.body(LIMIT);
+      received += 1;
+      await isEnd;
+      return OK;
+    };
+    const connection = await sendBytes(`${request(POST, 'Content-Length: 0')}${request(POST, 'Content-Length: 2')}`);
+    await eventually(() => expect([seen.length, received]).toEqual([2, 1]));
+    // Its timeout is later than that of the body.
+    const later = await sendBytes('GET /document HTTP/1.1\r\n');
+    expect(statusOf(await later.read(isWhole))).toBe(408);
+    await connection.write('{}');
+    await eventually(() => expect(received).toBe(2));
+    end();
+    const { text } = await connection.read(() => false);
+    expect(responsesIn(text).map(({ status }) => status)).toEqual([200, 200]);
+  });
+
   it('sends one response to a malformed request that was rejected before its body arrived', async () => {
     const connection = await sendBytes(`${GET}${request('POST /unknown', 'Transfer-Encoding: chunked')}zz\r\n`);
     const { text } = await connection.read(() => false);
@@ -511,12 +534,24 @@ describe('requests that Node does not reject with a Status', () => {
     ['no host, in HTTP/1.0', 'GET /document HTTP/1.0\r\n\r\n', 400],
     ['two hosts', request('GET /document', 'Host: f'), 400],
     ['two hosts, far apart', request('GET /document', ...Array.from({ length: 1_100 }, () => 'a: b'), 'host: g'), 400],
+    ['a malformed host', 'GET /document HTTP/1.1\r\nHost: a b\r\n\r\n', 400],
+    ['a host with a path', 'GET /document HTTP/1.1\r\nHost: a/b\r\n\r\n', 400],
     ['an unknown expectation', request('GET /document', 'Expect: x'), 417],
   ])('returns a Status for a request that Node would accept or reject without a Status: %s', async (_what, bytes, code) => {
     const [response] = responsesIn((await (await sendBytes(bytes)).read(isWhole)).text);
     expect(response?.status).toBe(code);
     expect(JSON.parse(response?.body ?? '')).toMatchObject({ kind: 'Status', code });
   });
+});
+
+it.each(['Host: [::1%25lo]:443', 'Host: a_b.example:1', 'Host:'])('serves a request with %s', async (host) => {
+  const bytes = `GET /document HTTP/1.1\r\n${host}\r\n\r\n`;
+  expect(statusOf(await (await sendBytes(bytes)).read(isWhole))).toBe(200);
+});
+
+it('serves a request with an empty Expect header', async () => {
+  const connection = await sendBytes(`${request(POST, 'Expect:', 'Content-Length: 2')}{}`);
+  expect(responsesIn((await connection.read(isWhole)).text)).toMatchObject([{ status: 200, body: 'ok' }]);
 });
 
 describe('bodies above the limit', () => {

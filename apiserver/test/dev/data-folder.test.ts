@@ -59,7 +59,7 @@ describe('openDataFolder', () => {
     const before = await stat(path);
 
     await expect(openDataFolder(path)).rejects.toThrow(
-      new StartError(`${path} is not a data folder of Purser (it contains thesis.txt). Choose another --data-dir.`),
+      new StartError(`${path} is not a data folder of Purser (it contains thesis.txt). Choose another --data-dir`),
     );
     expect(await readdir(path)).toEqual(['thesis.txt']);
     expect(await stat(path)).toMatchObject({ mode: before.mode, mtimeMs: before.mtimeMs });
@@ -76,7 +76,7 @@ describe('openDataFolder', () => {
     const path = await newFolder();
     await writeFile(join(path, 'purser.json'), text);
 
-    await expect(openDataFolder(path)).rejects.toThrow(/purser\.json (is damaged|has format 2).+\. Choose another --data-dir\.$/);
+    await expect(openDataFolder(path)).rejects.toThrow(/purser\.json (is damaged|has format 2).+\. Choose another --data-dir$/);
     expect(await readFile(join(path, 'purser.json'), 'utf8')).toBe(text);
   });
 
@@ -87,6 +87,6 @@ describe('openDataFolder', () => {
     const path = await place();
     await writeFile(path.replace(/file.*/, 'file'), '');
 
-    await expect(openDataFolder(path)).rejects.toThrow(/^cannot use .+\. Choose another --data-dir\.$/);
+    await expect(openDataFolder(path)).rejects.toThrow(/^cannot use .+\. Choose another --data-dir$/);
   });
 });

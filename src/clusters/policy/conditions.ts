@@ -195,12 +195,6 @@ const CONCERNS = {
 
 export type FaultReason = keyof typeof CONCERNS;
 
-/** Returns whether a probe with this fault, or without one, sent a request to the cluster. */
-export function hasSentProbe(fault: Pick<Fault, 'reason'> | undefined): boolean {
-  const concern: Concern | undefined = fault && CONCERNS[fault.reason];
-  return concern !== 'registration' && concern !== 'probe';
-}
-
 /** Returns a finding with this status for the first fault of this concern; undefined if there is none. */
 function findingFor({ faults }: ProbeEvidence, concern: Concern, status: Finding['status']): Finding | undefined {
   const fault = faults.find(({ reason }) => CONCERNS[reason] === concern);
