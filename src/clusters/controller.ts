@@ -134,7 +134,7 @@ function createReconcile(deps: ClusterDeps): (key: string, signal: AbortSignal) 
       return {};
     }
     const tracked = deps.tracked.track(registered);
-    scheduleProbe(deps, tracked);
+    scheduleProbe(deps, registered, tracked);
     const startedAt = clock.monotonic();
     if (tracked.probeAt <= startedAt) {
       const result = await probeCluster(deps, registered, tracked, signal);
@@ -159,12 +159,21 @@ interface Probed extends ProbeResult {
 }
 
 /** Schedules the first probe of a registration. Clusters without known health come first; the others keep their slots after a restart. */
-function scheduleProbe({ clock, settings, tracked }: ClusterDeps, cluster: TrackedCluster): void {
-  if (cluster.probeAt !== -Infinity) return;
+function scheduleProbe(
+  { clock, settings, tracked }: ClusterDeps,
+  { cluster, credential }: RegisteredCluster,
+  probed: TrackedCluster,
+): void {
+  if (probed.probeAt !== -Infinity) return;
   const now = clock.monotonic();
-  cluster.probeAt =
-    cluster.health === undefined ? tracked.reserveFirstProbe(now) : nextTurnAt('probe', cluster.uid, now, settings.probeIntervalMs);
+  const isSecretMissing = credential === undefined && cluster.spec.authInfo?.controller?.kind === 'Secret';
+  const waitMs = isSecretMissing ? SECRET_WAIT_MS : 0;
+  probed.probeAt =
+    probed.health === undefined ? tracked.reserveFirstProbe(now) + waitMs : nextTurnAt('probe', probed.uid, now, settings.probeIntervalMs);
 }
+
+/** Time for the Secret of a new Cluster to arrive, in milliseconds: Clusters and Secrets arrive through different watches. */
+const SECRET_WAIT_MS = 2_000;
 
 async function probeCluster(
   { clients, clock, tokensForCluster, hub }: ClusterDeps,

@@ -5,7 +5,7 @@ import { freePorts } from '../support/ports.ts';
 import type { WireHandler, WireReply } from '../support/wire-server.ts';
 import { startConnectProxy } from '../targets/connect-proxy.ts';
 import { authority, errorStatus, jwt } from '../targets/wire-target.ts';
-import { base64 } from '../tokens/token-world.ts';
+import { base64, CREDENTIALS } from '../tokens/token-world.ts';
 import { ClusterWorld, healthy } from './cluster-world.ts';
 
 let world: ClusterWorld;
@@ -81,6 +81,15 @@ describe('status of a Cluster', () => {
     const patchedAt = world.clock.now();
     await world.shows('tls', 'Ready=True ClusterReady');
     expect(world.clock.now() - patchedAt).toBeLessThan(10_000);
+  });
+
+  it('records no missing credential if the Secret arrives a second after the Cluster', async () => {
+    const { url } = await world.serve(healthy());
+    await world.add('early', [url], { controller: { kind: 'Secret', namespace: CREDENTIALS, name: 'early' } });
+    await world.pass(1_000);
+    await world.credential('early', { token: 'opaque-credential', server: url });
+    await world.shows('early', 'Ready=True ClusterReady');
+    expect(await world.events('early')).toEqual(['Normal ClusterReady']);
   });
 
   it('sends no probe to an address that the credential no longer names', async () => {
