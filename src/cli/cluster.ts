@@ -64,7 +64,7 @@ function addCommand(host: CommandHost): Command {
     .addOption(kubeconfigOption())
     .addOption(ownNamespaceOption())
     .addOption(issuableNamespacesOption())
-    .addOption(singleOption('--server <URL>', ADDRESS, anyText).default(undefined, 'the address of the context'))
+    .addOption(singleOption('--server <URL>', ADDRESS, anyText).default(undefined, 'the address of the context in --context'))
     .option('--allow-loopback', 'accept a loopback address; Purser must run on this machine with --allow-loopback')
     .addOption(repeatableOption('--label <KEY=VALUE>', 'label of the Cluster', label))
     .addOption(setOption())

@@ -28,7 +28,7 @@ export function kubeconfigOption(): Option {
   return parsedOption('--kubeconfig <FILE>', 'kubeconfig file to use', anyText).default(undefined, 'KUBECONFIG, or ~/.kube/config');
 }
 
-/** Defines `--context` for commands that use only the hub. */
+/** Defines `--context` for commands whose `--context` selects the hub. */
 export function contextOption(): Option {
   return parsedOption('--context <CONTEXT>', 'context of the hub', anyText).default(undefined, 'the current context');
 }

@@ -246,7 +246,7 @@ describe('token controller and a foreign Secret', () => {
     await world.waitUntilReady('second');
   });
 
-  it('creates a shared Secret for the oldest ManagedToken, and for the next one after the oldest names another Secret', async () => {
+  it('creates a shared Secret only for the oldest ManagedToken, and for the second one once the oldest names another Secret', async () => {
     const secret = { name: 'shared', outputs: ['Token'] as const };
     await world.create('first', { secret, rotation: { renewBefore: '20%', suspend: true } });
     // Timestamps have whole seconds.

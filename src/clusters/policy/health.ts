@@ -106,5 +106,5 @@ export function unreachableMs(cluster: Cluster, probeIntervalMs: number, now: nu
   return leftMs > 0 && leftMs <= (MAX_AGE_PROBES + 1) * probeIntervalMs ? leftMs : 0;
 }
 
-/** Maximum age of a condition Reachable=False that still applies, in probe intervals. */
+/** Maximum age of the last heartbeat with which Reachable=False still applies, in probe intervals. */
 const MAX_AGE_PROBES = 2;

@@ -31,7 +31,7 @@ export interface StoredToken extends Stored<ManagedToken> {
  */
 export const MAX_TOKEN_BYTES = 65_536;
 
-/** Returns the problems of the spec; empty if it is valid. */
+/** Returns the errors in the namespace and the spec of a ManagedToken; empty if both are valid. */
 export function specProblems({ metadata, spec, isTooLarge, isOverBudget }: StoredToken, limits: TokenLimits): readonly FieldError[] {
   return [
     ...(isTooLarge ? [tooLong('spec', MAX_TOKEN_BYTES)] : []),

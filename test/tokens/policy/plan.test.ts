@@ -188,10 +188,10 @@ describe('planToken and the granted lifetime', () => {
   });
 
   it.each([
-    ['five minutes ahead of the target', -300],
-    ['five minutes behind the target', 300],
-    ['two hours ahead of the target', -7200],
-  ])('waits for a share of the lifetime with a clock that is %s', (_, seconds) => {
+    ["five minutes ahead of the target's", -300],
+    ["five minutes behind the target's", 300],
+    ["two hours ahead of the target's", -7200],
+  ])("waits until the usual renewal time when Purser's clock is %s", (_, seconds) => {
     const iat = NOON / 1000 + seconds;
     const scene = aScene().holding(aGrant().claiming({ iat, nbf: iat, exp: iat + 3600 }));
     expect(planFor(scene.build(), NOON)).toEqual({ type: 'wait', until: RENEW_AT });
