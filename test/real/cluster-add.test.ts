@@ -320,8 +320,18 @@ describe('purser cluster add', () => {
   });
 
   it.each([
-    ['a context that does not exist', '--context nowhere', 2, /the kubeconfig has no context "nowhere"\. Correct the kubeconfig, or set --kubeconfig$/],
-    ['a hub context that does not exist', '--context target-token --hub-context nowhere', 2, /no context "nowhere"\. Correct the kubeconfig, or set --kubeconfig$/],
+    [
+      'a context that does not exist',
+      '--context nowhere',
+      2,
+      /the kubeconfig has no context "nowhere"\. Correct the kubeconfig, or set --kubeconfig$/,
+    ],
+    [
+      'a hub context that does not exist',
+      '--context target-token --hub-context nowhere',
+      2,
+      /no context "nowhere"\. Correct the kubeconfig, or set --kubeconfig$/,
+    ],
     [
       'the context of the hub',
       '--context hub-plugin',
