@@ -3,7 +3,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { BehaviorSubject, NEVER, type Subscription } from 'rxjs';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
+import type { Secret } from '../../src/api/resources.ts';
 import { type ClusterControllerOptions, createClusterController } from '../../src/clusters/controller.ts';
+import { objectKey } from '../../src/kube/paths.ts';
 import { sleep } from '../../src/std/clock.ts';
 import { IssueError } from '../../src/targets/issue-error.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -44,6 +46,8 @@ export class Fleet {
   reconciles = 0;
   readonly #isDead: (name: string) => boolean;
   readonly #hasCredentials: boolean;
+  /** Credential Secrets, by `namespace/name`. */
+  readonly #credentials = new Map<string, Secret>();
   #term: Subscription | undefined;
 
   constructor({ size, isDead = () => false, hasCredentials = true }: FleetOptions) {
@@ -55,8 +59,9 @@ export class Fleet {
   /** Registers clusters; the controller lists them at its next start. */
   grow(size: number): void {
     for (let index = this.clusters.size; index < size; index++) {
-      const { cluster } = registered({ name: `c${index}`, uid: `uid-${index}`, servers: ['https://192.0.2.1'] });
+      const { cluster, credential } = registered({ name: `c${index}`, uid: `uid-${index}`, servers: ['https://192.0.2.1'] });
       this.clusters.set(`c${index}`, cluster);
+      if (this.#hasCredentials && credential !== undefined) this.#credentials.set(objectKey(credential), credential);
     }
   }
 
@@ -104,7 +109,7 @@ export class Fleet {
     const options = {
       informers: {
         clusters: { store, changes$: NEVER, synced$: new BehaviorSubject(true) },
-        credentials: [],
+        credentials: [{ store: { get: (key: string) => this.#credentials.get(key) }, changes$: NEVER, synced$: new BehaviorSubject(true) }],
         tokens: { store: {}, changes$: NEVER, synced$: new BehaviorSubject(true) },
       },
       hub,
