@@ -59,7 +59,10 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'kubernetes/wire/yaml/parse.test.ts',
     'line breaks other than LF and CR LF',
   ],
-  'a quoted YAML string that continues on a line without indentation': ['kubernetes/wire/yaml/parse.test.ts', '[\'a:\\n  b: "c\\nd"\''],
+  'a quoted YAML string that continues on a line that is not indented more than its key': [
+    'kubernetes/wire/yaml/parse.test.ts',
+    '[\'a:\\n  b: "c\\nd"\'',
+  ],
   '`?` directly before a key in YAML `{}` or `[]`, such as `{?a: 1}`': ['kubernetes/wire/yaml/parse.test.ts', "['{?a: 1}'"],
   'invalid YAML': ['kubernetes/wire/yaml/parse.test.ts', 'rejects %j'],
   'text in protobuf that is not UTF-8': ['kubernetes/wire/protobuf/envelope.test.ts', 'decodes invalid UTF-8 to replacement characters'],

@@ -42,13 +42,15 @@ describe('expectationFor', () => {
   it.each([
     ['a quoted text that continues at the start of a line', 'kind: "TokenRequest\nspec": {}\n', true],
     ['a quoted text that continues with indentation', 'kind: "TokenRequest\n  x"\nspec: {}\n', false],
+    ['a quoted text that continues at the indentation of its key', 'metadata:\n  name: "multi\n  line"\n', true],
+    ['a quote at the end of a plain text', 'kind: TokenRequest"\nspec:\n  audiences:\n    - "x"\n', false],
     ['a quote within a plain text', 'apiVersion: k8"s.io/v1\nkind: TokenRequest\n', false],
   ])('applies the row of unindented quoted YAML only to a line within quotes: %s', async (_, body, isApplied) => {
     const kube: Comparable = { status: 400, headers: { warning: '' }, body: '{"kind":"Status","code":400}' };
     const headers = { ...request.headers, 'content-type': 'application/yaml' };
     const exchange = { request: { ...request, headers, body: Buffer.from(body) }, kube, resend };
     const { rows } = await expectationFor(exchange, differencesFor(exchange.request, kube));
-    expect(rows).toEqual(isApplied ? ['a quoted YAML string that continues on a line without indentation'] : []);
+    expect(rows).toEqual(isApplied ? ['a quoted YAML string that continues on a line that is not indented more than its key'] : []);
   });
 });
 

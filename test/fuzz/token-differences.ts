@@ -108,9 +108,10 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
     },
   },
   {
-    row: 'a quoted YAML string that continues on a line without indentation',
+    row: 'a quoted YAML string that continues on a line that is not indented more than its key',
     isFinal: true,
-    expect: (exchange) => (hasInYaml(exchange, /^[^{]/) && isContinuedAtStart(bodyText(exchange)) ? rejectYaml(exchange) : undefined),
+    expect: (exchange) =>
+      hasInYaml(exchange, /^[^{]/) && isContinuedWithoutIndentation(bodyText(exchange)) ? rejectYaml(exchange) : undefined,
   },
   {
     row: '`?` directly before a key in YAML `{}` or `[]`, such as `{?a: 1}`',
@@ -237,16 +238,23 @@ function rejectYaml(exchange: Exchange): Comparable {
   return rejection(exchange.request, badRequest(unrecognized(exchange.request.body ?? Buffer.alloc(0))));
 }
 
-/** Returns true if a line within double quotes is not indented. */
-function isContinuedAtStart(text: string): boolean {
-  let isOpen = false;
+/** Returns true if a line within double quotes is not indented more than the line with the opening quote. */
+function isContinuedWithoutIndentation(text: string): boolean {
+  let openIndent: number | undefined;
   for (const line of text.split('\n')) {
-    if (isOpen && /^\S/.test(line)) return true;
-    // A quote within a plain text does not begin a quoted one.
-    const quotes = line.match(isOpen ? /(?<!\\)"/g : /(?<=^|[\s,:{[])"|(?<!\\)"(?=$|[\s,:}\]])/g) ?? [];
-    if (quotes.length % 2 === 1) isOpen = !isOpen;
+    const indent = line.search(/[^ ]|$/);
+    if (openIndent !== undefined && indent <= openIndent && line.trim() !== '') return true;
+    if (opensQuote(line, openIndent !== undefined)) openIndent ??= indent;
+    else openIndent = undefined;
   }
   return false;
+}
+
+/** Returns true if a quoted text is open at the end of a line. A quote within or after a plain text does not begin a quoted one. */
+function opensQuote(line: string, isOpen: boolean): boolean {
+  const next = isOpen ? /(?<!\\)"/g : /(?<=^|[\s,:{[])"/g;
+  const [quote] = line.matchAll(next);
+  return quote === undefined ? isOpen : opensQuote(line.slice(quote.index + 1), !isOpen);
 }
 
 const TEXT_AFTER_SCALAR = /^\s*"(?:[^"\\]|\\.)*"\s*[^\s:#]/s;
