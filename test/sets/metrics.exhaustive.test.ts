@@ -32,17 +32,22 @@ async function samplesOf(name: string): Promise<readonly string[]> {
   });
 }
 
+/** Runs the controller until the sets of the namespace exceed the budget of reviews. */
+async function exceedBudget(): Promise<void> {
+  await world.tokens.run({ hasSets: true, setMetrics: metrics });
+  await world.create('fleet', { spec: { requesterServiceAccountName: 'absent' } });
+  // Each run looks up the requester, which the informer does not have.
+  for (let change = 1; change <= 320; change++) {
+    await world.patch({ spec: { rollout: { maxConcurrent: change } } });
+    await world.tokens.pass(1);
+  }
+  await world.tokens.until(async () => (await samplesOf('purser_namespace_over_budget')).join() === 'reviews 1');
+}
+
 describe('metrics of the set controller', () => {
   onlyExhaustive(() => {
     it('names the namespace whose sets exceed the budget of reviews, until they are within it again', async () => {
-      await world.tokens.run({ hasSets: true, setMetrics: metrics });
-      await world.create('fleet', { spec: { requesterServiceAccountName: 'absent' } });
-      // Each run looks up the requester, which the informer does not have.
-      for (let change = 1; change <= 320; change++) {
-        await world.patch({ spec: { rollout: { maxConcurrent: change } } });
-        await world.tokens.pass(1);
-      }
-      await world.tokens.until(async () => (await samplesOf('purser_namespace_over_budget')).join() === 'reviews 1');
+      await exceedBudget();
       await world.tokens.pass(600_000, 10_000);
       expect(await samplesOf('purser_namespace_over_budget')).toEqual([]);
     });
@@ -50,13 +55,7 @@ describe('metrics of the set controller', () => {
 
   onlyExhaustive(() => {
     it('names no namespace over a budget after the controller stops', async () => {
-      await world.tokens.run({ hasSets: true, setMetrics: metrics });
-      await world.create('fleet', { spec: { requesterServiceAccountName: 'absent' } });
-      for (let change = 1; change <= 320; change++) {
-        await world.patch({ spec: { rollout: { maxConcurrent: change } } });
-        await world.tokens.pass(1);
-      }
-      await world.tokens.until(async () => (await samplesOf('purser_namespace_over_budget')).join() === 'reviews 1');
+      await exceedBudget();
       for (const controller of world.tokens.running.splice(0)) await controller.stop();
       expect(await samplesOf('purser_namespace_over_budget')).toEqual([]);
     });
