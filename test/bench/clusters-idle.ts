@@ -1,5 +1,6 @@
-// Cost of idle healthy clusters: `node test/bench/clusters-idle.ts [CLUSTERS] [SECONDS] [SECONDS BEFORE]`. Runs a real hub, stub targets
-// and Purser as separate processes, and measures Purser. Prints JSON.
+// Cost of idle clusters: `node test/bench/clusters-idle.ts [CLUSTERS] [SECONDS] [SECONDS BEFORE] [SILENT] [SLOW]`. SILENT of the clusters send
+// no responses, and SLOW of them respond after three seconds. Runs a real hub, stub targets and Purser as separate processes, and measures
+// Purser. Prints JSON.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
@@ -10,6 +11,7 @@ import { systemClock as clock } from '../../src/std/clock.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
 import { startChild } from './child-process.ts';
 import { adminOf, base64, NAMESPACE, seedHub } from './hub.ts';
+import { inParallel } from './in-parallel.ts';
 import { measureUsage, round } from './process-usage.ts';
 import { type Purser, startPurser } from './purser-process.ts';
 
@@ -17,26 +19,33 @@ const READY_MS = 300_000;
 
 interface Fleet {
   readonly urls: readonly string[];
+  /** URL of the report on probes. */
+  readonly report: string;
   readonly ca: string;
 }
 
 interface Extent {
   readonly clusters: number;
+  /** Number of clusters that send no responses. */
+  readonly silent: number;
+  /** Number of clusters that respond slowly. */
+  readonly slow: number;
   readonly seconds: number;
   /** Time between the readiness of all clusters and the measurement, in seconds. */
   readonly before: number;
 }
 
-async function bench({ clusters, ...extent }: Extent): Promise<object> {
+async function bench(extent: Extent): Promise<object> {
+  const { clusters, silent, slow } = extent;
   const hub = await startRealCluster();
   const client = await adminOf(hub);
   try {
-    const targets = await startChild<Fleet>('test/support/stub-targets-process.ts', [String(clusters)]);
+    const targets = await startChild<Fleet>('test/support/stub-targets-process.ts', [clusters, silent, slow].map(String));
     await seedHub(client);
-    const { urls, ca } = targets.message;
-    for (const [index, url] of urls.entries()) await register(client, `cluster-${index}`, url, ca);
+    const { urls, ca, report } = targets.message;
+    await inParallel(urls, async (url, index) => await register(client, `cluster-${index}`, url, ca));
     const purser = await startPurser(await hub.kubeconfig('admin'));
-    const figures = await measure(client, purser, { clusters, ...extent });
+    const figures = await measure(client, purser, { ...extent, report });
     // Purser stops first, because it would report the missing targets.
     await purser.stop();
     await targets.stop();
@@ -63,7 +72,12 @@ async function register(client: KubeClient, name: string, serverAddress: string,
   await client.create(Clusters, cluster);
 }
 
-async function measure(client: KubeClient, purser: Purser, { clusters, seconds, before }: Extent) {
+async function measure(
+  client: KubeClient,
+  purser: Purser,
+  { clusters, silent, slow, seconds, before, report }: Extent & Pick<Fleet, 'report'>,
+) {
+  const healthy = new Set(Array.from({ length: clusters - silent - slow }, (_, index) => `cluster-${index}`));
   const informer = createInformer({ client, resource: Clusters, clock, random: Math.random });
   const writes: number[] = [];
   const watching = informer.changes$.subscribe(({ type }) => type === 'updated' && writes.push(performance.now()));
@@ -74,7 +88,10 @@ async function measure(client: KubeClient, purser: Purser, { clusters, seconds, 
   );
   const startedAt = performance.now();
   const notReady = () =>
-    informer.store.list().flatMap(({ status }) => (status?.conditions?.[0]?.status === 'True' ? [] : [firstMessage(status)]));
+    informer.store
+      .list()
+      .filter(({ metadata }) => healthy.has(metadata.name))
+      .flatMap(({ status }) => (status?.conditions?.[0]?.status === 'True' ? [] : [firstMessage(status)]));
   while (informer.store.size < clusters || notReady().length > 0) {
     await purser.assertRunning();
     if (performance.now() - startedAt > READY_MS)
@@ -83,10 +100,12 @@ async function measure(client: KubeClient, purser: Purser, { clusters, seconds, 
   }
   const readySeconds = round((performance.now() - startedAt) / 1_000);
   await delay(before * 1_000);
+  await readProbes(report);
   const usage = await measureUsage(purser.pid);
   const restsFrom = performance.now();
   await delay(seconds * 1_000);
   const used = await usage();
+  const probes = await readProbes(report);
   watching.unsubscribe();
   // Exactly `seconds`, without the time of the timer and the measurements.
   const isCounted = (at: number) => at > restsFrom && at <= restsFrom + seconds * 1_000;
@@ -99,7 +118,12 @@ async function measure(client: KubeClient, purser: Purser, { clusters, seconds, 
     maxRenewalsInTenSeconds: maxWithin(renewed, 10_000),
     ...used,
   };
-  return { clusters, seconds, readySeconds, ...figures, notReadyAtEnd: notReady().length };
+  return { clusters, silent, slow, seconds, readySeconds, ...figures, probes, notReadyAtEnd: notReady().length };
+}
+
+/** Returns the probes of the healthy clusters since the last call. */
+async function readProbes(report: string): Promise<unknown> {
+  return await (await fetch(report)).json();
 }
 
 function firstMessage(status: Cluster['status']): string {
@@ -111,6 +135,6 @@ function maxWithin(instants: readonly number[], windowMs: number): number {
 }
 
 // Within a minute and a half, the garbage collector frees the memory of the first probes.
-const [clusters = '1000', seconds = '300', before = String(Math.min(Number(seconds), 90))] = process.argv.slice(2);
-console.log(JSON.stringify(await bench({ clusters: Number(clusters), seconds: Number(seconds), before: Number(before) }), null, 2));
+const [clusters = 1_000, seconds = 300, before = Math.min(seconds, 90), silent = 0, slow = 0] = process.argv.slice(2).map(Number);
+console.log(JSON.stringify(await bench({ clusters, silent, slow, seconds, before }), null, 2));
 process.exit();

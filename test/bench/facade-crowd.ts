@@ -2,22 +2,18 @@
 // a real kube-apiserver and Purser as separate processes. Prints JSON. To measure the memory of the image, set LD_PRELOAD and
 // MALLOC_CONF as in the Dockerfile.
 
-import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { startChild } from './child-process.ts';
+import { addressOf, Http2Watches, type Watch } from './http2-watches.ts';
 import { inParallel } from './in-parallel.ts';
 import { memoryOf, round } from './process-usage.ts';
 import { nodeOptions } from './purser-process.ts';
 import { type ListServer, type RegistryWorld, startRegistryWorld } from './registry-world.ts';
 
 const CALLERS = 50;
-/** Number of source addresses of the watches; one address may not have all of them. */
-const ADDRESSES = 4;
-/** Maximum number of watches on one HTTP/2 connection. */
-const STREAMS = 100;
 const NEWCOMERS = 10;
 /** Loopback address of new clients; attackers share the default address. */
 const NEWCOMERS_ADDRESS = '127.0.0.2';
@@ -60,62 +56,6 @@ class Client {
   }
 }
 
-/** Clients over HTTP/2 that, like client-go, share one connection among up to 100 watches of a caller. */
-class Http2Clients {
-  readonly #sessions = new Map<string, ClientHttp2Session>();
-  readonly #url: string;
-
-  constructor({ url }: Pick<ListServer, 'url'>) {
-    this.#url = url;
-  }
-
-  /** Opens the watch with a number, which selects its caller and connection. */
-  watch(index: number, target: string): Watch {
-    const caller = index % CALLERS;
-    const session = this.#session(`${caller} ${Math.floor(index / CALLERS / STREAMS)}`, addressOf(index % CALLERS));
-    const stream = session.request({ ':path': target, authorization: `Bearer crowd${caller}-token` });
-    const { promise, resolve } = Promise.withResolvers<number>();
-    const watch = { bytes: 0, status: promise };
-    stream
-      .on('response', (headers) => resolve(headers[':status'] ?? 0))
-      .on('data', (chunk: Buffer) => void (watch.bytes += chunk.length))
-      .on('error', () => {})
-      .on('close', () => resolve(0));
-    return watch;
-  }
-
-  close(): void {
-    for (const session of this.#sessions.values()) session.destroy();
-  }
-
-  #session(key: string, localAddress: string): ClientHttp2Session {
-    const existing = this.#sessions.get(key);
-    if (existing !== undefined) return existing;
-    const session = connectHttp2(this.#url, { createConnection: () => connectFrom(this.#url, localAddress) }).on('error', () => {});
-    this.#sessions.set(key, session);
-    return session;
-  }
-}
-
-/** Connects from a local address. */
-function connectFrom(url: string, localAddress: string): Socket {
-  const port = Number(new URL(url).port);
-  const from = { localAddress };
-  return connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2'], ...from });
-}
-
-interface Watch {
-  /** Bytes received so far. */
-  readonly bytes: number;
-  /** Resolves with the response status, or with 0 if the connection closes without one. */
-  readonly status: Promise<number>;
-}
-
-/** Returns the local address of a watch. */
-function addressOf(index: number): string {
-  return `127.0.1.${1 + (index % ADDRESSES)}`;
-}
-
 /** Measures the time until new clients with new tokens receive a page of the list. */
 async function measureNewcomers(world: RegistryWorld, prefix: string): Promise<object> {
   const times: number[] = [];
@@ -151,8 +91,8 @@ function createHttp1Clients(world: RegistryWorld) {
 
 /** Returns functions that open watches over HTTP/2, up to 100 on one connection, and that close all of them. */
 function createHttp2Clients(world: RegistryWorld) {
-  const clients = new Http2Clients(world.facade);
-  return { open: (index: number, target: string) => clients.watch(index, target), close: () => clients.close() };
+  const watches = new Http2Watches(world.facade.url, CALLERS, (caller) => `crowd${caller}-token`);
+  return { open: (index: number, target: string) => watches.open(index, target), close: () => watches.close() };
 }
 
 /** Opens watches of many callers; measures memory after all initial events were received, and after all watches were closed. */

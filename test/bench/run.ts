@@ -13,7 +13,8 @@ import { cachedCredential } from './scenarios/cached-credential.ts';
 import { clusterLists } from './scenarios/cluster-lists.ts';
 import { facadeCrowd } from './scenarios/facade-crowd.ts';
 import { facadeTokens } from './scenarios/facade-tokens.ts';
-import { growingLists, growingRest, growingTokens } from './scenarios/growth.ts';
+import { failingClusters } from './scenarios/failing-clusters.ts';
+import { growingLists, growingRest, growingTokens, growingWatches } from './scenarios/growth.ts';
 import { idleClusters } from './scenarios/idle-clusters.ts';
 import { manyTokens, someTokens } from './scenarios/managed-tokens.ts';
 import { peers } from './scenarios/peers.ts';
@@ -33,9 +34,11 @@ const SCENARIOS: readonly Scenario[] = [
   largeRestart,
   peers,
   idleClusters,
+  failingClusters,
   growingTokens,
   growingLists,
   growingRest,
+  growingWatches,
   tokenSets,
   cachedCredential,
   statusReport,

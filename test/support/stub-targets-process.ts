@@ -1,12 +1,14 @@
-// Healthy stub clusters in one process: `node stub-targets-process.ts COUNT`. Each has its own port; all have the same CA. Sends the
-// URLs and the CA to the parent process, and exits with the parent process.
+// Stub clusters in one process: `node stub-targets-process.ts COUNT [SILENT] [SLOW]`. Each has its own port; all have the same CA. The last
+// clusters are slow: each response takes three seconds. Those before them are silent: they accept connections and send nothing. The others
+// are healthy. Sends the URLs of the clusters and of the probe report, and the CA, to the parent process, and exits with the parent process.
 
-import type { RequestListener } from 'node:http';
+import { createServer as createPlainServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 
-const [count = '1'] = process.argv.slice(2);
+const [count, silent, slow] = [1, 0, 0].map((fallback, index) => Number(process.argv[2 + index] ?? fallback)) as [number, number, number];
+const SLOW_MS = 3_000;
 const authority = createAuthority(Date.now());
 
 const ANCHORS_PATH = '/api/v1/namespaces/purser-system/secrets';
@@ -54,26 +56,77 @@ function bodyOf(method: string, path: string): object | undefined {
 const LIFETIME_MS = 3_600_000;
 const TOKEN_PATH = '/api/v1/namespaces/purser-system/serviceaccounts/purser/token';
 
+/** Probes of the healthy clusters since the last report. */
+class Probes {
+  /** Time of the last probe, by port. */
+  readonly #lastAt = new Map<number, number>();
+  #count = 0;
+  #maxGapMs = 0;
+  #reportedAt = performance.now();
+
+  record(port: number): void {
+    const now = performance.now();
+    this.#recordGap(port, now);
+    this.#lastAt.set(port, now);
+    this.#count += 1;
+  }
+
+  /** Returns the number of probes and the longest time without a probe of a cluster since the last report. */
+  report(ports: readonly number[]): object {
+    const now = performance.now();
+    for (const port of ports) this.#recordGap(port, now);
+    const reported = { count: this.#count, maxGapMs: this.#maxGapMs };
+    [this.#count, this.#maxGapMs, this.#reportedAt] = [0, 0, now];
+    return reported;
+  }
+
+  #recordGap(port: number, now: number): void {
+    const since = Math.max(this.#lastAt.get(port) ?? 0, this.#reportedAt);
+    this.#maxGapMs = Math.max(this.#maxGapMs, now - since);
+  }
+}
+
+const probes = new Probes();
+const slowPorts = new Set<number>();
+
 const respond: RequestListener = (request, response) => {
+  const { localPort = 0 } = request.socket;
+  request.resume();
+  if (slowPorts.has(localPort)) return void setTimeout(() => send(request, response), SLOW_MS);
+  if (request.url === '/readyz') probes.record(localPort);
+  send(request, response);
+};
+
+function send(request: IncomingMessage, response: ServerResponse): void {
   const path = request.url?.split('?')[0] ?? '';
   const body = bodyOf(request.method ?? '', path);
-  request.resume();
-  if (request.url === '/readyz') response.writeHead(200, { 'content-type': 'text/plain' }).end('ok');
+  if (path === '/readyz') response.writeHead(200, { 'content-type': 'text/plain' }).end('ok');
   else if (body === undefined) response.writeHead(404, { 'content-type': 'application/json' }).end('{"kind":"Status","code":404}');
   else response.writeHead(request.method === 'POST' ? 201 : 200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-};
+}
 
 const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
 const targets = createTlsServer({ cert, key }, respond);
 // Idle timeout of kube-apiserver.
 targets.keepAliveTimeout = 90_000;
 
-async function listen(): Promise<string> {
-  const server = createServer((socket) => targets.emit('connection', socket));
+async function listen(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return (server.address() as AddressInfo).port;
 }
 
-const urls = await Promise.all(Array.from({ length: Number(count) }, listen));
-process.send?.({ urls, ca: authority.certificate });
+const isSilent = (index: number) => index >= count - silent - slow && index < count - slow;
+const ports = await Promise.all(
+  Array.from({ length: count }, (_, index) =>
+    listen(createServer((socket) => (isSilent(index) ? socket.on('error', () => {}) : targets.emit('connection', socket)))),
+  ),
+);
+for (const port of ports.slice(count - slow)) slowPorts.add(port);
+const healthy = ports.slice(0, count - silent - slow);
+const report = await listen(createPlainServer((_, response) => void response.end(JSON.stringify(probes.report(healthy)))));
+process.send?.({
+  urls: ports.map((port) => `https://127.0.0.1:${port}`),
+  report: `http://127.0.0.1:${report}`,
+  ca: authority.certificate,
+});
 process.on('disconnect', () => process.exit());

@@ -12,6 +12,10 @@ export interface IdleFigures {
   readonly renewals: number;
   readonly cpuPercent: number;
   readonly rssMegabytes: number;
+  /** Probes of the healthy clusters. */
+  readonly probes: { readonly count: number; readonly maxGapMs: number };
+  /** Number of healthy clusters that were not Ready at the end. */
+  readonly notReadyAtEnd: number;
 }
 
 /**
